@@ -1,0 +1,59 @@
+# Each target does its own set-up: on a fresh machine with Python >=3.11,<3.14 and make, any may come first.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+PYTHON_IN_VENV := .venv/bin/python
+PYTEST := $(PYTHON_IN_VENV) -m pytest
+HISTORIES_LONG ?= 20000
+
+.PHONY: help setup run test test-all lint types check bench-bulk lock wheel test-wheel clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: ## make .venv with the locked dependencies and conjoin itself
+	@scripts/setup
+
+run: setup ## correlate the order-to-cash example on Spark, in this machine
+	@$(PYTHON_IN_VENV) -m examples.order_to_cash
+
+test: setup ## run the tests: first what needs no Spark, then the rest in one session
+	@echo "tests without Spark"
+	@status=0; $(PYTEST) -m "not spark" -n 2 || status=1; \
+	echo "tests with Spark"; \
+	$(PYTEST) -m spark || status=1; \
+	exit $$status
+
+test-all: ## the same with many more generated histories, and the wheel
+	@HISTORIES=$(HISTORIES_LONG) $(MAKE) test
+	@$(MAKE) test-wheel
+
+lint: setup ## check style and formatting
+	@$(PYTHON_IN_VENV) -m ruff check .
+	@$(PYTHON_IN_VENV) -m ruff format --check .
+
+types: setup ## check types (strict for the kernel)
+	@$(PYTHON_IN_VENV) -m mypy
+
+check: lint types ## lint and types
+
+bench-bulk: setup ## measure correlate against bare Spark joins
+	@$(PYTHON_IN_VENV) -m benchmarks.bulk
+
+# Options about indexes are the user's, and none is written down.
+lock: setup ## resolve the dependencies anew into requirements.lock
+	@UV_PYTHON_DOWNLOADS=never UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile --quiet \
+	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --extra spark --group dev --upgrade --output-file requirements.lock pyproject.toml
+
+wheel: setup ## build dist/conjoin-*.whl
+	@$(PYTHON_IN_VENV) -m build --wheel --no-isolation --outdir dist .
+
+test-wheel: setup ## install the wheel into an empty environment and use it there
+	@scripts/test-wheel
+
+clean: ## remove what was made here, .venv included
+	@rm -rf .venv build dist output spark-warehouse metastore_db derby.log
+	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,63 @@
+"""Every error that Conjoin raises: the world failed, or what was handed in cannot be used.
+
+    ConjoinError
+    ├── SettingsError    settings      a setting is unknown or has a value that cannot be
+    ├── ExtraMissing     extra         an optional part of the installation is needed
+    ├── JavaMissing      java          Spark needs a Java that is not to be found
+    ├── InputError       input         the input cannot be read as what it should be
+    └── PolicyError      policy        policies that contradict each other
+
+The second column is `code`; `retryable` says whether the same call may succeed later by itself. A business
+"no" is no error: it is a verdict, stored and explained, never raised.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class ConjoinError(Exception):
+    """The root: catch this one to catch all."""
+
+    code: ClassVar[str] = "error"
+    retryable: ClassVar[bool] = False
+
+
+class _ListedError(ConjoinError):
+    """Collects everything that is wrong, so that a person mends it in one go."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = list(problems)
+        # The list itself is the argument, so that the error survives pickling between processes.
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems)
+
+
+class SettingsError(_ListedError):
+    code = "settings"
+
+
+class ExtraMissing(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Names what was asked for, what it needs, and the extra that brings it."""
+
+    code = "extra"
+
+    def __init__(self, asked: str, needed: str, extra: str) -> None:
+        self.asked, self.needed, self.extra = asked, needed, extra
+        super().__init__(asked, needed, extra)
+
+    def __str__(self) -> str:
+        return f"{self.asked} needs {self.needed}: pip install 'conjoin[{self.extra}]'"
+
+
+class JavaMissing(ConjoinError):  # noqa: N818 - the name says what is the matter
+    code = "java"
+
+
+class InputError(_ListedError):
+    code = "input"
+
+
+class PolicyError(_ListedError):
+    code = "policy"

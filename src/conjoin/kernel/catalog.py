@@ -1,0 +1,72 @@
+"""The catalog snapshot that the rules read: start subscriptions and policies.
+
+A start subscription belongs to a deployed process and holds from one instant until another. The snapshot is an
+argument; it is never changed by the rules.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.kernel.instants import ALWAYS, NEVER
+from conjoin.kernel.policies import Policies
+
+
+@dataclass(frozen=True, slots=True)
+class StartSubscription:
+    """A message start event of a deployed process, while that version is the latest."""
+
+    process_id: str
+    name: str
+    tenant_id: str
+    element_id: str | None = None
+    from_at: int = ALWAYS
+    until_at: int = NEVER
+
+    @property
+    def age_order(self) -> tuple[int, str, str]:
+        return (self.from_at, self.process_id, self.element_id or "")
+
+
+def _no_instance_key(tenant_id: str, key: str, message: Any, start: StartSubscription) -> str:
+    return f"{start.process_id}/{message.key}"
+
+
+class Catalog:
+    """Who can be started by which message, and what was decided where the documents disagree."""
+
+    __slots__ = ("_by_name", "_by_process", "new_instance", "policies")
+
+    def __init__(
+        self,
+        starts: Iterable[StartSubscription] = (),
+        policies: Policies | None = None,
+        new_instance: Callable[[str, str, Any, StartSubscription], Any] = _no_instance_key,
+    ) -> None:
+        self.policies = policies or Policies()
+        self.new_instance = new_instance
+        self._by_name: dict[tuple[str, str], list[StartSubscription]] = {}
+        self._by_process: dict[tuple[str, str], list[StartSubscription]] = {}
+        for start in sorted(starts, key=lambda s: s.age_order):
+            self._by_name.setdefault((start.tenant_id, start.name), []).append(start)
+            self._by_process.setdefault((start.tenant_id, start.process_id), []).append(start)
+
+    def starts_for(self, tenant_id: str, name: str, at: int) -> list[StartSubscription]:
+        """The start subscriptions of a message name, one a process, oldest definition first (E10)."""
+        if not self._by_name:
+            return []
+        return _latest_by(self._by_name.get((tenant_id, name), []), at, lambda s: s.process_id)
+
+    def starts_of(self, tenant_id: str, process_id: str, at: int) -> list[StartSubscription]:
+        """The start subscriptions of a process, one a message name, as of its latest version (G21)."""
+        return _latest_by(self._by_process.get((tenant_id, process_id), []), at, lambda s: s.name)
+
+
+def _latest_by(
+    starts: list[StartSubscription], at: int, what: Callable[[StartSubscription], str]
+) -> list[StartSubscription]:
+    valid = [s for s in starts if s.from_at <= at < s.until_at]
+    if len(valid) < 2:
+        return valid
+    latest = {what(s): s for s in valid}
+    return sorted(latest.values(), key=lambda s: s.age_order)

@@ -1,0 +1,153 @@
+"""apply: the only writer. One function for each event; none of them decides anything.
+
+Applying the events of a log to an empty state, in order, gives the state that the log was written from.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.marks import add_mark, mark_of, remove_mark, start_mark_of
+from conjoin.kernel.correlation.messages import Message
+from conjoin.kernel.correlation.state import KeySpace, Lane, Lock, SubscriptionEnd
+from conjoin.kernel.policies import OFF, WHILE_BUFFERED
+
+
+def apply(space: KeySpace, event: e.Event) -> None:
+    _APPLY[type(event)](space, event)
+
+
+def _message_published(space: KeySpace, event: e.MessagePublished) -> None:
+    message = event.message
+    policy = message.policy
+    if policy.keeps and message.deadline > message.published_at:
+        space.topic(message.name).store(message)
+        space.watch_deadline(message)
+        if message.message_id and policy.dedup != OFF:
+            space.topics[message.name].ids[message.message_id] = message
+    elif message.message_id and not isinstance(policy.dedup, str):
+        space.topic(message.name).ids[message.message_id] = message
+
+
+def _message_correlated(space: KeySpace, event: e.MessageCorrelated) -> None:
+    message, subscription = event.message, event.subscription
+    subscription.busy_with = message
+    _take(space, message, event, mark_of(message.policy.cardinality, subscription))
+
+
+def _instance_started(space: KeySpace, event: e.InstanceStarted) -> None:
+    message = event.message
+    if event.locks:
+        space.locks[event.process_id] = Lock(event.process_id, event.instance_id, event.at, message)
+    _take(space, message, event, start_mark_of(message.policy.cardinality, event.start))
+
+
+def _take(space: KeySpace, message: Message, target: Any, mark: Any) -> None:
+    add_mark(message, mark)
+    if message.targets:
+        message.targets.append(target)
+    else:
+        message.targets = [target]
+    if message.stored:
+        space.topics[message.name].move_cursor(mark)
+
+
+def _message_ended(space: KeySpace, event: e.MessageDiscarded | e.MessageRefused) -> None:
+    event.message.ended = event
+
+
+def _message_expired(space: KeySpace, event: e.MessageExpired) -> None:
+    message = event.message
+    message.ended = event
+    if not message.stored:
+        return
+    topic = space.topics[message.name]
+    topic.unstore(message)
+    space.forget_ended()
+    if message.policy.dedup == WHILE_BUFFERED and topic.ids.get(message.message_id) is message:
+        del topic.ids[message.message_id]
+    if event.reason and not message.targets:
+        topic.missed.append(message)
+
+
+def _message_held(space: KeySpace, event: e.MessageHeld) -> None:
+    space.topic(event.message.name).held.append(event.message)
+
+
+def _message_released(space: KeySpace, event: e.MessageReleased) -> None:
+    space.topics[event.message.name].held.remove(event.message)
+
+
+def _message_answered(space: KeySpace, event: e.MessageAnswered) -> None:
+    event.message.sync = False
+
+
+def _subscription_opened(space: KeySpace, event: e.SubscriptionOpened) -> None:
+    subscription = event.subscription
+    topic = space.topic(subscription.name)
+    lane = topic.lanes.get(subscription.process_id)
+    if lane is None:
+        topic.lanes[subscription.process_id] = Lane(subscription)
+    else:
+        lane.add(subscription)
+    space.subscriptions[subscription.key] = subscription
+    if topic.missed:
+        for message in topic.missed:
+            message.late_subscription = subscription
+        topic.missed = []
+
+
+def _subscription_closed(space: KeySpace, event: e.SubscriptionClosed) -> None:
+    subscription = event.subscription
+    topic = space.topics[subscription.name]
+    subscription.closed = True
+    del space.subscriptions[subscription.key]
+    topic.last_closed = SubscriptionEnd(subscription, event.at)
+    lane = topic.lanes[subscription.process_id]
+    lane.open -= 1
+    if lane.open:
+        lane.drop_closed()
+    else:
+        del topic.lanes[subscription.process_id]
+
+
+def _correlation_acknowledged(space: KeySpace, event: e.CorrelationAcknowledged) -> None:
+    event.subscription.busy_with = None
+
+
+def _correlation_given_back(space: KeySpace, event: e.CorrelationGivenBack) -> None:
+    message = event.message
+    event.subscription.busy_with = None
+    remove_mark(message, mark_of(message.policy.cardinality, event.subscription))
+    message.targets = [t for t in message.targets if getattr(t, "subscription", None) is not event.subscription]
+    message.given_back = event
+    if message.stored:
+        space.topics[message.name].cursors.clear()
+
+
+def _lock_freed(space: KeySpace, event: e.LockFreed) -> None:
+    del space.locks[event.process_id]
+
+
+def _nothing(space: KeySpace, event: e.Event) -> None:
+    """A refusal changes nothing."""
+
+
+_APPLY: dict[type, Callable[[KeySpace, Any], None]] = {
+    e.MessagePublished: _message_published,
+    e.MessageCorrelated: _message_correlated,
+    e.InstanceStarted: _instance_started,
+    e.MessageRefused: _message_ended,
+    e.MessageDiscarded: _message_ended,
+    e.MessageExpired: _message_expired,
+    e.MessageHeld: _message_held,
+    e.MessageReleased: _message_released,
+    e.MessageAnswered: _message_answered,
+    e.SubscriptionOpened: _subscription_opened,
+    e.SubscriptionClosed: _subscription_closed,
+    e.SubscriptionRefused: _nothing,
+    e.CorrelationAcknowledged: _correlation_acknowledged,
+    e.CorrelationGivenBack: _correlation_given_back,
+    e.LockFreed: _lock_freed,
+    e.CommandRefused: _nothing,
+}

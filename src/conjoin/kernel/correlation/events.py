@@ -1,0 +1,178 @@
+"""Events: what was decided. `apply` is the only reader that changes anything by them.
+
+Events point at the records of the state (a message, a subscription) instead of copying them; whoever stores events
+writes the records' keys. A refusal is an event like any other: stored and explained, never raised.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.kernel.catalog import StartSubscription
+from conjoin.kernel.correlation.messages import Message, Subscription
+
+
+@dataclass(slots=True, eq=False)
+class MessagePublished:
+    message: Message
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class MessageCorrelated:
+    """A waiting instance gets the message. Its subscription is busy until the answer."""
+
+    message: Message
+    subscription: Subscription
+    at: int
+    reason: str
+    before: Any = None
+
+    @property
+    def process_id(self) -> str:
+        return self.subscription.process_id
+
+    @property
+    def instance_id(self) -> Any:
+        return self.subscription.instance_id
+
+
+@dataclass(slots=True, eq=False)
+class InstanceStarted:
+    """The message starts an instance, which takes the lock of its process and key if `locks`."""
+
+    message: Message
+    start: StartSubscription
+    instance_id: Any
+    at: int
+    reason: str
+    locks: bool
+    freed_by: Any = None
+
+    @property
+    def process_id(self) -> str:
+        return self.start.process_id
+
+
+@dataclass(slots=True, eq=False)
+class MessageRefused:
+    message: Message
+    at: int
+    reason: str
+    parameters: dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class MessageDiscarded:
+    message: Message
+    at: int
+    reason: str
+    near_misses: Sequence[dict[str, Any]]
+
+
+@dataclass(slots=True, eq=False)
+class MessageExpired:
+    """It left the buffer. `reason` says why nobody took it; empty when somebody did."""
+
+    message: Message
+    at: int
+    reason: str
+    near_misses: Sequence[dict[str, Any]] = ()
+
+
+@dataclass(slots=True, eq=False)
+class MessageHeld:
+    """It cannot be kept and everybody who could take it is busy: decided once they have answered."""
+
+    message: Message
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class MessageReleased:
+    """A held message whose turn has come: it is to be offered again, as a command of its own."""
+
+    message: Message
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class MessageAnswered:
+    """The answer to a synchronous correlation: the instance, or None when nobody took it."""
+
+    message: Message
+    instance_id: Any
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class SubscriptionOpened:
+    subscription: Subscription
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class SubscriptionClosed:
+    subscription: Subscription
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class SubscriptionRefused:
+    """`why` is `already_open` (the same one again) or `duplicate` (another one holds the name and key)."""
+
+    subscription: Subscription
+    at: int
+    why: str
+    holder: Subscription
+
+
+@dataclass(slots=True, eq=False)
+class CorrelationAcknowledged:
+    subscription: Subscription
+    message: Message
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class CorrelationGivenBack:
+    subscription: Subscription
+    message: Message
+    at: int
+    why: str
+
+
+@dataclass(slots=True, eq=False)
+class LockFreed:
+    process_id: str
+    instance_id: Any
+    at: int
+
+
+@dataclass(slots=True, eq=False)
+class CommandRefused:
+    """The command names something that is gone or has moved on. Harmless (R7)."""
+
+    code: str
+    what: str
+    at: int
+
+
+Event = (
+    MessagePublished
+    | MessageCorrelated
+    | InstanceStarted
+    | MessageRefused
+    | MessageDiscarded
+    | MessageExpired
+    | MessageHeld
+    | MessageReleased
+    | MessageAnswered
+    | SubscriptionOpened
+    | SubscriptionClosed
+    | SubscriptionRefused
+    | CorrelationAcknowledged
+    | CorrelationGivenBack
+    | LockFreed
+    | CommandRefused
+)

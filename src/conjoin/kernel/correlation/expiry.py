@@ -1,0 +1,35 @@
+"""Expiry: a message leaves the buffer at its deadline. Nothing else changes by it (F10-F13).
+
+Whether somebody may still take it never depends on this sweep: eligibility looks at the deadline itself (F1).
+"""
+
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation.events import Event, MessageExpired
+from conjoin.kernel.correlation.messages import Message
+from conjoin.kernel.correlation.near_misses import near_misses
+from conjoin.kernel.correlation.starting import locked_starts
+from conjoin.kernel.correlation.state import KeySpace
+
+
+def expire(space: KeySpace, at: int, limit: int, catalog: Catalog) -> list[Event]:
+    return [_expired(space, message, catalog) for message in space.due(at)[:limit]]
+
+
+def _expired(space: KeySpace, message: Message, catalog: Catalog) -> MessageExpired:
+    if message.marks:
+        return MessageExpired(message, message.deadline, "")
+    last = message.deadline - 1
+    starts = catalog.starts_for(space.tenant_id, message.name, last)
+    if locked_starts(space, message, starts):
+        reason = "was_locked"
+    elif _appeared_later(space, message, last, catalog):
+        reason = "never_offered"
+    else:
+        reason = "nobody_waited"
+    return MessageExpired(message, message.deadline, reason, near_misses(space, message, last, starts))
+
+
+def _appeared_later(space: KeySpace, message: Message, last: int, catalog: Catalog) -> bool:
+    """A start event deployed while it waited: deploying offers nothing that is already there (G25, G26)."""
+    known = catalog.starts_for(space.tenant_id, message.name, message.published_at)
+    return any(start not in known for start in catalog.starts_for(space.tenant_id, message.name, last))

@@ -1,0 +1,109 @@
+"""The records that correlation is about: a message, and the subscription of a waiting element.
+
+Both are plain slotted objects because one of each is made for every row and request. Only `apply` writes to them
+after they were made. `payload` is opaque to the rules: variables, or a row number where a table is correlated.
+"""
+
+from typing import Any
+
+from conjoin.kernel.policies import Policy
+
+
+class Message:
+    """What was published. `key` is its place in the order of its correlation key."""
+
+    __slots__ = (
+        "business_id",
+        "deadline",
+        "ended",
+        "given_back",
+        "key",
+        "late_subscription",
+        "marks",
+        "message_id",
+        "name",
+        "payload",
+        "policy",
+        "published_at",
+        "stored",
+        "sync",
+        "targets",
+    )
+
+    def __init__(
+        self,
+        key: Any,
+        name: str,
+        published_at: int,
+        deadline: int,
+        policy: Policy,
+        message_id: str = "",
+        business_id: str = "",
+        payload: Any = None,
+    ) -> None:
+        self.key = key
+        self.name = name
+        self.published_at = published_at
+        self.deadline = deadline
+        self.policy = policy
+        self.message_id = message_id
+        self.business_id = business_id
+        self.payload = payload
+        self.sync = False
+        self.stored = False
+        self.marks: Any = ()
+        self.targets: Any = ()
+        self.ended: Any = None
+        self.given_back: Any = None
+        self.late_subscription: Subscription | None = None
+
+    def __repr__(self) -> str:
+        return f"Message({self.key!r}, {self.name!r}, at={self.published_at}, until={self.deadline})"
+
+
+class Subscription:
+    """A waiting element. `rank` orders the subscriptions of one correlation key; `key` names it."""
+
+    __slots__ = (
+        "business_id",
+        "busy_with",
+        "closed",
+        "element_id",
+        "instance_id",
+        "interrupting",
+        "key",
+        "name",
+        "opened_at",
+        "payload",
+        "process_id",
+        "rank",
+    )
+
+    def __init__(
+        self,
+        key: Any,
+        rank: Any,
+        name: str,
+        process_id: str,
+        instance_id: Any,
+        element_id: str | None,
+        opened_at: int,
+        interrupting: bool = True,
+        business_id: str = "",
+        payload: Any = None,
+    ) -> None:
+        self.key = key
+        self.rank = rank
+        self.name = name
+        self.process_id = process_id
+        self.instance_id = instance_id
+        self.element_id = element_id
+        self.opened_at = opened_at
+        self.interrupting = interrupting
+        self.business_id = business_id
+        self.payload = payload
+        self.busy_with: Message | None = None
+        self.closed = False
+
+    def __repr__(self) -> str:
+        return f"Subscription({self.key!r}, {self.name!r}, {self.process_id!r}, at={self.opened_at})"

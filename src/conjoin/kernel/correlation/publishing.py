@@ -1,0 +1,91 @@
+"""Publishing: what becomes of a message when it arrives.
+
+Running instances are served before start events (D13). What nobody takes is kept, discarded, refused or, when it
+cannot be kept and everybody who waits is busy, held until they have answered.
+"""
+
+from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.correlation.near_misses import near_misses
+from conjoin.kernel.correlation.offers import is_awaited, receivers
+from conjoin.kernel.correlation.starting import locked_starts, start_instance, startable
+from conjoin.kernel.correlation.state import KeySpace
+from conjoin.kernel.correlation.uniqueness import holder_of_id, remembered_until
+from conjoin.kernel.policies import DISCARD, EXACTLY_ONE, REJECT
+
+
+def publish(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
+    if message.message_id:
+        first = holder_of_id(space, message, at)
+        if first is not None:
+            return [_duplicate(message, first, at)]
+    return offer(space, message, at, catalog)
+
+
+def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
+    """Give it to everybody who may have it, subscriptions by rank and then start events by age."""
+    topic = space.topics.get(message.name)
+    starts = catalog.starts_for(space.tenant_id, message.name, at)
+    waiting = receivers(topic, message, starts) if topic is not None and topic.lanes else []
+    starting = startable(space, message, starts, waiting) if starts else []
+    if not waiting and not starting:
+        return _nobody(space, message, at, starts)
+    if message.policy.cardinality == EXACTLY_ONE and len(waiting) + len(starting) > 1:
+        return [_ambiguous(message, at, waiting, starting)]
+    events: list[e.Event] = [e.MessagePublished(message, at)]
+    for subscription in waiting:
+        events.append(e.MessageCorrelated(message, subscription, at, "waiting_instance"))
+    for start in starting:
+        events.append(start_instance(space, message, start, at, catalog))
+    if starting and message.sync:
+        events.append(_answer_with_first_start(events, message, at))
+    return events
+
+
+def is_kept(message: Message) -> bool:
+    """Is it stored until its deadline (A5, D4, F8)?"""
+    return message.deadline > message.published_at and message.policy.keeps and not message.sync
+
+
+def _nobody(space: KeySpace, message: Message, at: int, starts: list[StartSubscription]) -> list[e.Event]:
+    if is_kept(message):
+        return [e.MessagePublished(message, at)]
+    topic = space.topics.get(message.name)
+    if topic is not None and is_awaited(topic, message):
+        return [e.MessageHeld(message, at)]
+    if message.sync or message.policy.on_no_match == REJECT:
+        return [_not_found(space, message, at, starts)]
+    reason = "policy" if message.policy.on_no_match == DISCARD else "ttl_zero"
+    misses = near_misses(space, message, at, starts)
+    return [e.MessagePublished(message, at), e.MessageDiscarded(message, at, reason, misses)]
+
+
+def _not_found(space: KeySpace, message: Message, at: int, starts: list[StartSubscription]) -> e.MessageRefused:
+    locked = [start.process_id for start in locked_starts(space, message, starts)]
+    parameters = {"processes": locked} if locked else {"near_misses": near_misses(space, message, at, starts)}
+    return e.MessageRefused(message, at, "locked" if locked else "not_found", parameters)
+
+
+def _ambiguous(
+    message: Message, at: int, waiting: list[Subscription], starting: list[StartSubscription]
+) -> e.MessageRefused:
+    candidates = [s.instance_id for s in waiting] + [s.process_id for s in starting]
+    parameters = {"candidates": candidates[:10], "count": len(candidates)}
+    return e.MessageRefused(message, at, "ambiguous", parameters)
+
+
+def _duplicate(message: Message, first: Message, at: int) -> e.MessageRefused:
+    parameters = {
+        "first_message": first.key,
+        "first_published_at": first.published_at,
+        "until_at": remembered_until(first),
+        "acknowledged": message.policy.on_duplicate == "acknowledge",
+    }
+    return e.MessageRefused(message, at, "duplicate_id", parameters)
+
+
+def _answer_with_first_start(events: list[e.Event], message: Message, at: int) -> e.MessageAnswered:
+    """A newly started instance answers a synchronous correlation, the oldest definition first (O3, O4)."""
+    first = next(event for event in events if isinstance(event, e.InstanceStarted))
+    return e.MessageAnswered(message, first.instance_id, at)

@@ -1,0 +1,93 @@
+"""Starting: message start events and the lock that keeps one instance per process and key (section G).
+
+The lock is not the mark: the lock says that a message-started instance with this key is alive, the mark says that
+this message was used by the process. An empty key never locks (G14).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.kernel.correlation.events import Event, InstanceStarted, LockFreed
+from conjoin.kernel.correlation.marks import is_taken_by_process
+from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.correlation.state import KeySpace
+from conjoin.kernel.policies import PER_KEY, SUBSCRIPTION_FIRST
+
+
+def takes_lock(space: KeySpace, message: Message) -> bool:
+    return space.key != "" and message.policy.start_uniqueness == PER_KEY
+
+
+def is_locked(space: KeySpace, message: Message, process_id: str) -> bool:
+    return process_id in space.locks and takes_lock(space, message)
+
+
+def startable(
+    space: KeySpace,
+    message: Message,
+    starts: Sequence[StartSubscription],
+    receivers: Sequence[Subscription],
+) -> list[StartSubscription]:
+    """The processes that a message being published starts (D13, D15, G12)."""
+    if receivers and message.policy.start_precedence == SUBSCRIPTION_FIRST:
+        return []
+    receiving = {subscription.process_id for subscription in receivers}
+    return [
+        start
+        for start in starts
+        if start.process_id not in receiving
+        and not is_taken_by_process(message, start.process_id)
+        and not is_locked(space, message, start.process_id)
+    ]
+
+
+def locked_starts(space: KeySpace, message: Message, starts: Sequence[StartSubscription]) -> list[StartSubscription]:
+    """The processes that would have been started but for their lock (G12, G33)."""
+    return [
+        start
+        for start in starts
+        if is_locked(space, message, start.process_id) and not is_taken_by_process(message, start.process_id)
+    ]
+
+
+def start_instance(
+    space: KeySpace,
+    message: Message,
+    start: StartSubscription,
+    at: int,
+    catalog: Catalog,
+    freed_by: Any = None,
+) -> InstanceStarted:
+    instance_id = catalog.new_instance(space.tenant_id, space.key, message, start)
+    reason = "started_instance" if freed_by is None else "started_after_lock"
+    locks = takes_lock(space, message)
+    return InstanceStarted(message, start, instance_id, at, reason, locks, freed_by)
+
+
+def end_instance(space: KeySpace, process_id: str, instance_id: Any, at: int, catalog: Catalog) -> list[Event]:
+    """Free the lock; the oldest message behind it starts the next instance (G18-G22, E5)."""
+    lock = space.locks.get(process_id)
+    if lock is None or (instance_id is not None and lock.instance_id != instance_id):
+        return []
+    freed = LockFreed(process_id, lock.instance_id, at)
+    found = _oldest_waiting(space, process_id, at, catalog)
+    if found is None:
+        return [freed]
+    message, start = found
+    return [freed, start_instance(space, message, start, at, catalog, lock.instance_id)]
+
+
+def _oldest_waiting(
+    space: KeySpace, process_id: str, at: int, catalog: Catalog
+) -> tuple[Message, StartSubscription] | None:
+    """The lowest key over all start events of the latest version, not the first of each (E5)."""
+    oldest: tuple[Message, StartSubscription] | None = None
+    for start in catalog.starts_of(space.tenant_id, process_id, at):
+        topic = space.topics.get(start.name)
+        for message in topic.stored_from(process_id) if topic is not None else ():
+            if message.deadline > at and not is_taken_by_process(message, process_id):
+                if oldest is None or message.key < oldest[0].key:
+                    oldest = (message, start)
+                break
+    return oldest

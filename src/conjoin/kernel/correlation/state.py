@@ -1,0 +1,171 @@
+"""State: everything known of one correlation key of one tenant.
+
+A `KeySpace` has one `Topic` for each message name on its key: the subscriptions that wait, by process (`Lane`), and
+the stored messages in the order of their keys. Everything here is found in constant time, however many messages or
+subscriptions one key has. Only `apply` calls the methods that change something.
+"""
+
+from bisect import insort
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.instants import NEVER
+
+FEW = 32
+"""Below this many, looking at each is cheaper than keeping an index."""
+
+
+@dataclass(slots=True)
+class Lock:
+    """A message-started instance of the process with this key is alive."""
+
+    process_id: str
+    instance_id: Any
+    since: int
+    message: Message | None = None
+
+
+class Lane:
+    """The open subscriptions of one process for one message name, by rank. Closed ones drop out lazily."""
+
+    __slots__ = ("head", "open", "waiting")
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.waiting = [subscription]
+        self.head = 0
+        self.open = 1
+
+    def __iter__(self) -> Iterator[Subscription]:
+        waiting = self.waiting
+        for index in range(self.head, len(waiting)):
+            if not waiting[index].closed:
+                yield waiting[index]
+
+    def add(self, subscription: Subscription) -> None:
+        self.open += 1
+        if self.waiting[-1].rank <= subscription.rank:
+            self.waiting.append(subscription)
+        else:
+            insort(self.waiting, subscription, lo=self.head, key=lambda s: s.rank)
+
+    def drop_closed(self) -> None:
+        waiting = self.waiting
+        head = self.head
+        while waiting[head].closed:
+            head += 1
+        self.head = head
+        if len(waiting) - self.open > self.open + FEW:
+            self.waiting = [s for s in waiting if not s.closed]
+            self.head = 0
+
+
+class Topic:
+    """One message name on one correlation key."""
+
+    __slots__ = ("cursors", "gone", "head", "held", "ids", "lanes", "last_closed", "messages", "missed")
+
+    def __init__(self) -> None:
+        self.lanes: dict[str, Lane] = {}
+        self.messages: list[Message] = []
+        self.head = 0
+        self.gone = 0
+        self.cursors: dict[Any, int] = {}
+        self.ids: dict[str, Message] = {}
+        self.held: list[Message] = []
+        self.missed: list[Message] = []
+        self.last_closed: SubscriptionEnd | None = None
+
+    def open_subscriptions(self) -> Iterator[Subscription]:
+        for lane in self.lanes.values():
+            yield from lane
+
+    def stored_from(self, mark: Any) -> Iterator[Message]:
+        """The stored messages in order, without those at the front that the mark has taken already."""
+        messages = self.messages
+        for index in range(self.cursors.get(mark, self.head), len(messages)):
+            if messages[index].stored:
+                yield messages[index]
+
+    def store(self, message: Message) -> None:
+        message.stored = True
+        messages = self.messages
+        if messages and messages[-1].key > message.key:
+            insort(messages, message, key=lambda m: m.key)
+            self.cursors.clear()
+        else:
+            messages.append(message)
+
+    def move_cursor(self, mark: Any) -> None:
+        """Remember how far the front of the queue holds nothing more for this mark."""
+        messages = self.messages
+        if len(messages) - self.head < FEW:
+            return
+        index = self.cursors.get(mark, self.head)
+        while index < len(messages) and (not messages[index].stored or mark in messages[index].marks):
+            index += 1
+        self.cursors[mark] = index
+
+    def unstore(self, message: Message) -> None:
+        message.stored = False
+        self.gone += 1
+        if self.gone > FEW and self.gone * 2 > len(self.messages):
+            self.messages = [m for m in self.messages if m.stored]
+            self.gone = self.head = 0
+            self.cursors.clear()
+            return
+        messages = self.messages
+        head = self.head
+        while head < len(messages) and not messages[head].stored:
+            head += 1
+        self.head = head
+
+
+@dataclass(slots=True)
+class SubscriptionEnd:
+    subscription: Subscription
+    at: int
+
+
+class KeySpace:
+    """Messages, subscriptions, marks and locks of one (tenant, correlation key)."""
+
+    __slots__ = ("deadlines", "key", "locks", "subscriptions", "tenant_id", "topics")
+
+    def __init__(self, tenant_id: str, key: str) -> None:
+        self.tenant_id = tenant_id
+        self.key = key
+        self.topics: dict[str, Topic] = {}
+        self.subscriptions: dict[Any, Subscription] = {}
+        self.locks: dict[str, Lock] = {}
+        self.deadlines: list[tuple[int, Any, Message]] = []
+
+    def topic(self, name: str) -> Topic:
+        topic = self.topics.get(name)
+        if topic is None:
+            topic = self.topics[name] = Topic()
+        return topic
+
+    def watch_deadline(self, message: Message) -> None:
+        if message.deadline != NEVER:
+            heappush(self.deadlines, (message.deadline, message.key, message))
+
+    def due(self, at: int) -> list[Message]:
+        """The stored messages whose deadline has come, the earliest first (F3)."""
+        found: list[tuple[int, Any, Message]] = []
+        heap, look = self.deadlines, [0]
+        while look:
+            index = look.pop()
+            if index < len(heap) and heap[index][0] <= at:
+                if heap[index][2].stored:
+                    found.append(heap[index])
+                look += (2 * index + 1, 2 * index + 2)
+        found.sort()
+        return [message for _, _, message in found]
+
+    def forget_ended(self) -> None:
+        heap = self.deadlines
+        while heap and not heap[0][2].stored:
+            heappop(heap)

@@ -1,0 +1,175 @@
+"""Policies: the questions on which the documents of the field disagree, each with a closed set of answers.
+
+A profile names an answer for each question; a message name (or `*`) may change single ones. What is set is read
+by `read_policies`, which finds every problem at once and never raises. A message remembers the policy it was
+accepted under.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from conjoin.kernel.instants import read_duration_ms
+
+ONCE_PER_PROCESS = "once_per_process"
+ONCE_PER_INSTANCE = "once_per_instance"
+ALL = "all"
+EXACTLY_ONE = "exactly_one"
+
+BUFFER, RETRY, REJECT, DISCARD = "buffer", "retry", "reject", "discard"
+WHILE_BUFFERED, OFF = "while_buffered", "off"
+PER_KEY, NONE = "per_key", "none"
+BOTH, SUBSCRIPTION_FIRST, START_ONLY = "both", "subscription_first", "start_only"
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "cardinality": (ONCE_PER_PROCESS, ONCE_PER_INSTANCE, ALL, EXACTLY_ONE),
+    "on_no_match": (BUFFER, RETRY, REJECT, DISCARD),
+    "duplicate_subscription": ("allow", "reject"),
+    "on_duplicate": ("refuse", "acknowledge"),
+    "start_uniqueness": (PER_KEY, NONE),
+    "start_precedence": (BOTH, SUBSCRIPTION_FIRST, START_ONLY),
+    "match": ("key", "business_key", "variables"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One answer to each question. Durations are milliseconds; None means "none" or "off"."""
+
+    cardinality: str = ONCE_PER_PROCESS
+    on_no_match: str = BUFFER
+    duplicate_subscription: str = "allow"
+    dedup: str | int = WHILE_BUFFERED
+    on_duplicate: str = "refuse"
+    start_uniqueness: str = PER_KEY
+    start_precedence: str = BOTH
+    time_to_live: int | None = 0
+    grace: int | None = None
+    expected: int | None = None
+    match: str = "key"
+    constraint: Callable[[Any, Any], bool] | None = None
+    keeps: bool = field(init=False, default=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keeps", self.on_no_match in (BUFFER, RETRY))
+
+
+PROFILES: dict[str, Policy] = {
+    "zeebe": Policy(),
+    "correlate": Policy(
+        cardinality=EXACTLY_ONE,
+        on_no_match=RETRY,
+        dedup=7 * 86_400_000,
+        on_duplicate="acknowledge",
+        start_uniqueness=NONE,
+        start_precedence=SUBSCRIPTION_FIRST,
+        time_to_live=None,
+        grace=10_000,
+        match="variables",
+    ),
+    "fleans": Policy(
+        cardinality=EXACTLY_ONE,
+        on_no_match=REJECT,
+        duplicate_subscription="reject",
+        dedup=OFF,
+        start_uniqueness=NONE,
+        start_precedence=SUBSCRIPTION_FIRST,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The policies in force: one for each message name that has its own, and one for all others."""
+
+    default: Policy = PROFILES["zeebe"]
+    by_name: Mapping[str, Policy] = field(default_factory=dict)
+
+    def of(self, name: str) -> Policy:
+        return self.by_name.get(name, self.default)
+
+
+def read_policies(profile: str, changes: Mapping[str, Mapping[str, object]]) -> tuple[Policies, list[str]]:
+    """The policies of a profile with changes by message name (or `*`), and every problem found in them."""
+    if profile not in PROFILES:
+        return Policies(), [f"profile: {profile!r} is none of {', '.join(PROFILES)}"]
+    problems: list[str] = []
+    default = _changed(PROFILES[profile], "*", changes.get("*", {}), problems)
+    by_name = {name: _changed(default, name, values, problems) for name, values in changes.items() if name != "*"}
+    return Policies(default, by_name), problems
+
+
+def _changed(policy: Policy, name: str, values: Mapping[str, object], problems: list[str]) -> Policy:
+    read: dict[str, Any] = {}
+    for question, value in values.items():
+        problem = _read_answer(question, value, read)
+        if problem:
+            problems.append(f"policy {name!r}: {question}: {problem}")
+    changed = replace(policy, **read)
+    problems.extend(f"policy {name!r}: {problem}" for problem in _contradictions(changed))
+    return changed
+
+
+def _read_answer(question: str, value: object, read: dict[str, Any]) -> str | None:
+    if question in CHOICES:
+        if value not in CHOICES[question]:
+            return f"{value!r} is none of {', '.join(CHOICES[question])}"
+        read[question] = value
+    elif question == "dedup":
+        return _read_dedup(value, read)
+    elif question in ("time_to_live", "grace"):
+        return _read_optional_duration(question, value, read)
+    elif question == "expected":
+        return _read_expected(value, read)
+    elif question == "constraint":
+        return _read_constraint(value, read)
+    else:
+        known = ", ".join(f.name for f in fields(Policy) if f.init)
+        return f"there is no such policy; there are {known}"
+    return None
+
+
+def _read_dedup(value: object, read: dict[str, Any]) -> str | None:
+    duration = value if value in (WHILE_BUFFERED, OFF) else read_duration_ms(value)
+    if duration is None or (isinstance(duration, int) and duration <= 0):
+        return f"{value!r} is not {WHILE_BUFFERED}, {OFF} or a duration such as 7d"
+    read["dedup"] = duration
+    return None
+
+
+def _read_optional_duration(question: str, value: object, read: dict[str, Any]) -> str | None:
+    duration = None if value in (None, NONE) else read_duration_ms(value)
+    if duration is None and value not in (None, NONE):
+        return f"{value!r} is not a duration such as 30s, 5m or 1h, nor {NONE!r}"
+    read[question] = duration
+    return None
+
+
+def _read_expected(value: object, read: dict[str, Any]) -> str | None:
+    if value in (None, OFF):
+        read["expected"] = None
+    elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        read["expected"] = value
+    else:
+        return f"{value!r} is neither {OFF!r} nor a number of receivers"
+    return None
+
+
+def _read_constraint(value: object, read: dict[str, Any]) -> str | None:
+    if value in (None, OFF):
+        read["constraint"] = None
+    elif callable(value):
+        read["constraint"] = value
+    else:
+        return "takes a callable (message, subscription) -> bool, or 'off'"
+    return None
+
+
+def _contradictions(policy: Policy) -> list[str]:
+    """Mixes that make no sense: each is one sentence."""
+    found: list[str] = []
+    if policy.cardinality == EXACTLY_ONE and (policy.expected or 1) > 1:
+        found.append(f"expected {policy.expected} receivers, but cardinality exactly_one allows one")
+    if policy.dedup == OFF and policy.on_duplicate == "acknowledge":
+        found.append("on_duplicate acknowledge needs ids to be remembered, but dedup is off")
+    return found

@@ -1,0 +1,275 @@
+"""Columns: what the tables of `correlate` may hold, and how each input type becomes the one the fold reads.
+
+A column of an impossible type, or a required one that is missing, is found here from the schema alone, before any
+job runs. A single value that cannot be read makes its row a dead letter; it never fails a task.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+MOST_KEY_CHARACTERS = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """One column of an input table: how it is read, and whether a null or missing one is a fault."""
+
+    name: str
+    read: str
+    fault: str | None = None
+
+
+TABLES: dict[str, tuple[Contract, ...]] = {
+    "messages": (
+        Contract("name", "text", "missing_name"),
+        Contract("correlation_key", "text"),
+        Contract("published_at", "instant", "missing_time"),
+        Contract("message_id", "text"),
+        Contract("ttl_ms", "long"),
+        Contract("variables", "json"),
+        Contract("tenant_id", "text"),
+        Contract("business_id", "text"),
+        Contract("position", "long"),
+        Contract("taken_by", "texts"),
+    ),
+    "subscriptions": (
+        Contract("process_id", "text", "missing_name"),
+        Contract("name", "text", "missing_name"),
+        Contract("correlation_key", "text"),
+        Contract("opened_at", "instant", "missing_time"),
+        Contract("closed_at", "instant"),
+        Contract("subscription_id", "text"),
+        Contract("instance_id", "text"),
+        Contract("element_id", "text"),
+        Contract("interrupting", "truth"),
+        Contract("tenant_id", "text"),
+        Contract("business_id", "text"),
+        Contract("kept_at", "instant"),
+    ),
+    "starts": (
+        Contract("process_id", "text", "missing_name"),
+        Contract("name", "text", "missing_name"),
+        Contract("tenant_id", "text"),
+        Contract("element_id", "text"),
+        Contract("from_at", "instant"),
+        Contract("until_at", "instant"),
+    ),
+    "ends": (
+        Contract("process_id", "text", "missing_name"),
+        Contract("correlation_key", "text"),
+        Contract("ended_at", "instant", "missing_time"),
+        Contract("tenant_id", "text"),
+    ),
+    "locks": (
+        Contract("process_id", "text", "missing_name"),
+        Contract("correlation_key", "text"),
+        Contract("instance_id", "text"),
+        Contract("locked_at", "instant"),
+        Contract("tenant_id", "text"),
+        Contract("position", "long"),
+    ),
+    "ids": (
+        Contract("name", "text", "missing_name"),
+        Contract("correlation_key", "text"),
+        Contract("message_id", "text", "missing_name"),
+        Contract("published_at", "instant"),
+        Contract("until_at", "instant", "missing_time"),
+        Contract("tenant_id", "text"),
+        Contract("position", "long"),
+    ),
+}
+
+_BAD = {"instant": "bad_time", "long": "bad_type", "truth": "bad_type", "texts": "bad_type"}
+
+PRIOR = (
+    Contract("verdict", "text"),
+    Contract("reason", "text"),
+    Contract("detail", "text"),
+    Contract("decided_at", "instant"),
+    Contract("correlated_to", "texts"),
+    Contract("kept_at", "instant"),
+)
+"""What `.buffered` adds to a message, so that the next run goes on from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A column as the fold reads it; `unreadable` is true where there is a value that is not of its type."""
+
+    value: Column
+    unreadable: Column | None
+    exact: bool
+    """The input column is of the type that is read: nothing is lost by carrying only the one."""
+
+
+def problems_of(table: str, frame: DataFrame) -> list[str]:
+    """Every column that is missing or of an impossible type, one sentence each."""
+    found = []
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    prior = PRIOR if table == "messages" and has_prior(frame) else ()
+    for contract in (*TABLES[table], *prior):
+        if contract.name not in types:
+            if contract.fault:
+                found.append(f"{table}: column {contract.name} is missing; it has {', '.join(types) or 'none'}")
+        elif reader_of(contract.read, types[contract.name]) is None:
+            wanted = _WANTED[contract.read]
+            found.append(
+                f"{table}: column {contract.name} is {types[contract.name].simpleString()}; it must be {wanted}"
+            )
+    return found
+
+
+def has_prior(messages: DataFrame) -> bool:
+    """Do the messages bring verdicts of an earlier run along?"""
+    names = messages.columns
+    return all(contract.name in names for contract in PRIOR)
+
+
+_WANTED = {
+    "text": "a string (an integer is written as its text)",
+    "instant": "a timestamp (UTC), or a string such as 2026-01-31T08:00:00Z",
+    "long": "a whole number",
+    "truth": "a boolean",
+    "json": "a string holding a JSON object, or a struct or map",
+    "texts": "an array of strings",
+}
+
+
+def read_column(contract: Contract, frame: DataFrame) -> Read:
+    """The column as the fold reads it, null where the table does not have it."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    if contract.name not in types:
+        return Read(F.lit(None).cast(_SPARK[contract.read]), None, exact=False)
+    reader = reader_of(contract.read, types[contract.name])
+    assert reader is not None, "problems_of comes first"
+    return reader(F.col(f"`{contract.name}`"))
+
+
+_SPARK = {
+    "text": "string",
+    "instant": "bigint",
+    "long": "bigint",
+    "truth": "boolean",
+    "json": "string",
+    "texts": "array<string>",
+}
+
+Reader = Callable[[Column], Read]
+
+
+def reader_of(read: str, kind: T.DataType) -> Reader | None:
+    """How a Spark type is read, or None when it cannot be."""
+    if isinstance(kind, T.NullType):
+        return lambda c: Read(F.lit(None).cast(_SPARK[read]), None, exact=False)
+    return _READERS[read](kind)
+
+
+def _text(kind: T.DataType) -> Reader | None:
+    if isinstance(kind, T.StringType):
+        return lambda c: Read(c, None, exact=True)
+    if isinstance(kind, T.IntegralType) or (isinstance(kind, T.DecimalType) and kind.scale == 0):
+        return lambda c: Read(c.cast("string"), None, exact=False)
+    return None
+
+
+def _instant(kind: T.DataType) -> Reader | None:
+    if isinstance(kind, T.TimestampType):
+        return lambda c: Read(F.unix_micros(c), None, exact=True)
+    if isinstance(kind, (T.TimestampNTZType, T.DateType)):
+        return lambda c: Read(F.unix_micros(_utc_of(c.cast("string"))), None, exact=False)
+    if isinstance(kind, T.StringType):
+        return _instant_of_text
+    return None
+
+
+def _instant_of_text(column: Column) -> Read:
+    value = F.unix_micros(_utc_of(F.trim(column)))
+    return Read(value, column.isNotNull() & value.isNull() & (F.trim(column) != ""), exact=False)
+
+
+def _utc_of(text: Column) -> Column:
+    """A text without a zone is UTC: tried first with one added, then as it is."""
+    return F.coalesce(
+        F.try_to_timestamp(F.concat(text, F.lit("Z"))),
+        F.try_to_timestamp(F.concat(text, F.lit("T00:00:00Z"))),
+        F.try_to_timestamp(text),
+    )
+
+
+def _long(kind: T.DataType) -> Reader | None:
+    if isinstance(kind, T.LongType):
+        return lambda c: Read(c, None, exact=True)
+    if isinstance(kind, T.IntegralType):
+        return lambda c: Read(c.cast("bigint"), None, exact=False)
+    if isinstance(kind, T.StringType):
+        return lambda c: _tried(c, F.trim(c).try_cast("bigint"), F.trim(c) != "")
+    if isinstance(kind, T.FractionalType):
+        # A null in pandas makes a column of whole numbers a column of doubles.
+        return lambda c: _tried(c, F.when(c == F.floor(c), c.try_cast("bigint")), ~F.isnan(c.cast("double")))
+    return None
+
+
+def _truth(kind: T.DataType) -> Reader | None:
+    if isinstance(kind, T.BooleanType):
+        return lambda c: Read(c, None, exact=True)
+    if isinstance(kind, T.StringType):
+        return lambda c: _tried(c, F.trim(c).try_cast("boolean"), F.trim(c) != "")
+    return None
+
+
+def _json(kind: T.DataType) -> Reader | None:
+    if isinstance(kind, T.StringType):
+        return lambda c: Read(c, None, exact=True)
+    if isinstance(kind, (T.StructType, T.VariantType)):
+        return lambda c: Read(F.to_json(c), None, exact=False)
+    if isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
+        return lambda c: Read(F.to_json(c), None, exact=False)
+    return None
+
+
+def _texts(kind: T.DataType) -> Reader | None:
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
+        return lambda c: Read(c, None, exact=True)
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NullType):
+        return lambda c: Read(c.cast("array<string>"), None, exact=False)
+    if isinstance(kind, T.StringType):
+        return lambda c: _tried(c, F.from_json(c, "array<string>"), F.trim(c) != "")
+    return None
+
+
+def _tried(column: Column, value: Column, has_value: Column) -> Read:
+    return Read(value, column.isNotNull() & has_value & value.isNull(), exact=False)
+
+
+_READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
+    "text": _text,
+    "instant": _instant,
+    "long": _long,
+    "truth": _truth,
+    "json": _json,
+    "texts": _texts,
+}
+
+
+def fault_of(contract: Contract, read: Read) -> Column | None:
+    """`reason:column` where the row cannot be used because of this column."""
+    conditions = []
+    if read.unreadable is not None:
+        bad = "bad_ttl" if contract.name == "ttl_ms" else _BAD[contract.read]
+        conditions.append((read.unreadable, f"{bad}:{contract.name}"))
+    if contract.fault:
+        conditions.append((read.value.isNull(), f"{contract.fault}:{contract.name}"))
+    if contract.name in ("correlation_key", "name"):
+        too_large = F.octet_length(read.value) > MOST_KEY_CHARACTERS
+        really = F.when(too_large, F.length(read.value) > MOST_KEY_CHARACTERS).otherwise(False)
+        conditions.append((really, f"too_large:{contract.name}"))
+    if not conditions:
+        return None
+    fault = F.lit(None).cast("string")
+    for condition, code in reversed(conditions):
+        fault = F.when(condition, F.lit(code)).otherwise(fault)
+    return fault

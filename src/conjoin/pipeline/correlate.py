@@ -1,0 +1,148 @@
+"""correlate: tables of messages and of who waits in, tables of verdicts out. Lazily, without a store.
+
+Everything is one plan: rows of all tables, shuffled by correlation key, sorted, folded by the kernel. The plan uses
+nothing but DataFrames, so it runs on a classic session and on Spark Connect alike.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from conjoin.errors import InputError, PolicyError
+from conjoin.kernel.policies import Policies, read_policies
+from conjoin.pipeline import events
+from conjoin.pipeline.columns import PRIOR, TABLES, has_prior, problems_of, read_column
+from conjoin.pipeline.correlated import Correlated, result_schema
+from conjoin.pipeline.fold import Fold
+from conjoin.pipeline.outputs import Outputs
+from conjoin.pipeline.shape import Layout
+
+Instant = datetime | str | int | None
+
+
+def correlate(
+    messages: DataFrame,
+    subscriptions: DataFrame,
+    starts: DataFrame | None = None,
+    ends: DataFrame | None = None,
+    locks: DataFrame | None = None,
+    ids: DataFrame | None = None,
+    policies: Policies | Mapping[str, Mapping[str, object]] | None = None,
+    as_of: Instant = None,
+    since: Instant = None,
+    profile: str = "zeebe",
+    partitions: int | None = None,
+) -> Correlated:
+    """Say for every message what became of it, by the rules of Zeebe.
+
+    `as_of` is the instant at which a message still waiting is called buffered or expired (default: the latest time
+    in the inputs). To go on from an earlier run add its `.buffered` to `messages` and its `.open` to
+    `subscriptions`, hand over its `.locks` and `.ids`, and let `since` be its `as_of`.
+    """
+    tables = {
+        "messages": messages,
+        "subscriptions": subscriptions,
+        "starts": starts,
+        "ends": ends,
+        "locks": locks,
+        "ids": ids,
+    }
+    given = {name: frame for name, frame in tables.items() if frame is not None}
+    book = _policies_of(policies, profile)
+    since_us, as_of_us = read_instant(since, "since"), read_instant(as_of, "as_of")
+    _check(given)
+    layout = events.layout_of(messages)
+    business_keyed = [name for name, policy in book.by_name.items() if policy.match == "business_key"]
+    rows = [
+        events.message_rows(messages, layout, business_keyed),
+        events.subscription_rows(subscriptions, business_keyed),
+    ]
+    rows += [events.start_rows(starts)] if starts is not None else []
+    rows += [events.end_rows(ends)] if ends is not None else []
+    rows += [events.lock_rows(locks)] if locks is not None else []
+    rows += [events.id_rows(ids)] if ids is not None else []
+    ordered = events.in_order(rows, messages.schema, layout, partitions)
+    controlled = ordered.withColumn("control", _control(given, as_of_us))
+    schema = result_schema(tables["messages"].schema, layout)
+    folded = controlled.mapInArrow(_folding(layout, book, since_us), schema)
+    return Correlated(folded, layout, tables["messages"].schema)
+
+
+def _folding(layout: Layout, policies: Policies, since: int | None):  # type: ignore[no-untyped-def]
+    def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return Fold(policies, since, Outputs(layout)).take(batches)
+
+    return fold
+
+
+def _policies_of(policies: Policies | Mapping[str, Mapping[str, object]] | None, profile: str) -> Policies:
+    if isinstance(policies, Policies):
+        return policies
+    book, problems = read_policies(profile, policies or {})
+    if problems:
+        raise PolicyError(problems)
+    return book
+
+
+def _check(given: dict[str, DataFrame]) -> None:
+    problems = [problem for name, frame in given.items() for problem in problems_of(name, frame)]
+    if not has_prior(given["messages"]):
+        ours = [contract.name for contract in PRIOR if contract.name in given["messages"].columns]
+        problems += [f"messages: column {name} would be overwritten; rename it" for name in ours]
+    if problems:
+        raise InputError(problems)
+    others = events.other_columns(given["messages"])
+    if others:
+        warnings.warn(f"columns of messages that travel along into .verdicts: {', '.join(others)}", stacklevel=3)
+
+
+def read_instant(value: Instant, name: str) -> int | None:
+    """Microseconds since 1970 of a datetime (without a zone: UTC), an ISO text, or that number itself."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            raise InputError([f"{name}: {value!r} is not a time such as 2026-01-31T08:00:00Z"]) from None
+    if not isinstance(value, datetime):
+        raise InputError([f"{name}: {value!r} is not a time"])
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+    since_epoch = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since_epoch.days * 86_400 + since_epoch.seconds) * 1_000_000 + since_epoch.microseconds
+
+
+def _control(given: dict[str, DataFrame], as_of: int | None) -> Column:
+    """What each partition must know, as JSON on its first row: `as_of` and the start subscriptions."""
+    fields = [(F.lit(as_of).cast("bigint") if as_of is not None else _latest(given)).alias("as_of")]
+    if "starts" in given:
+        fields.append(_all_starts(given["starts"]).alias("starts"))
+    first_of_partition = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << 33) - 1)) == 0
+    return F.when(first_of_partition, F.to_json(F.struct(*fields)))
+
+
+def _latest(given: dict[str, DataFrame]) -> Column:
+    """The latest time in the inputs, as a subquery: nothing runs until a result is asked for."""
+    instants = {"messages": ["published_at"], "subscriptions": ["opened_at", "closed_at"], "ends": ["ended_at"]}
+    latest = None
+    for table, columns in instants.items():
+        if table in given:
+            times = _greatest_of(given[table], table, columns)
+            latest = times if latest is None else latest.union(times)
+    assert latest is not None, "messages are always given"
+    return F.coalesce(latest.agg(F.max("at")).scalar(), F.lit(0).cast("bigint"))
+
+
+def _greatest_of(frame: DataFrame, table: str, columns: list[str]) -> DataFrame:
+    contracts = [contract for contract in TABLES[table] if contract.name in columns]
+    times = [F.max(read_column(contract, frame).value) for contract in contracts]
+    return frame.agg((F.greatest(*times) if len(times) > 1 else times[0]).alias("at"))
+
+
+def _all_starts(starts: DataFrame) -> Column:
+    row = F.struct("process", "name", "tenant", "element", "at", "until")
+    return F.coalesce(events.usable_starts(starts).agg(F.collect_list(row)).scalar(), F.array())

@@ -1,0 +1,340 @@
+"""The fold: carries the rows of one partition to the kernel, key after key, and collects what became of them.
+
+It decides nothing. It stands in for the process half: every delivered message is accepted at once. What it holds is
+the state of one correlation key and the rows still without a final verdict, never a whole partition.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+from heapq import heappop, heappush
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.kernel.correlation.apply import apply
+from conjoin.kernel.correlation.events import (
+    Event,
+    MessageCorrelated,
+    MessageExpired,
+    MessagePublished,
+    SubscriptionOpened,
+    SubscriptionRefused,
+)
+from conjoin.kernel.correlation.expiry import expire
+from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.correlation.publishing import publish
+from conjoin.kernel.correlation.starting import end_instance
+from conjoin.kernel.correlation.state import KeySpace, Lock
+from conjoin.kernel.correlation.uniqueness import remembered_until
+from conjoin.kernel.correlation.waiting import accept, close_subscription, open_subscription
+from conjoin.kernel.instants import ALWAYS, NEVER, after
+from conjoin.kernel.policies import Policies, Policy
+from conjoin.pipeline.outputs import Outputs
+from conjoin.pipeline.rows import Rows
+from conjoin.pipeline.shape import END, ID, LOCK, OPEN, PUBLISH, TABLE_OF
+
+DEFAULT_TENANT = "<default>"
+MOST_VARIABLES_BYTES = 4 * 1024 * 1024
+
+_read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_WHILE_REMEMBERED = Policy()
+
+
+class Control(msgspec.Struct):
+    """What every partition must know, sent along with its first row."""
+
+    as_of: int
+    starts: list[dict[str, Any]] = []
+
+
+class Fold:
+    """One partition: `rows` in, finished rows in `outputs` out."""
+
+    def __init__(self, policies: Policies, since: int | None, outputs: Outputs) -> None:
+        self.policies = policies
+        self.since = since
+        self.outputs = outputs
+        self.catalog = Catalog()
+        self.as_of = NEVER
+        self.key: str | None = None
+        self.spaces: dict[str, KeySpace] = {}
+        self.closings: list[tuple[int, int, Subscription, KeySpace]] = []
+        self.messages: list[tuple[Message, KeySpace]] = []
+        self.arrived: list[Message] = []
+        self.started: dict[str, int] = {}
+        self.positions: set[int] = set()
+        self.count = 0
+
+    def take(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number, batch in enumerate(batches):
+            if number == 0:
+                self._read_control(batch)
+            if batch.num_rows:
+                self._take_batch(Rows(batch))
+                yield from self.outputs.finished()
+        self._finish_key()
+        yield from self.outputs.finished()
+
+    def _read_control(self, batch: pa.RecordBatch) -> None:
+        control = msgspec.json.decode(batch.column("control")[0].as_py(), type=Control)
+        self.as_of = control.as_of
+        starts = [_start_of(row) for row in control.starts]
+        self.catalog = Catalog(starts, self.policies, self._name_instance)
+
+    def _take_batch(self, rows: Rows) -> None:
+        self.outputs.begin_batch(rows.batch)
+        ends = [*rows.starts[1:], rows.batch.num_rows]
+        for start, end, key in zip(rows.starts, ends, rows.keys, strict=True):
+            if key != self.key:
+                self._finish_key()
+                self.key = key
+            for row in range(start, end):
+                self._take_row(rows, row)
+        self._settle_early()
+        self.outputs.end_batch(self.arrived)
+        self.arrived = []
+
+    def _take_row(self, rows: Rows, row: int) -> None:
+        kind = rows.kind[row]
+        if kind < 0:
+            self.outputs.faulty(rows, row, TABLE_OF[-kind])
+            return
+        at = rows.at[row]
+        if at > self.as_of:
+            self.outputs.later(rows, row, TABLE_OF[kind])
+            return
+        tenant_id = rows.tenant[row] or DEFAULT_TENANT
+        space = self.spaces.get(tenant_id)
+        if space is None:
+            space = self.spaces[tenant_id] = KeySpace(tenant_id, self.key or "")
+        if self.closings:
+            self._close_until(at if kind != END else at - 1)
+        if space.deadlines and space.deadlines[0][0] <= at:
+            self._carry_out(space, expire(space, at, NEVER, self.catalog))
+        if kind == PUBLISH:
+            self._publish(rows, row, space, at)
+        elif kind == OPEN:
+            self._open(rows, row, space, at)
+        elif kind == END:
+            self._end(rows, row, space, at)
+        elif kind == LOCK:
+            self._lock(rows, row, space)
+        elif kind == ID:
+            self._remember(rows, row, space)
+
+    def _carry_out(self, space: KeySpace, events: list[Event]) -> None:
+        """Apply what was decided; the list grows while it is walked: one first-in-first-out queue."""
+        for event in events:
+            apply(space, event)
+            if type(event) is MessageCorrelated:
+                subscription = event.subscription
+                events += accept(space, subscription, event.message, event.at, self.catalog)
+
+    def _close_until(self, at: int) -> None:
+        closings = self.closings
+        while closings and closings[0][0] <= at:
+            closed_at, _, subscription, space = heappop(closings)
+            if not subscription.closed:
+                self._carry_out(space, close_subscription(space, subscription.key, closed_at))
+
+    def _publish(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
+        name = rows.name[row]
+        if not name or name.isspace():
+            self.outputs.dead(rows, row, "messages", "missing_name", {"column": "name"})
+            return
+        problem = _problem_of_variables(rows.variables[row])
+        if problem:
+            self.outputs.dead(rows, row, "messages", problem, {"column": "variables"})
+            return
+        taken_by = rows.taken_by[row]
+        kept = taken_by is not None or rows.kept[row] is not None
+        if self.since is not None and at < self.since and not kept:
+            self.outputs.dead(rows, row, "messages", "late", {})
+            return
+        if rows.repeated[row] and not self._is_first(rows.position[row]):
+            self.outputs.dead(rows, row, "messages", "duplicate_position", {"column": "position"})
+            return
+        policy = self.policies.of(name)
+        ttl = rows.ttl[row]
+        if ttl is None:
+            ttl = policy.time_to_live
+        deadline = NEVER if ttl is None else after(at, ttl) if ttl > 0 else at
+        self.count += 1
+        message = Message(
+            self.count,
+            name,
+            at,
+            deadline,
+            policy,
+            rows.id[row] or "",
+            rows.business[row] or "",
+            self.outputs.reference(row),
+        )
+        self.messages.append((message, space))
+        self.arrived.append(message)
+        if taken_by:
+            message.marks = tuple(taken_by)
+        if kept and self.since is not None and at <= self.since:
+            self._carry_out(space, [MessagePublished(message, at)])
+        else:
+            self._carry_out(space, publish(space, message, at, self.catalog))
+
+    def _is_first(self, position: int) -> bool:
+        """Of exact copies of a row, which stand side by side in one key, the first counts."""
+        seen = position in self.positions
+        self.positions.add(position)
+        return not seen
+
+    def _open(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
+        name, process_id = rows.name[row], rows.process[row]
+        if not name or name.isspace() or process_id.isspace():
+            column = "process_id" if process_id.isspace() else "name"
+            self.outputs.dead(rows, row, "subscriptions", "missing_name", {"column": column})
+            return
+        kept = rows.kept[row] is not None
+        if self.since is not None and at < self.since and not kept:
+            self.outputs.dead(rows, row, "subscriptions", "late", {})
+            return
+        closed_at = rows.until[row]
+        if closed_at is not None and closed_at <= at:
+            return
+        self.count += 1
+        subscription = Subscription(
+            rows.id[row],
+            self.count,
+            name,
+            process_id,
+            rows.instance[row],
+            rows.element[row],
+            at,
+            rows.interrupting[row] is not False,
+            rows.business[row] or "",
+            closed_at,
+        )
+        if kept and self.since is not None and at <= self.since:
+            events: list[Event] = [SubscriptionOpened(subscription, at)]
+        else:
+            events = open_subscription(space, subscription, at, self.catalog)
+        self._carry_out(space, events)
+        if isinstance(events[0], SubscriptionRefused):
+            refused = {"why": events[0].why, "holder": events[0].holder.key}
+            self.outputs.dead(rows, row, "subscriptions", "duplicate_subscription", refused)
+        elif closed_at is not None and not subscription.closed:
+            heappush(self.closings, (closed_at, self.count, subscription, space))
+
+    def _name_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> str:
+        """After process, tenant, key and message; of rows equal in everything, the second gets a number."""
+        told = (start.process_id, tenant_id, key, message.name, message.published_at)
+        whole = repr((*told, message.message_id, *self.outputs.identity(message)))
+        name = "i-" + blake2b(whole.encode(), digest_size=8).hexdigest()
+        self.started[name] = count = self.started.get(name, 0) + 1
+        return name if count == 1 else f"{name}-{count}"
+
+    def _end(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
+        if self.since is not None and at < self.since:
+            self.outputs.dead(rows, row, "ends", "late", {})
+            return
+        events = end_instance(space, rows.process[row], None, at, self.catalog)
+        self._carry_out(space, events)
+        if not events:
+            self.outputs.end_ignored()
+
+    def _lock(self, rows: Rows, row: int, space: KeySpace) -> None:
+        process_id = rows.process[row]
+        lock = Lock(process_id, rows.instance[row], rows.until[row] or ALWAYS)
+        space.locks[process_id] = lock
+
+    def _remember(self, rows: Rows, row: int, space: KeySpace) -> None:
+        first = Message(
+            0,
+            rows.name[row],
+            rows.kept[row] or ALWAYS,
+            rows.until[row],
+            _WHILE_REMEMBERED,
+            rows.id[row],
+            payload=self.outputs.NO_ROW,
+        )
+        space.topic(first.name).ids[first.message_id] = first
+
+    def _settle_early(self) -> None:
+        """Of a key that goes on in the next batch: let go what is final, whenever it has doubled."""
+        if len(self.messages) < 2 * self.outputs.unsettled + 1_000:
+            return
+        going_on = []
+        for pair in self.messages:
+            message, space = pair
+            if message.stored or _may_learn_more(message):
+                going_on.append(pair)
+            else:
+                self._settle(message, space)
+        self.messages = going_on
+        self.outputs.unsettled = len(going_on)
+
+    def _settle(self, message: Message, space: KeySpace) -> None:
+        others = tuple(self.spaces.values()) if len(self.spaces) > 1 else ()
+        self.outputs.message(message, space, self.as_of, self.catalog, others)
+
+    def _finish_key(self) -> None:
+        if self.key is None:
+            return
+        self._close_until(self.as_of)
+        for space in self.spaces.values():
+            if space.deadlines and space.deadlines[0][0] <= self.as_of:
+                self._carry_out(space, expire(space, self.as_of, NEVER, self.catalog))
+        for message, space in self.messages:
+            self._settle(message, space)
+        for space in self.spaces.values():
+            self._keep(space)
+        self.spaces = {}
+        self.closings = []
+        self.messages = []
+        self.arrived = []
+        self.started = {}
+        self.positions = set()
+        self.count = 0
+        self.outputs.unsettled = 0
+        self.key = None
+
+    def _keep(self, space: KeySpace) -> None:
+        """What the next run needs: open subscriptions, locks and remembered ids."""
+        for subscription in space.subscriptions.values():
+            self.outputs.open(space, subscription, self.as_of)
+        for lock in space.locks.values():
+            self.outputs.lock(space, lock)
+        for topic in space.topics.values():
+            for message in topic.ids.values():
+                until = remembered_until(message)
+                if until > self.as_of:
+                    self.outputs.id(space, message, until)
+
+
+def _may_learn_more(message: Message) -> bool:
+    """Expired, and how late the next subscription comes is not known yet."""
+    ended = message.ended
+    return isinstance(ended, MessageExpired) and bool(ended.reason) and message.late_subscription is None
+
+
+def _problem_of_variables(variables: str | None) -> str | None:
+    if variables is None or variables == "{}":
+        return None
+    if len(variables) > MOST_VARIABLES_BYTES:
+        return "too_large"
+    try:
+        _read_object(variables)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return "bad_variables"
+    return None
+
+
+def _start_of(row: dict[str, Any]) -> StartSubscription:
+    from_at, until_at = row.get("at"), row.get("until")
+    return StartSubscription(
+        row["process"],
+        row["name"],
+        row.get("tenant") or DEFAULT_TENANT,
+        row.get("element"),
+        ALWAYS if from_at is None else from_at,
+        NEVER if until_at is None else until_at,
+    )

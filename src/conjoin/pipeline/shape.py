@@ -1,0 +1,100 @@
+"""The one shape of all rows that go through the fold: which column of which table stands in which slot.
+
+It is read on both sides, by the plan that makes the rows and by the fold that takes them, and imports neither.
+"""
+
+from dataclasses import dataclass
+
+LOCK, ID, END, OPEN, PUBLISH, START = range(1, 7)
+"""Kinds of rows, in the order in which they count within one instant. A faulty row has its kind negated."""
+
+TABLE_OF = {LOCK: "locks", ID: "ids", END: "ends", OPEN: "subscriptions", PUBLISH: "messages", START: "starts"}
+
+SHAPE: tuple[tuple[str, str], ...] = (
+    ("kind", "tinyint"),
+    ("at", "bigint"),
+    ("until", "bigint"),
+    ("key", "string"),
+    ("name", "string"),
+    ("tenant", "string"),
+    ("business", "string"),
+    ("id", "string"),
+    ("process", "string"),
+    ("instance", "string"),
+    ("element", "string"),
+    ("interrupting", "boolean"),
+    ("ttl", "bigint"),
+    ("position", "bigint"),
+    ("variables", "string"),
+    ("taken_by", "array<string>"),
+    ("kept", "bigint"),
+    ("repeated", "boolean"),
+    ("fault", "string"),
+    ("raw", "string"),
+)
+
+PRIOR_SLOTS = [
+    ("prior_verdict", "string"),
+    ("prior_reason", "string"),
+    ("prior_detail", "string"),
+    ("prior_decided_at", "timestamp"),
+    ("prior_correlated_to", "array<string>"),
+]
+"""What a message of an earlier run brings along."""
+
+SLOT_OF = {
+    "name": "name",
+    "correlation_key": "key",
+    "published_at": "at",
+    "message_id": "id",
+    "ttl_ms": "ttl",
+    "variables": "variables",
+    "tenant_id": "tenant",
+    "business_id": "business",
+    "position": "position",
+    "taken_by": "taken_by",
+    "opened_at": "at",
+    "closed_at": "until",
+    "subscription_id": "id",
+    "process_id": "process",
+    "instance_id": "instance",
+    "element_id": "element",
+    "interrupting": "interrupting",
+    "kept_at": "kept",
+    "ended_at": "at",
+    "locked_at": "until",
+    "from_at": "at",
+    "until_at": "until",
+}
+
+
+COLUMNS_OF = {
+    "messages": (),
+    "subscriptions": (
+        "process_id",
+        "name",
+        "correlation_key",
+        "opened_at",
+        "closed_at",
+        "subscription_id",
+        "instance_id",
+        "element_id",
+        "interrupting",
+        "tenant_id",
+        "business_id",
+    ),
+    "ends": ("process_id", "correlation_key", "ended_at", "tenant_id"),
+    "locks": ("process_id", "correlation_key", "instance_id", "locked_at", "tenant_id"),
+    "ids": ("name", "correlation_key", "message_id", "until_at", "tenant_id"),
+}
+"""How a row of a table is written out again; those of `messages` are in its layout."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each column of `messages` is found again in a row: in a slot of the shape, or beside it."""
+
+    columns: tuple[str, ...]
+    slots: dict[str, str]
+    prior: bool
+    """The messages come from `.buffered` of a run before and bring their verdicts along."""

@@ -1,0 +1,107 @@
+"""What a user can set, and where from: flag over environment over file over default.
+
+The file is `conjoin.toml` in the current directory, or the one that CONJOIN_CONFIG names; the variable of a
+key is CONJOIN_<KEY>. All problems are reported at once, each with the place its value came from.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic_settings
+from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from conjoin.errors import SettingsError
+
+ENV_PREFIX = "CONJOIN_"
+CONFIG_VARIABLE = "CONJOIN_CONFIG"
+DEFAULT_FILE = "conjoin.toml"
+
+
+class Settings(BaseSettings):
+    """One value for each key. Made by `load`, which turns what is wrong into a SettingsError."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, validate_default=False
+    )
+
+    profile: Literal["zeebe", "correlate", "fleans"] = Field(
+        "zeebe", description="which engine's rules hold where no policy says otherwise"
+    )
+    master: str = Field("local[*]", min_length=1, description="the Spark master to run on")
+    format: Literal["parquet", "jsonl", "csv"] = Field("parquet", description="how outputs are written")
+    partitions: int | None = Field(None, ge=1, description="shuffle partitions; Spark's own choice if not set")
+    driver_memory: str = Field("2g", pattern=r"^[1-9][0-9]*[kmgtKMGT]$", description="memory of the Spark driver")
+    policies: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description='policy overrides by message name, "*" for all messages'
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        file_settings = pydantic_settings.InitSettingsSource(settings_cls, _read_file())
+        return init_settings, env_settings, file_settings
+
+
+def load(**flags: Any) -> Settings:
+    """Settings in force here and now; a flag that is None was not given."""
+    given = {key: value for key, value in flags.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        raise SettingsError([_problem(detail, given) for detail in error.errors()]) from None
+    except pydantic_settings.SettingsError as error:
+        # Raised for a table that is not JSON in a variable; its text names the field, its cause the reason.
+        raise SettingsError([f"environment: {error}: {error.__cause__}"]) from None
+
+
+def _path() -> Path | None:
+    """The file to read; None if there is none, which is no problem unless one was named."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None
+
+
+def _read_file() -> dict[str, Any]:
+    path = _path()
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        named = f" (named by {CONFIG_VARIABLE})" if os.environ.get(CONFIG_VARIABLE) else ""
+        raise SettingsError([f"{path}: cannot be read: {error.strerror}{named}"]) from None
+    except ValueError as error:
+        raise SettingsError([f"{path}: is not TOML: {error}"]) from None
+
+
+def _problem(detail: ErrorDetails, flags: Mapping[str, Any]) -> str:
+    key, *inside = (str(part) for part in detail["loc"])
+    place = _place(key, flags)
+    if detail["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(key, Settings.model_fields, n=1)
+        return f"{place}: unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else "")
+    where = ".".join([key, *inside])
+    return f"{place}: {where} = {detail['input']!r}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+
+
+def _place(key: str, flags: Mapping[str, Any]) -> str:
+    """Where the value in force came from: asked in the order of precedence."""
+    if key in flags:
+        return f"flag --{key.replace('_', '-')}"
+    variable = f"{ENV_PREFIX}{key.upper()}"
+    if os.environ.get(variable):
+        return f"environment {variable}"
+    return str(_path() or DEFAULT_FILE)

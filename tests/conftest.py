@@ -1,0 +1,63 @@
+"""What all tests share: the seed, and one Spark session for the whole run."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DEFAULT_SEED = 20301
+
+
+def the_seed() -> int:
+    return int(os.environ.get("SEED") or DEFAULT_SEED)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # Not pytest_report_header: -q leaves the header out, and the seed must always be seen.
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(f"seed {the_seed()} (SEED={the_seed()} make test runs the same again)")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def seed() -> int:
+    """What every generator starts from, so that one number replays a failure."""
+    return the_seed()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    # Imported here, so that tests without Spark run where it is not installed.
+    from conjoin.pipeline.java import ensure_java
+
+    ensure_java()
+    # Workers would otherwise be whatever python3 is first on PATH.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("conjoin-tests")
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

@@ -1,0 +1,1 @@
+"""The independent oracle: a slow, obvious model of the rules, sharing no code with the product."""

@@ -1,0 +1,156 @@
+"""Who imports whom: the packages keep to the order in which data flows, and only pipeline/ knows Spark."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import conjoin
+
+ROOT = Path(conjoin.__file__).parent
+
+# What a package may import of ours beside itself; a package that is not listed here fails the test.
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "kernel": set(),
+    "feel": set(),
+    "settings": {"errors"},
+    "bpmn": {"errors", "kernel", "feel"},
+    "store": {"errors", "kernel"},
+    "runtime": {"errors", "kernel", "store", "bpmn"},
+    "pipeline": {"errors", "settings", "kernel", "runtime"},
+    "gateway": {"errors", "settings", "runtime"},
+    "testing": {"errors", "runtime"},
+    "console": {"errors", "settings", "gateway"},
+    "cli": {
+        *("errors", "settings", "kernel", "feel", "bpmn", "store", "runtime", "pipeline"),
+        *("gateway", "console", "testing"),
+    },
+}
+
+KNOWS_SPARK = {"pipeline"}
+# Standard library only. What reads a clock, chance or the world would make two replays differ.
+PURE = {"kernel", "feel"}
+IMPURE_MODULES = {"asyncio", "datetime", "logging", "os", "random", "threading", "time", "uuid"}
+
+
+def imported_names(source: str, module: str, is_package: bool) -> Iterator[str]:
+    """Every module named by an import anywhere in the text, those inside functions too, as absolute names."""
+    package = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*above, node.module] if node.module else above)
+            # `from conjoin import kernel` names the package in its second half.
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+    """What a module imports against the rules, as sentences."""
+    part = module.split(".")[1] if "." in module else ""
+    found = []
+    for name in imported_names(source, module, is_package):
+        broken = _broken_rule(part, *name.split("."))
+        if broken:
+            found.append(f"{module} imports {name}: {broken}")
+    return found
+
+
+def _broken_rule(part: str, top: str, *rest: str) -> str | None:
+    if top == "conjoin":
+        return _broken_rule_among_ours(part, rest[0] if rest else "")
+    if top == "pyspark" and part not in KNOWS_SPARK:
+        return "only pipeline may know Spark"
+    if part in PURE:
+        if top not in sys.stdlib_module_names:
+            return f"{part} is standard library only"
+        if top in IMPURE_MODULES:
+            return f"{part} is pure"
+    return None
+
+
+def _broken_rule_among_ours(part: str, other: str) -> str | None:
+    if other not in MAY_IMPORT:
+        # A name of conjoin/__init__.py, such as __version__; pure packages have no business there.
+        return f"{part} imports nothing of ours" if part in PURE else None
+    if part == "":
+        # The package itself may offer any part's names (that it imports without Spark is the wheel's test).
+        return "nobody imports cli" if other == "cli" else None
+    if other != part and other not in MAY_IMPORT[part]:
+        return f"{part} may not import {other}"
+    return None
+
+
+def modules() -> list[tuple[str, Path]]:
+    found = []
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return found
+
+
+@pytest.mark.parametrize(("module", "path"), modules(), ids=[module for module, _ in modules()])
+def test_module_imports_only_what_its_package_may(module: str, path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert violations(source, module, path.name == "__init__.py") == []
+
+
+def test_every_package_has_its_rule() -> None:
+    parts = {module.split(".")[1] for module, _ in modules() if "." in module}
+    assert parts <= set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("conjoin.kernel.state", "import time"),
+        ("conjoin.kernel.state", "from datetime import datetime"),
+        ("conjoin.kernel.state", "import os.path"),
+        ("conjoin.kernel.state", "import msgspec"),
+        ("conjoin.kernel.state", "from conjoin import __version__"),
+        ("conjoin.kernel.state", "from conjoin.errors import ConjoinError"),
+        ("conjoin.kernel.state", "from ..pipeline import correlate"),
+        ("conjoin.kernel.state", "def late():\n    import random"),
+        ("conjoin.kernel.state", "if TYPE_CHECKING:\n    from conjoin.store.port import Store"),
+        ("conjoin.runtime.run", "from conjoin.pipeline import correlate"),
+        ("conjoin.runtime.run", "import pyspark.sql"),
+        ("conjoin.cli.correlate", "from pyspark.sql import SparkSession"),
+        ("conjoin.pipeline.correlate", "from conjoin.cli import main"),
+        ("conjoin.pipeline.correlate", "from conjoin import cli"),
+        ("conjoin.gateway.rest", "import conjoin.kernel.state"),
+        ("conjoin.settings", "from . import kernel"),
+        ("conjoin", "from .cli.main import main"),
+        ("conjoin", "import pyspark"),
+    ],
+)
+def test_checker_finds_an_import_against_the_rules(module: str, source: str) -> None:
+    assert len(violations(source, module, is_package=module == "conjoin")) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("conjoin.kernel.state", "import dataclasses\nfrom collections.abc import Mapping"),
+        ("conjoin.kernel.state", "from conjoin.kernel.events import MessagePublished"),
+        ("conjoin.kernel.correlation.decide", "from ..state import State\nfrom . import apply"),
+        (
+            "conjoin.pipeline.correlate",
+            "import pyspark.sql.functions as F\nfrom conjoin.kernel import decide",
+        ),
+        ("conjoin.pipeline.correlate", "import time"),
+        ("conjoin.cli.main", "from conjoin import __version__\nfrom conjoin.pipeline import correlate"),
+        ("conjoin.settings", "from conjoin.errors import SettingsError"),
+    ],
+)
+def test_checker_lets_pass_what_the_rules_allow(module: str, source: str) -> None:
+    assert violations(source, module) == []
+
+
+def test_relative_imports_in_a_package_file_are_counted_from_the_package_itself() -> None:
+    assert violations("from .state import State", "conjoin.kernel", is_package=True) == []
+    assert violations("from ..store import port", "conjoin.kernel.correlation", is_package=True) == []
+    assert len(violations("from ...store import port", "conjoin.kernel.correlation", is_package=True)) == 1

@@ -1,0 +1,135 @@
+"""Settings: which place wins, and how problems are told."""
+
+from pathlib import Path
+
+import pytest
+
+from conjoin.errors import SettingsError
+from conjoin.settings import Settings, load
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for key in [*Settings.model_fields, "config"]:
+        monkeypatch.delenv(f"CONJOIN_{key.upper()}", raising=False)
+
+
+def write(text: str, name: str = "conjoin.toml") -> None:
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def problems_of(**flags: object) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        load(**flags)
+    return caught.value.problems
+
+
+def test_without_anything_set_the_defaults_hold() -> None:
+    settings = load()
+    assert settings.profile == "zeebe"
+    assert settings.master == "local[*]"
+    assert settings.format == "parquet"
+    assert settings.partitions is None
+    assert settings.driver_memory == "2g"
+    assert settings.policies == {}
+
+
+def test_flag_wins_over_environment_over_file_over_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('profile = "fleans"\nformat = "csv"\nmaster = "local[3]"')
+    monkeypatch.setenv("CONJOIN_PROFILE", "correlate")
+    monkeypatch.setenv("CONJOIN_FORMAT", "jsonl")
+    settings = load(profile="zeebe")
+    assert (settings.profile, settings.format, settings.master) == ("zeebe", "jsonl", "local[3]")
+    assert settings.driver_memory == "2g"
+
+
+def test_flag_that_is_none_was_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONJOIN_PARTITIONS", "7")
+    assert load(partitions=None).partitions == 7
+
+
+def test_empty_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONJOIN_PARTITIONS", "")
+    assert load().partitions is None
+
+
+@pytest.mark.parametrize("key", list(Settings.model_fields))
+def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = {
+        "profile": ("fleans", "fleans"),
+        "master": ("local[1]", "local[1]"),
+        "format": ("csv", "csv"),
+        "partitions": ("3", 3),
+        "driver_memory": ("4g", "4g"),
+        "policies": ('{"*": {"dedup": "7d"}}', {"*": {"dedup": "7d"}}),
+    }
+    text, value = values[key]
+    monkeypatch.setenv(f"CONJOIN_{key.upper()}", text)
+    assert getattr(load(), key) == value
+
+
+def test_policies_are_tables_by_message_name() -> None:
+    write('[policies."*"]\ndedup = "7d"\n[policies.order-paid]\ncardinality = "all"\nexpected = 2')
+    assert load().policies == {"*": {"dedup": "7d"}, "order-paid": {"cardinality": "all", "expected": 2}}
+
+
+def test_named_file_is_read_instead_of_the_one_in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('profile = "fleans"')
+    write('profile = "correlate"', "other.toml")
+    monkeypatch.setenv("CONJOIN_CONFIG", "other.toml")
+    assert load().profile == "correlate"
+
+
+def test_named_file_that_does_not_exist_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONJOIN_CONFIG", "gone.toml")
+    (problem,) = problems_of()
+    assert problem == "gone.toml: cannot be read: No such file or directory (named by CONJOIN_CONFIG)"
+
+
+def test_file_that_is_not_toml_is_a_problem_with_its_line() -> None:
+    write('profile = "zeebe"\nmaster = local')
+    (problem,) = problems_of()
+    assert problem.startswith("conjoin.toml: is not TOML: ")
+    assert "line 2" in problem
+
+
+def test_file_that_is_not_utf_8_is_a_problem() -> None:
+    Path("conjoin.toml").write_bytes(b'master = "\xff"')
+    (problem,) = problems_of()
+    assert problem.startswith("conjoin.toml: is not TOML: ")
+
+
+def test_unknown_key_is_named_with_the_one_that_was_meant() -> None:
+    write('proflie = "zeebe"\nzzz = 1')
+    assert problems_of() == [
+        "conjoin.toml: unknown key 'proflie'; did you mean 'profile'?",
+        "conjoin.toml: unknown key 'zzz'",
+    ]
+
+
+def test_all_problems_are_told_at_once_with_the_place_each_came_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('profile = "camunda"\ndriver_memory = "much"\nformat = "orc"')
+    monkeypatch.setenv("CONJOIN_FORMAT", "xlsx")
+    problems = problems_of(partitions=0)
+    places = {problem.split(" = ")[0] for problem in problems}
+    assert places == {
+        "conjoin.toml: profile",
+        "conjoin.toml: driver_memory",
+        "environment CONJOIN_FORMAT: format",
+        "flag --partitions: partitions",
+    }
+    assert any("'zeebe', 'correlate' or 'fleans'" in problem for problem in problems)
+
+
+def test_problem_inside_a_table_is_named_with_its_path() -> None:
+    write('[policies]\n"order-paid" = "all"')
+    (problem,) = problems_of()
+    assert problem.startswith("conjoin.toml: policies.order-paid = 'all': ")
+
+
+def test_variable_that_is_not_json_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONJOIN_POLICIES", "{")
+    (problem,) = problems_of()
+    assert problem.startswith("environment: ")
+    assert "policies" in problem
