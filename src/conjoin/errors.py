@@ -4,6 +4,7 @@
     ├── SettingsError    settings      a setting is unknown or has a value that cannot be
     ├── ExtraMissing     extra         an optional part of the installation is needed
     ├── JavaMissing      java          Spark needs a Java that is not to be found
+    ├── SparkFailed      spark         Spark could not start, or a job of it failed
     ├── InputError       input         the input cannot be read as what it should be
     └── PolicyError      policy        policies that contradict each other
 
@@ -53,6 +54,13 @@ class ExtraMissing(ConjoinError):  # noqa: N818 - the name says what is the matt
 
 class JavaMissing(ConjoinError):  # noqa: N818 - the name says what is the matter
     code = "java"
+
+
+class SparkFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Its text begins with Spark's own words."""
+
+    code = "spark"
+    retryable = True
 
 
 class InputError(_ListedError):

@@ -119,7 +119,7 @@ class Inline:
             for process_id, lock in space.locks.items():
                 outcome.locks[place[0], process_id, place[1]] = lock.instance_id
             for name, topic in space.topics.items():
-                for message in topic.ids.values():
+                for message in (topic.ids or {}).values():
                     if remembered_until(message) > self.as_of:
                         outcome.ids.add((place[0], name, place[1], message.message_id, remembered_until(message)))
         return outcome

@@ -456,7 +456,10 @@ class World:
     def start_after_lock(self, message: Message, process_id: str, now: int) -> Row | None:
         """The start row by which this process may take the message now, if it may."""
         gone = bool(message.takers) if message.policy["cardinality"] == "exactly_one" else False
+        given = any(taker.kind == "subscription" for taker in message.takers)
         if gone or message.taken_by_process(process_id):
+            return None
+        if message.policy["start_precedence"] == "subscription_first" and given:
             return None
         rows = self.valid_starts(message.tenant, message.name, now)
         return next((row for row in rows if row["process_id"] == process_id), None)

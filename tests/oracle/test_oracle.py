@@ -703,12 +703,12 @@ def test_pick_up_under_exactly_one_needs_a_message_nobody_has() -> None:
     assert outcome.locks == {}
 
 
-def test_pick_up_does_not_care_for_start_precedence_or_other_takers() -> None:
+def test_subscription_first_starts_nothing_from_a_freed_lock_that_a_subscription_has() -> None:
     rows = [start("p"), message(1, 0), subscription("s", 1, process_id="q", business_id="b")]
     rows[1]["business_id"] = "x"
     outcome = run(*rows, message(2, 2, business_id="b"), end("p", 3), start_precedence="subscription_first")
     assert received(outcome, 1) == ["p"]
-    assert received(outcome, 2) == ["p", "s"]
+    assert received(outcome, 2) == ["s"]
     assert outcome.verdicts[2] == ("correlated", "waiting_instance")
     assert outcome.locks == {lock("p"): 2}
 

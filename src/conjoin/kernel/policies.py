@@ -91,10 +91,10 @@ class Policies:
 
 def read_policies(profile: str, changes: Mapping[str, Mapping[str, object]]) -> tuple[Policies, list[str]]:
     """The policies of a profile with changes by message name (or `*`), and every problem found in them."""
-    if profile not in PROFILES:
-        return Policies(), [f"profile: {profile!r} is none of {', '.join(PROFILES)}"]
     problems: list[str] = []
-    default = _changed(PROFILES[profile], "*", changes.get("*", {}), problems)
+    if profile not in PROFILES:
+        problems.append(f"profile: {profile!r} is none of {', '.join(PROFILES)}")
+    default = _changed(PROFILES.get(profile, Policy()), "*", changes.get("*", {}), problems)
     by_name = {name: _changed(default, name, values, problems) for name, values in changes.items() if name != "*"}
     return Policies(default, by_name), problems
 
@@ -139,7 +139,7 @@ def _read_dedup(value: object, read: dict[str, Any]) -> str | None:
 
 def _read_optional_duration(question: str, value: object, read: dict[str, Any]) -> str | None:
     duration = None if value in (None, NONE) else read_duration_ms(value)
-    if duration is None and value not in (None, NONE):
+    if value not in (None, NONE) and (duration is None or duration < 0):
         return f"{value!r} is not a duration such as 30s, 5m or 1h, nor {NONE!r}"
     read[question] = duration
     return None

@@ -43,7 +43,7 @@ _PRIOR = "verdict string, reason string, detail string, decided_at timestamp, co
 
 def result_schema(messages: T.StructType, layout: Layout) -> T.StructType:
     """The one table that the fold writes: a tag, and the columns of the output it is for."""
-    own = T.StructType([T.StructField(name, messages[name].dataType) for name in layout.columns])
+    own = T.StructType([T.StructField(name, _carried(name, messages)) for name in layout.columns])
     schema = T.StructType().add("table", T.ByteType()).add("row", own)
     for field in _parsed(_SAID).fields:
         schema = schema.add(field)
@@ -53,6 +53,11 @@ def result_schema(messages: T.StructType, layout: Layout) -> T.StructType:
     for name, kinds in _KEPT.items():
         schema = schema.add(name, _parsed(kinds))
     return schema
+
+
+def _carried(name: str, messages: T.StructType) -> T.DataType:
+    """`taken_by` goes through the fold as text; everything else as it is."""
+    return T.StringType() if name == "taken_by" else messages[name].dataType
 
 
 def _parsed(text: str) -> T.StructType:
@@ -86,8 +91,14 @@ class Correlated:
         before = (F.col("prior.verdict") == "correlated") & (F.col("verdict") == "correlated")
         for name in ("reason", "detail", "decided_at"):
             told = told.withColumn(name, F.when(before, F.col(f"prior.{name}")).otherwise(F.col(name)))
-        earlier = F.coalesce("prior.correlated_to", F.array().cast("array<string>"))
+        earlier = F.coalesce(F.from_json("prior.correlated_to", "array<string>"), F.array().cast("array<string>"))
         return told.withColumn("correlated_to", F.concat(earlier, instances))
+
+    def _own(self, name: str) -> Column:
+        column = F.col(f"row.`{name}`")
+        if name == "taken_by" and isinstance(self._messages[name].dataType, T.ArrayType):
+            return F.from_json(column, "array<string>").alias(name)
+        return column
 
     def _verdict_columns(self) -> list[Column]:
         own = [F.col(f"row.`{name}`") for name in self._columns if name != "taken_by"]
@@ -96,7 +107,7 @@ class Correlated:
     @property
     def verdicts(self) -> DataFrame:
         """Every message with its columns and `verdict, reason, detail, decided_at, correlated_to`."""
-        own = [F.col(f"row.`{name}`") for name in self._columns]
+        own = [self._own(name) for name in self._columns]
         said = [F.col(name) for name in ("verdict", "reason", "detail", "decided_at", "correlated_to")]
         return self._said.select(*own, *said)
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INSTANTS = ("deadline_at", "until_at", "first_published_at")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -18,8 +19,8 @@ def iso(instant: int) -> str:
 
 
 def detail_text(told: dict[str, Any]) -> str:
-    for name, value in told.items():
-        if name.endswith("_at"):
-            told[name] = iso(value)
+    for name in _INSTANTS:
+        if name in told:
+            told[name] = iso(told[name])
     told.pop("first_message", None)
     return _encode(told).decode()

@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation.apply import apply
+from conjoin.kernel.correlation.apply import APPLY
 from conjoin.kernel.correlation.events import (
     Event,
     MessageCorrelated,
@@ -38,6 +38,8 @@ from conjoin.pipeline.shape import END, ID, LOCK, OPEN, PUBLISH, TABLE_OF
 DEFAULT_TENANT = "<default>"
 MOST_VARIABLES_BYTES = 4 * 1024 * 1024
 
+_FEW_TENANTS = 64
+
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _WHILE_REMEMBERED = Policy()
 
@@ -60,9 +62,17 @@ class Fold:
         self.as_of = NEVER
         self.key: str | None = None
         self.spaces: dict[str, KeySpace] = {}
+        self.spare: dict[str, KeySpace] = {}
         self.closings: list[tuple[int, int, Subscription, KeySpace]] = []
         self.messages: list[tuple[Message, KeySpace]] = []
         self.arrived: list[Message] = []
+        self._take = {
+            PUBLISH: self._publish,
+            OPEN: self._open,
+            END: self._end,
+            LOCK: self._lock,
+            ID: self._remember,
+        }
         self.started: dict[str, int] = {}
         self.positions: set[int] = set()
         self.count = 0
@@ -72,7 +82,7 @@ class Fold:
             if number == 0:
                 self._read_control(batch)
             if batch.num_rows:
-                self._take_batch(Rows(batch))
+                self._take_batch(Rows(batch, DEFAULT_TENANT))
                 yield from self.outputs.finished()
         self._finish_key()
         yield from self.outputs.finished()
@@ -85,52 +95,43 @@ class Fold:
 
     def _take_batch(self, rows: Rows) -> None:
         self.outputs.begin_batch(rows.batch)
+        take, as_of = self._take, self.as_of
+        kinds, instants, tenants = rows.kind, rows.at, rows.tenant
         ends = [*rows.starts[1:], rows.batch.num_rows]
         for start, end, key in zip(rows.starts, ends, rows.keys, strict=True):
             if key != self.key:
                 self._finish_key()
                 self.key = key
             for row in range(start, end):
-                self._take_row(rows, row)
+                kind, at = kinds[row], instants[row]
+                if kind < 0:
+                    self.outputs.faulty(rows, row, TABLE_OF[-kind])
+                elif at > as_of:
+                    self.outputs.later(rows, row, TABLE_OF[kind])
+                else:
+                    space = self.spaces.get(tenants[row]) or self._new_space(tenants[row])
+                    if self.closings:
+                        self._close_until(at if kind != END else at - 1)
+                    if space.deadlines and space.deadlines[0][0] <= at:
+                        self._carry_out(space, expire(space, at, NEVER, self.catalog))
+                    take[kind](rows, row, space, at)
         self._settle_early()
         self.outputs.end_batch(self.arrived)
-        self.arrived = []
 
-    def _take_row(self, rows: Rows, row: int) -> None:
-        kind = rows.kind[row]
-        if kind < 0:
-            self.outputs.faulty(rows, row, TABLE_OF[-kind])
-            return
-        at = rows.at[row]
-        if at > self.as_of:
-            self.outputs.later(rows, row, TABLE_OF[kind])
-            return
-        tenant_id = rows.tenant[row] or DEFAULT_TENANT
-        space = self.spaces.get(tenant_id)
+    def _new_space(self, tenant_id: str) -> KeySpace:
+        space = self.spare.pop(tenant_id, None)
         if space is None:
-            space = self.spaces[tenant_id] = KeySpace(tenant_id, self.key or "")
-        if self.closings:
-            self._close_until(at if kind != END else at - 1)
-        if space.deadlines and space.deadlines[0][0] <= at:
-            self._carry_out(space, expire(space, at, NEVER, self.catalog))
-        if kind == PUBLISH:
-            self._publish(rows, row, space, at)
-        elif kind == OPEN:
-            self._open(rows, row, space, at)
-        elif kind == END:
-            self._end(rows, row, space, at)
-        elif kind == LOCK:
-            self._lock(rows, row, space)
-        elif kind == ID:
-            self._remember(rows, row, space)
+            space = KeySpace(tenant_id, "")
+        space.clear(self.key or "")
+        self.spaces[tenant_id] = space
+        return space
 
     def _carry_out(self, space: KeySpace, events: list[Event]) -> None:
         """Apply what was decided; the list grows while it is walked: one first-in-first-out queue."""
         for event in events:
-            apply(space, event)
+            APPLY[type(event)](space, event)
             if type(event) is MessageCorrelated:
-                subscription = event.subscription
-                events += accept(space, subscription, event.message, event.at, self.catalog)
+                events += accept(space, event.subscription, event.message, event.at, self.catalog)
 
     def _close_until(self, at: int) -> None:
         closings = self.closings
@@ -141,13 +142,15 @@ class Fold:
 
     def _publish(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
         name = rows.name[row]
-        if not name or name.isspace():
+        if name is None:
             self.outputs.dead(rows, row, "messages", "missing_name", {"column": "name"})
             return
-        problem = _problem_of_variables(rows.variables[row])
-        if problem:
-            self.outputs.dead(rows, row, "messages", problem, {"column": "variables"})
-            return
+        variables = rows.variables[row]
+        if variables is not None:
+            problem = _problem_of_variables(variables)
+            if problem:
+                self.outputs.dead(rows, row, "messages", problem, {"column": "variables"})
+                return
         taken_by = rows.taken_by[row]
         kept = taken_by is not None or rows.kept[row] is not None
         if self.since is not None and at < self.since and not kept:
@@ -161,21 +164,14 @@ class Fold:
         if ttl is None:
             ttl = policy.time_to_live
         deadline = NEVER if ttl is None else after(at, ttl) if ttl > 0 else at
-        self.count += 1
-        message = Message(
-            self.count,
-            name,
-            at,
-            deadline,
-            policy,
-            rows.id[row] or "",
-            rows.business[row] or "",
-            self.outputs.reference(row),
-        )
+        self.count = count = self.count + 1
+        ids = rows.id[row] or "", rows.business[row] or ""
+        message = Message(count, name, at, deadline, policy, *ids, self.outputs.base | row)
         self.messages.append((message, space))
         self.arrived.append(message)
         if taken_by:
             message.marks = tuple(taken_by)
+            message.taken_before = rows.taken_before(row)
         if kept and self.since is not None and at <= self.since:
             self._carry_out(space, [MessagePublished(message, at)])
         else:
@@ -189,8 +185,8 @@ class Fold:
 
     def _open(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
         name, process_id = rows.name[row], rows.process[row]
-        if not name or name.isspace() or process_id.isspace():
-            column = "process_id" if process_id.isspace() else "name"
+        if name is None or process_id is None:
+            column = "process_id" if process_id is None else "name"
             self.outputs.dead(rows, row, "subscriptions", "missing_name", {"column": column})
             return
         kept = rows.kept[row] is not None
@@ -241,12 +237,12 @@ class Fold:
         if not events:
             self.outputs.end_ignored()
 
-    def _lock(self, rows: Rows, row: int, space: KeySpace) -> None:
+    def _lock(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
         process_id = rows.process[row]
         lock = Lock(process_id, rows.instance[row], rows.until[row] or ALWAYS)
         space.locks[process_id] = lock
 
-    def _remember(self, rows: Rows, row: int, space: KeySpace) -> None:
+    def _remember(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
         first = Message(
             0,
             rows.name[row],
@@ -256,58 +252,67 @@ class Fold:
             rows.id[row],
             payload=self.outputs.NO_ROW,
         )
-        space.topic(first.name).ids[first.message_id] = first
+        topic = space.topics.get(first.name) or space.new_topic(first.name)
+        topic.ids = {**(topic.ids or {}), first.message_id: first}
 
     def _settle_early(self) -> None:
         """Of a key that goes on in the next batch: let go what is final, whenever it has doubled."""
         if len(self.messages) < 2 * self.outputs.unsettled + 1_000:
             return
+        others = tuple(self.spaces.values()) if len(self.spaces) > 1 else ()
         going_on = []
         for pair in self.messages:
             message, space = pair
             if message.stored or _may_learn_more(message):
                 going_on.append(pair)
             else:
-                self._settle(message, space)
+                self.outputs.message(message, space, self.as_of, self.catalog, others)
         self.messages = going_on
         self.outputs.unsettled = len(going_on)
-
-    def _settle(self, message: Message, space: KeySpace) -> None:
-        others = tuple(self.spaces.values()) if len(self.spaces) > 1 else ()
-        self.outputs.message(message, space, self.as_of, self.catalog, others)
 
     def _finish_key(self) -> None:
         if self.key is None:
             return
-        self._close_until(self.as_of)
-        for space in self.spaces.values():
-            if space.deadlines and space.deadlines[0][0] <= self.as_of:
-                self._carry_out(space, expire(space, self.as_of, NEVER, self.catalog))
+        as_of, catalog, outputs = self.as_of, self.catalog, self.outputs
+        if self.closings:
+            self._close_until(as_of)
+        if any(message.stored and not message.marks and message.deadline <= as_of for message, _ in self.messages):
+            for space in self.spaces.values():
+                self._carry_out(space, expire(space, as_of, NEVER, catalog))
+        others = tuple(self.spaces.values()) if len(self.spaces) > 1 else ()
         for message, space in self.messages:
-            self._settle(message, space)
+            outputs.message(message, space, as_of, catalog, others)
         for space in self.spaces.values():
             self._keep(space)
-        self.spaces = {}
-        self.closings = []
-        self.messages = []
-        self.arrived = []
-        self.started = {}
-        self.positions = set()
+        self._forget_key()
+
+    def _forget_key(self) -> None:
+        if len(self.spare) < _FEW_TENANTS:
+            self.spare.update(self.spaces)
+        self.spaces.clear()
+        self.closings.clear()
+        self.messages.clear()
+        self.arrived.clear()
+        self.started.clear()
+        self.positions.clear()
         self.count = 0
         self.outputs.unsettled = 0
         self.key = None
 
     def _keep(self, space: KeySpace) -> None:
         """What the next run needs: open subscriptions, locks and remembered ids."""
-        for subscription in space.subscriptions.values():
-            self.outputs.open(space, subscription, self.as_of)
-        for lock in space.locks.values():
-            self.outputs.lock(space, lock)
+        if space.subscriptions:
+            for subscription in space.subscriptions.values():
+                self.outputs.open(space, subscription, self.as_of)
+        if space.locks:
+            for lock in space.locks.values():
+                self.outputs.lock(space, lock)
         for topic in space.topics.values():
-            for message in topic.ids.values():
-                until = remembered_until(message)
-                if until > self.as_of:
-                    self.outputs.id(space, message, until)
+            if topic.ids:
+                for message in topic.ids.values():
+                    until = remembered_until(message)
+                    if until > self.as_of:
+                        self.outputs.id(space, message, until)
 
 
 def _may_learn_more(message: Message) -> bool:
@@ -316,9 +321,7 @@ def _may_learn_more(message: Message) -> bool:
     return isinstance(ended, MessageExpired) and bool(ended.reason) and message.late_subscription is None
 
 
-def _problem_of_variables(variables: str | None) -> str | None:
-    if variables is None or variables == "{}":
-        return None
+def _problem_of_variables(variables: str) -> str | None:
     if len(variables) > MOST_VARIABLES_BYTES:
         return "too_large"
     try:

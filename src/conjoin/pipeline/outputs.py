@@ -83,6 +83,9 @@ KEPT_COLUMN = {
     ENDS_IGNORED: "ends_ignored",
 }
 
+_LAST_DAY = 253_402_300_799_999_999
+"""The end of the year 9999: what "never" looks like in a table of timestamps."""
+
 _CHUNK = 32
 _ROW = (1 << _CHUNK) - 1
 
@@ -95,23 +98,23 @@ class Outputs:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.unsettled = 0
+        self.base = 0
+        """`base | row` names a row of the current batch for as long as its message lives."""
         self._chunks: dict[int, pa.RecordBatch] = {}
         self._living: dict[int, int] = {}
         self._chunk = 0
+        self._pending: list[Message] = []
         self._references: list[int] = []
-        self._said: tuple[list[Any], ...] = tuple([] for _ in _SAID)
+        self._said: list[tuple[Any, ...]] = []
         self._marks: list[Any] = []
         self._pair_counts: list[int] = []
-        self._pairs: tuple[list[Any], ...] = tuple([] for _ in _PAIR)
+        self._pairs: list[tuple[Any, ...]] = []
         self._kept: dict[int, list[tuple[Any, ...]]] = {table: [] for table in _KEPT}
 
     def begin_batch(self, batch: pa.RecordBatch) -> None:
         self._chunk += 1
         self._chunks[self._chunk] = batch
-
-    def reference(self, row: int) -> int:
-        """Names a row of the current batch for as long as its message lives."""
-        return self._chunk << _CHUNK | row
+        self.base = self._chunk << _CHUNK
 
     def identity(self, message: Message) -> tuple[Any, ...]:
         """What tells a message from others with the same name, key, time and id."""
@@ -121,7 +124,8 @@ class Outputs:
 
     def end_batch(self, arrived: list[Message]) -> None:
         """Keep of the batch only the rows of messages without a final verdict."""
-        self._pending = arrived
+        self._pending = [message for message in arrived if message.payload != self.NO_ROW]
+        arrived.clear()
 
     def message(
         self,
@@ -131,36 +135,18 @@ class Outputs:
         catalog: Catalog,
         other_tenants: tuple[KeySpace, ...],
     ) -> None:
-        verdict = verdict_of(space, message, as_of, catalog)
-        told = parameters(space, message, verdict, as_of, catalog, other_tenants)
-        verdicts, reasons, details, decided, offered, kept = self._said
+        verdict, reason, decided_at, _ = whole = verdict_of(space, message, as_of, catalog)
+        told = parameters(space, message, whole, as_of, catalog, other_tenants)
+        stored = message.stored and message.deadline > as_of
         self._references.append(message.payload)
-        verdicts.append(verdict.verdict)
-        reasons.append(verdict.reason)
-        details.append(detail_text(told))
-        decided.append(verdict.decided_at)
-        offered.append(message.stored)
-        kept.append(as_of if message.stored else None)
-        self._marks.append(list(message.marks) if message.stored else None)
+        self._said.append((verdict, reason, detail_text(told), decided_at, stored, as_of if stored else None))
+        self._marks.append(list(message.marks) if stored else None)
         self._pair_counts.append(len(message.targets))
         for target in message.targets:
-            self._pair(target)
+            self._pairs.append(_pair_of(target))
         message.payload = self.NO_ROW
         message.targets = ()
-
-    def _pair(self, target: Any) -> None:
-        kinds, processes, subscriptions, instances, elements, times = self._pairs
-        if isinstance(target, InstanceStarted):
-            kinds.append("start")
-            subscriptions.append(None)
-            elements.append(target.start.element_id)
-        else:
-            kinds.append("subscription")
-            subscriptions.append(target.subscription.key)
-            elements.append(target.subscription.element_id)
-        processes.append(target.process_id)
-        instances.append(target.instance_id)
-        times.append(target.at)
+        message.ended = None
 
     def open(self, space: KeySpace, it: Subscription, as_of: int) -> None:
         who = (it.process_id, it.name, space.key, it.opened_at, it.payload, it.key, it.instance_id)
@@ -172,7 +158,8 @@ class Outputs:
         self._kept[LOCKED].append(row)
 
     def id(self, space: KeySpace, it: Message, until_at: int) -> None:
-        row = (it.name, space.key, space.tenant_id, it.message_id, it.published_at, until_at)
+        until = min(until_at, _LAST_DAY)
+        row = (it.name, space.key, space.tenant_id, it.message_id, it.published_at, until)
         self._kept[REMEMBERED].append(row)
 
     def faulty(self, rows: Rows, row: int, table: str) -> None:
@@ -213,7 +200,7 @@ class Outputs:
 
     def _message_batches(self) -> Iterator[pa.RecordBatch]:
         references = np.array(self._references, dtype=np.int64)
-        said = {name: pa.array(values, kind) for (name, kind), values in zip(_SAID.items(), self._said, strict=True)}
+        said = dict(zip(_SAID, _arrays_of(self._said, _SAID), strict=True))
         said["taken_by"] = pa.array(self._marks, pa.list_(_TEXT))
         said["pairs"] = self._pair_lists()
         chunks = references >> _CHUNK
@@ -232,16 +219,13 @@ class Outputs:
 
     def _forget_said(self) -> None:
         self._references = []
-        self._said = tuple([] for _ in _SAID)
+        self._said = []
         self._marks = []
         self._pair_counts = []
-        self._pairs = tuple([] for _ in _PAIR)
+        self._pairs = []
 
     def _pair_lists(self) -> pa.Array:
-        pairs = pa.StructArray.from_arrays(
-            [pa.array(values, kind) for values, kind in zip(self._pairs, _PAIR.values(), strict=True)],
-            names=list(_PAIR),
-        )
+        pairs = pa.StructArray.from_arrays(_arrays_of(self._pairs, _PAIR), names=list(_PAIR))
         offsets = np.concatenate(([0], np.cumsum(self._pair_counts))).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), pairs)
 
@@ -276,8 +260,7 @@ class Outputs:
 
     def _keep_pending_rows(self) -> None:
         """Called when a batch is done: its rows still wanted move to a chunk of their own."""
-        pending = [m for m in getattr(self, "_pending", ()) if m.payload != self.NO_ROW]
-        self._pending: list[Message] = []
+        pending, self._pending = self._pending, []
         batch = self._chunks.get(self._chunk)
         if batch is None:
             return
@@ -304,7 +287,18 @@ def _own_column(batch: pa.RecordBatch, slot: str, name: str) -> pa.Array:
     return column.cast(_INSTANT) if slot == "at" else column
 
 
+def _pair_of(target: Any) -> tuple[Any, ...]:
+    if type(target) is InstanceStarted:
+        start = target.start
+        return ("start", start.process_id, None, target.instance_id, start.element_id, target.at)
+    it = target.subscription
+    return ("subscription", it.process_id, it.key, it.instance_id, it.element_id, target.at)
+
+
+def _arrays_of(rows: list[tuple[Any, ...]], kinds: dict[str, pa.DataType]) -> list[pa.Array]:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
+    return [pa.array(values, kind) for values, kind in zip(columns, kinds.values(), strict=True)]
+
+
 def _struct_of(rows: list[tuple[Any, ...]], kinds: dict[str, pa.DataType]) -> pa.Array:
-    columns = list(zip(*rows, strict=True))
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds.values(), strict=True)]
-    return pa.StructArray.from_arrays(arrays, names=list(kinds))
+    return pa.StructArray.from_arrays(_arrays_of(rows, kinds), names=list(kinds))

@@ -6,9 +6,12 @@ that what a message carried along never becomes a Python object.
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+_read_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Rows:
@@ -37,7 +40,7 @@ class Rows:
         "variables",
     )
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, default_tenant: str) -> None:
         self.batch = batch
         self.kind = _numbers(batch, "kind")
         self.at = _numbers(batch, "at")
@@ -46,7 +49,7 @@ class Rows:
         self.position = _numbers(batch, "position")
         self.kept = _numbers(batch, "kept")
         self.name = _repeated(batch, "name")
-        self.tenant = _repeated(batch, "tenant")
+        self.tenant = _repeated(batch, "tenant", default_tenant)
         self.process = _repeated(batch, "process")
         self.element = _repeated(batch, "element")
         self.business = _texts(batch, "business")
@@ -54,9 +57,17 @@ class Rows:
         self.instance = _texts(batch, "instance")
         self.interrupting = _plain(batch, "interrupting")
         self.repeated = _plain(batch, "repeated")
-        self.taken_by = _plain(batch, "taken_by")
+        self.taken_by = [None if text is None else _read_texts(text) for text in _texts(batch, "taken_by")]
         self.variables = _texts(batch, "variables")
         self.starts, self.keys = _runs(batch)
+
+    def taken_before(self, row: int) -> int:
+        """How many receivers a message of an earlier run had."""
+        if "prior_correlated_to" in self.batch.schema.names:
+            before = self.batch.column("prior_correlated_to")[row].as_py()
+            if before is not None:
+                return len(_read_texts(before))
+        return len(self.taken_by[row])
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> list[Any]:
@@ -83,13 +94,14 @@ def _plain(batch: pa.RecordBatch, name: str) -> list[Any]:
     return [None] * len(column) if column.null_count == len(column) else column.to_pylist()
 
 
-def _repeated(batch: pa.RecordBatch, name: str) -> list[Any]:
+def _repeated(batch: pa.RecordBatch, name: str, default: str | None = None) -> list[Any]:
+    """Each text decoded once; a blank one is as good as none."""
     column = batch.column(name)
     if column.null_count == len(column):
-        return [None] * len(column)
+        return [default] * len(column)
     encoded = column.dictionary_encode()
-    values = encoded.dictionary.to_pylist()
-    values.append(None)
+    values = [text if text and not text.isspace() else default for text in encoded.dictionary.to_pylist()]
+    values.append(default)
     codes = pc.fill_null(encoded.indices, len(values) - 1).to_numpy()
     return list(map(values.__getitem__, codes.tolist()))
 

@@ -26,7 +26,7 @@ SHAPE: tuple[tuple[str, str], ...] = (
     ("ttl", "bigint"),
     ("position", "bigint"),
     ("variables", "string"),
-    ("taken_by", "array<string>"),
+    ("taken_by", "string"),
     ("kept", "bigint"),
     ("repeated", "boolean"),
     ("fault", "string"),
@@ -38,7 +38,7 @@ PRIOR_SLOTS = [
     ("prior_reason", "string"),
     ("prior_detail", "string"),
     ("prior_decided_at", "timestamp"),
-    ("prior_correlated_to", "array<string>"),
+    ("prior_correlated_to", "string"),
 ]
 """What a message of an earlier run brings along."""
 

@@ -7,49 +7,62 @@ from collections.abc import Callable
 from typing import Any
 
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.marks import add_mark, mark_of, remove_mark, start_mark_of
-from conjoin.kernel.correlation.messages import Message
-from conjoin.kernel.correlation.state import KeySpace, Lane, Lock, SubscriptionEnd
-from conjoin.kernel.policies import OFF, WHILE_BUFFERED
+from conjoin.kernel.correlation.marks import add_mark, instance_mark, mark_taken, remove_mark, start_mark_of
+from conjoin.kernel.correlation.messages import Message, is_kept
+from conjoin.kernel.correlation.state import KeySpace, Lane, Lock
+from conjoin.kernel.policies import ALL, OFF, ONCE_PER_INSTANCE, WHILE_BUFFERED
 
 
 def apply(space: KeySpace, event: e.Event) -> None:
-    _APPLY[type(event)](space, event)
+    APPLY[type(event)](space, event)
 
 
 def _message_published(space: KeySpace, event: e.MessagePublished) -> None:
     message = event.message
     policy = message.policy
-    if policy.keeps and message.deadline > message.published_at:
-        space.topic(message.name).store(message)
+    kept = is_kept(message)
+    remembered = message.message_id and policy.dedup != OFF and (kept or policy.dedup != WHILE_BUFFERED)
+    if not kept and not remembered:
+        return
+    topic = space.topics.get(message.name) or space.new_topic(message.name)
+    if kept:
+        topic.store(message)
         space.watch_deadline(message)
-        if message.message_id and policy.dedup != OFF:
-            space.topics[message.name].ids[message.message_id] = message
-    elif message.message_id and not isinstance(policy.dedup, str):
-        space.topic(message.name).ids[message.message_id] = message
+    if remembered:
+        if topic.ids is None:
+            topic.ids = {}
+        topic.ids[message.message_id] = message
 
 
 def _message_correlated(space: KeySpace, event: e.MessageCorrelated) -> None:
     message, subscription = event.message, event.subscription
     subscription.busy_with = message
-    _take(space, message, event, mark_of(message.policy.cardinality, subscription))
+    _take(space, message, event, mark_taken(message, subscription))
 
 
 def _instance_started(space: KeySpace, event: e.InstanceStarted) -> None:
     message = event.message
     if event.locks:
         space.locks[event.process_id] = Lock(event.process_id, event.instance_id, event.at, message)
-    _take(space, message, event, start_mark_of(message.policy.cardinality, event.start))
+    cardinality = message.policy.cardinality
+    mark = start_mark_of(cardinality, event.start)
+    add_mark(message, mark)
+    if cardinality == ONCE_PER_INSTANCE:
+        # The mark a catch of this instance would have: it never gets the message that started it (D14).
+        mark = instance_mark(event.process_id, event.instance_id)
+        add_mark(message, mark)
+    elif cardinality == ALL:
+        mark = instance_mark(event.process_id, event.instance_id)
+    _take(space, message, event, mark)
 
 
 def _take(space: KeySpace, message: Message, target: Any, mark: Any) -> None:
-    add_mark(message, mark)
     if message.targets:
         message.targets.append(target)
     else:
         message.targets = [target]
     if message.stored:
-        space.topics[message.name].move_cursor(mark)
+        space.topics[message.name].move_cursor(mark, message.policy.cardinality)
 
 
 def _message_ended(space: KeySpace, event: e.MessageDiscarded | e.MessageRefused) -> None:
@@ -64,18 +77,25 @@ def _message_expired(space: KeySpace, event: e.MessageExpired) -> None:
     topic = space.topics[message.name]
     topic.unstore(message)
     space.forget_ended()
-    if message.policy.dedup == WHILE_BUFFERED and topic.ids.get(message.message_id) is message:
+    if topic.ids and message.policy.dedup == WHILE_BUFFERED and topic.ids.get(message.message_id) is message:
         del topic.ids[message.message_id]
     if event.reason and not message.targets:
+        if topic.missed is None:
+            topic.missed = []
         topic.missed.append(message)
 
 
 def _message_held(space: KeySpace, event: e.MessageHeld) -> None:
-    space.topic(event.message.name).held.append(event.message)
+    topic = space.topics[event.message.name]
+    if topic.held is None:
+        topic.held = []
+    topic.held.append(event.message)
 
 
 def _message_released(space: KeySpace, event: e.MessageReleased) -> None:
-    space.topics[event.message.name].held.remove(event.message)
+    held = space.topics[event.message.name].held
+    if held:
+        held.remove(event.message)
 
 
 def _message_answered(space: KeySpace, event: e.MessageAnswered) -> None:
@@ -84,7 +104,7 @@ def _message_answered(space: KeySpace, event: e.MessageAnswered) -> None:
 
 def _subscription_opened(space: KeySpace, event: e.SubscriptionOpened) -> None:
     subscription = event.subscription
-    topic = space.topic(subscription.name)
+    topic = space.topics.get(subscription.name) or space.new_topic(subscription.name)
     lane = topic.lanes.get(subscription.process_id)
     if lane is None:
         topic.lanes[subscription.process_id] = Lane(subscription)
@@ -94,7 +114,7 @@ def _subscription_opened(space: KeySpace, event: e.SubscriptionOpened) -> None:
     if topic.missed:
         for message in topic.missed:
             message.late_subscription = subscription
-        topic.missed = []
+        topic.missed = None
 
 
 def _subscription_closed(space: KeySpace, event: e.SubscriptionClosed) -> None:
@@ -102,13 +122,15 @@ def _subscription_closed(space: KeySpace, event: e.SubscriptionClosed) -> None:
     topic = space.topics[subscription.name]
     subscription.closed = True
     del space.subscriptions[subscription.key]
-    topic.last_closed = SubscriptionEnd(subscription, event.at)
+    topic.last_closed = event
     lane = topic.lanes[subscription.process_id]
     lane.open -= 1
     if lane.open:
         lane.drop_closed()
     else:
         del topic.lanes[subscription.process_id]
+    if event.answered:
+        subscription.busy_with = None
 
 
 def _correlation_acknowledged(space: KeySpace, event: e.CorrelationAcknowledged) -> None:
@@ -118,11 +140,11 @@ def _correlation_acknowledged(space: KeySpace, event: e.CorrelationAcknowledged)
 def _correlation_given_back(space: KeySpace, event: e.CorrelationGivenBack) -> None:
     message = event.message
     event.subscription.busy_with = None
-    remove_mark(message, mark_of(message.policy.cardinality, event.subscription))
+    remove_mark(message, event.subscription)
     message.targets = [t for t in message.targets if getattr(t, "subscription", None) is not event.subscription]
     message.given_back = event
     if message.stored:
-        space.topics[message.name].cursors.clear()
+        space.topics[message.name].cursors = None
 
 
 def _lock_freed(space: KeySpace, event: e.LockFreed) -> None:
@@ -133,7 +155,7 @@ def _nothing(space: KeySpace, event: e.Event) -> None:
     """A refusal changes nothing."""
 
 
-_APPLY: dict[type, Callable[[KeySpace, Any], None]] = {
+APPLY: dict[type, Callable[[KeySpace, Any], None]] = {
     e.MessagePublished: _message_published,
     e.MessageCorrelated: _message_correlated,
     e.InstanceStarted: _instance_started,

@@ -113,8 +113,11 @@ class SubscriptionOpened:
 
 @dataclass(slots=True, eq=False)
 class SubscriptionClosed:
+    """`answered`: by the message that was on its way to it; otherwise that one is still under way."""
+
     subscription: Subscription
     at: int
+    answered: bool = False
 
 
 @dataclass(slots=True, eq=False)

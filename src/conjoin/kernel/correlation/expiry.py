@@ -12,7 +12,7 @@ from conjoin.kernel.correlation.state import KeySpace
 
 
 def expire(space: KeySpace, at: int, limit: int, catalog: Catalog) -> list[Event]:
-    return [_expired(space, message, catalog) for message in space.due(at)[:limit]]
+    return [_expired(space, message, catalog) for message in space.due(at, limit)]
 
 
 def _expired(space: KeySpace, message: Message, catalog: Catalog) -> MessageExpired:

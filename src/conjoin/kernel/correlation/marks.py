@@ -8,18 +8,28 @@ from typing import Any
 
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation.messages import Message, Subscription
-from conjoin.kernel.policies import ALL, EXACTLY_ONE, ONCE_PER_INSTANCE, ONCE_PER_PROCESS
+from conjoin.kernel.policies import ALL, EXACTLY_ONE, ONCE_PER_INSTANCE, ONCE_PER_PROCESS, SUBSCRIPTION_FIRST
 
 ANYBODY = "*"
+BY_SUBSCRIPTION = "(subscription)"
+"""With `subscription_first`: a subscription has it, so no start event gets it any more."""
+
 _FEW = 8
+_BETWEEN = "\x1f"
+"""Stands in no id, so that no two marks are the same by accident."""
 
 
-def mark_of(cardinality: str, subscription: Subscription) -> Any:
+def mark_of(cardinality: str, subscription: Subscription) -> str:
     if cardinality == ONCE_PER_PROCESS:
         return subscription.process_id
-    if cardinality == ONCE_PER_INSTANCE:
-        return f"{subscription.process_id}/{subscription.instance_id}"
-    return subscription.key if cardinality == ALL else ANYBODY
+    if cardinality == EXACTLY_ONE:
+        return ANYBODY
+    mark = instance_mark(subscription.process_id, subscription.instance_id)
+    return f"{mark}{_BETWEEN}{subscription.key}" if cardinality == ALL else mark
+
+
+def instance_mark(process_id: str, instance_id: Any) -> str:
+    return f"{process_id}{_BETWEEN}{instance_id}"
 
 
 def start_mark_of(cardinality: str, start: StartSubscription) -> str:
@@ -34,11 +44,10 @@ def is_taken_for(message: Message, subscription: Subscription) -> bool:
 
 def is_taken_by_process(message: Message, process_id: str) -> bool:
     """May the process no longer be started by this message (D13, D14)?"""
-    if not message.marks:
+    marks = message.marks
+    if not marks:
         return False
-    if message.policy.cardinality == EXACTLY_ONE or process_id in message.marks:
-        return True
-    return any(target.process_id == process_id for target in message.targets)
+    return message.policy.cardinality == EXACTLY_ONE or process_id in marks or BY_SUBSCRIPTION in marks
 
 
 def add_mark(message: Message, mark: Any) -> None:
@@ -51,5 +60,28 @@ def add_mark(message: Message, mark: Any) -> None:
         message.marks = dict.fromkeys((*marks, mark))
 
 
-def remove_mark(message: Message, mark: Any) -> None:
-    message.marks = tuple(m for m in message.marks if m != mark)
+def mark_taken(message: Message, subscription: Subscription) -> str:
+    """Mark the message for what the subscription stands for; the answer is that mark.
+
+    An instance or a subscription counts for its process too: the process is not started by it any more (D13).
+    """
+    policy = message.policy
+    cardinality = policy.cardinality
+    mark = mark_of(cardinality, subscription)
+    add_mark(message, mark)
+    if cardinality in (ALL, ONCE_PER_INSTANCE) and subscription.process_id not in message.marks:
+        add_mark(message, subscription.process_id)
+    if policy.start_precedence == SUBSCRIPTION_FIRST and BY_SUBSCRIPTION not in message.marks:
+        add_mark(message, BY_SUBSCRIPTION)
+    return mark
+
+
+def remove_mark(message: Message, subscription: Subscription) -> None:
+    """Take back what `mark_taken` marked, unless another receiver stands for the same."""
+    others = [t for t in message.targets if getattr(t, "subscription", None) is not subscription]
+    removed = [mark_of(message.policy.cardinality, subscription)]
+    if all(target.process_id != subscription.process_id for target in others):
+        removed.append(subscription.process_id)
+    if all(not hasattr(target, "subscription") for target in others):
+        removed.append(BY_SUBSCRIPTION)
+    message.marks = tuple(mark for mark in message.marks if mark not in removed)

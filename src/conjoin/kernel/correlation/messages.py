@@ -27,6 +27,7 @@ class Message:
         "published_at",
         "stored",
         "sync",
+        "taken_before",
         "targets",
     )
 
@@ -50,6 +51,7 @@ class Message:
         self.business_id = business_id
         self.payload = payload
         self.sync = False
+        self.taken_before = 0
         self.stored = False
         self.marks: Any = ()
         self.targets: Any = ()
@@ -59,6 +61,11 @@ class Message:
 
     def __repr__(self) -> str:
         return f"Message({self.key!r}, {self.name!r}, at={self.published_at}, until={self.deadline})"
+
+
+def is_kept(message: Message) -> bool:
+    """Is it stored until its deadline (A5, D4, F8)?"""
+    return message.deadline > message.published_at and message.policy.keeps and not message.sync
 
 
 class Subscription:

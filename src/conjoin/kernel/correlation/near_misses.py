@@ -59,7 +59,7 @@ def _all(
 def _on_the_same_name(topic: Topic, message: Message, at: int) -> Iterator[NearMiss]:
     for subscription in islice(topic.open_subscriptions(), MOST):
         if subscription.busy_with is not None:
-            yield {"kind": "busy", **_who(subscription)}
+            yield {"kind": "busy", "subscription": subscription.key, **_who(subscription)}
         elif message.business_id and message.business_id != subscription.business_id:
             yield {"kind": "other_business_id", "business_id": subscription.business_id, **_who(subscription)}
         elif message.policy.constraint is not None:

@@ -4,13 +4,14 @@ These are the two directions of one question, so they stand together. Busy subsc
 passed over (D12); a message is never given twice to whatever its cardinality marks.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.marks import is_taken_for, mark_of
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.state import KeySpace, Lane, Topic
-from conjoin.kernel.policies import ONCE_PER_INSTANCE, ONCE_PER_PROCESS, START_ONLY
+from conjoin.kernel.policies import EXACTLY_ONE, ONCE_PER_INSTANCE, ONCE_PER_PROCESS, START_ONLY
 
 
 def fits(message: Message, subscription: Subscription) -> bool:
@@ -23,16 +24,19 @@ def fits(message: Message, subscription: Subscription) -> bool:
 
 def receivers(topic: Topic, message: Message, starts: Sequence[StartSubscription]) -> list[Subscription]:
     """The subscriptions that take a message being published, in the order of their rank (D6, D7, E9)."""
-    cardinality = message.policy.cardinality
-    starting = _processes(starts) if message.policy.start_precedence == START_ONLY else ()
+    policy = message.policy
+    starting = _processes(starts) if policy.start_precedence == START_ONLY else ()
+    first_only = policy.cardinality == ONCE_PER_PROCESS
     found: list[Subscription] = []
     for process_id, lane in topic.lanes.items():
         if process_id in starting:
             continue
-        if cardinality == ONCE_PER_PROCESS:
-            _add_first(found, lane, message)
+        if first_only:
+            first = _first_taker(lane, message)
+            if first is not None:
+                found.append(first)
         else:
-            _add_all(found, lane, message)
+            found += _all_takers(lane, message)
     if len(found) > 1:
         found.sort(key=lambda s: s.rank)
     return found
@@ -42,25 +46,30 @@ def _processes(starts: Sequence[StartSubscription]) -> tuple[str, ...]:
     return tuple(start.process_id for start in starts)
 
 
-def _can_take(message: Message, subscription: Subscription) -> bool:
-    return subscription.busy_with is None and not is_taken_for(message, subscription) and fits(message, subscription)
+def _first_taker(lane: Lane, message: Message) -> Subscription | None:
+    waiting = lane.waiting
+    picky = message.marks or message.business_id or message.policy.constraint is not None
+    for index in range(lane.head, len(waiting)):
+        subscription = waiting[index]
+        if subscription.closed or subscription.busy_with is not None:
+            continue
+        if picky and (is_taken_for(message, subscription) or not fits(message, subscription)):
+            continue
+        return subscription
+    return None
 
 
-def _add_first(found: list[Subscription], lane: Lane, message: Message) -> None:
-    for subscription in lane:
-        if _can_take(message, subscription):
-            found.append(subscription)
-            return
-
-
-def _add_all(found: list[Subscription], lane: Lane, message: Message) -> None:
+def _all_takers(lane: Lane, message: Message) -> list[Subscription]:
     """Every subscription of the lane; with once_per_instance the first of each instance."""
     once = message.policy.cardinality == ONCE_PER_INSTANCE
-    instances: dict[object, None] = {}
+    found: dict[object, Subscription] = {}
     for subscription in lane:
-        if _can_take(message, subscription) and not (once and subscription.instance_id in instances):
-            instances[subscription.instance_id] = None
-            found.append(subscription)
+        share = subscription.instance_id if once else subscription.key
+        if share in found or subscription.busy_with is not None:
+            continue
+        if not is_taken_for(message, subscription) and fits(message, subscription):
+            found[share] = subscription
+    return list(found.values())
 
 
 def is_awaited(topic: Topic, message: Message) -> bool:
@@ -98,18 +107,29 @@ def _is_reserved_for_start(
 
 
 def next_receiver(space: KeySpace, message: Message, refused_by: Subscription) -> Subscription | None:
-    """The next idle subscription of the same process, after one gave the message back (D17)."""
+    """The next idle subscription of the same process, after one gave the message back (D17).
+
+    With `exactly_one` the mark kept everybody away, so whoever waits may have it now.
+    """
     topic = space.topics.get(message.name)
-    lane = topic.lanes.get(refused_by.process_id) if topic is not None else None
+    if topic is None:
+        return None
     cardinality = message.policy.cardinality
+    anybody = cardinality == EXACTLY_ONE
     freed = mark_of(cardinality, refused_by)
-    for subscription in lane or ():
-        mark = mark_of(cardinality, subscription)
-        if (
-            subscription is not refused_by
-            and subscription.busy_with is None
-            and (mark == freed or mark not in message.marks)
-            and fits(message, subscription)
-        ):
-            return subscription
-    return None
+    found = [
+        subscription
+        for process_id, lane in topic.lanes.items()
+        if anybody or process_id == refused_by.process_id
+        for subscription in islice(_idle(lane, message, refused_by, freed), 1)
+    ]
+    return min(found, key=lambda s: s.rank, default=None)
+
+
+def _idle(lane: Lane, message: Message, refused_by: Subscription, freed: str) -> Iterator[Subscription]:
+    for subscription in lane:
+        if subscription is refused_by or subscription.busy_with is not None:
+            continue
+        mark = mark_of(message.policy.cardinality, subscription)
+        if (mark == freed or mark not in message.marks) and fits(message, subscription):
+            yield subscription

@@ -6,7 +6,7 @@ cannot be kept and everybody who waits is busy, held until they have answered.
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.correlation.messages import Message, Subscription, is_kept
 from conjoin.kernel.correlation.near_misses import near_misses
 from conjoin.kernel.correlation.offers import is_awaited, receivers
 from conjoin.kernel.correlation.starting import locked_starts, start_instance, startable
@@ -41,11 +41,6 @@ def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[
     if starting and message.sync:
         events.append(_answer_with_first_start(events, message, at))
     return events
-
-
-def is_kept(message: Message) -> bool:
-    """Is it stored until its deadline (A5, D4, F8)?"""
-    return message.deadline > message.published_at and message.policy.keeps and not message.sync
 
 
 def _nobody(space: KeySpace, message: Message, at: int, starts: list[StartSubscription]) -> list[e.Event]:

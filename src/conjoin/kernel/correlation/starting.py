@@ -9,9 +9,9 @@ from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.events import Event, InstanceStarted, LockFreed
-from conjoin.kernel.correlation.marks import is_taken_by_process
+from conjoin.kernel.correlation.marks import is_taken_by_process, start_mark_of
 from conjoin.kernel.correlation.messages import Message, Subscription
-from conjoin.kernel.correlation.state import KeySpace
+from conjoin.kernel.correlation.state import KeySpace, Lock
 from conjoin.kernel.policies import PER_KEY, SUBSCRIPTION_FIRST
 
 
@@ -57,10 +57,11 @@ def start_instance(
     start: StartSubscription,
     at: int,
     catalog: Catalog,
-    freed_by: Any = None,
+    lock: Lock | None = None,
 ) -> InstanceStarted:
     instance_id = catalog.new_instance(space.tenant_id, space.key, message, start)
-    reason = "started_instance" if freed_by is None else "started_after_lock"
+    reason = "started_instance" if lock is None else "started_after_lock"
+    freed_by = None if lock is None else lock.instance_id
     locks = takes_lock(space, message)
     return InstanceStarted(message, start, instance_id, at, reason, locks, freed_by)
 
@@ -75,7 +76,7 @@ def end_instance(space: KeySpace, process_id: str, instance_id: Any, at: int, ca
     if found is None:
         return [freed]
     message, start = found
-    return [freed, start_instance(space, message, start, at, catalog, lock.instance_id)]
+    return [freed, start_instance(space, message, start, at, catalog, lock)]
 
 
 def _oldest_waiting(
@@ -85,7 +86,8 @@ def _oldest_waiting(
     oldest: tuple[Message, StartSubscription] | None = None
     for start in catalog.starts_of(space.tenant_id, process_id, at):
         topic = space.topics.get(start.name)
-        for message in topic.stored_from(process_id) if topic is not None else ():
+        mark = start_mark_of(catalog.policies.of(start.name).cardinality, start)
+        for message in topic.stored_from(mark) if topic is not None else ():
             if message.deadline > at and not is_taken_by_process(message, process_id):
                 if oldest is None or message.key < oldest[0].key:
                     oldest = (message, start)

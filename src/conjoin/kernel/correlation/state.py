@@ -9,10 +9,13 @@ from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.instants import NEVER
+
+if TYPE_CHECKING:
+    from conjoin.kernel.correlation.events import SubscriptionClosed
 
 FEW = 32
 """Below this many, looking at each is cheaper than keeping an index."""
@@ -72,11 +75,17 @@ class Topic:
         self.messages: list[Message] = []
         self.head = 0
         self.gone = 0
-        self.cursors: dict[Any, int] = {}
-        self.ids: dict[str, Message] = {}
-        self.held: list[Message] = []
-        self.missed: list[Message] = []
-        self.last_closed: SubscriptionEnd | None = None
+        self.cursors: dict[Any, int] | None = None
+        self.ids: dict[str, Message] | None = None
+        self.held: list[Message] | None = None
+        self.missed: list[Message] | None = None
+        self.last_closed: SubscriptionClosed | None = None
+
+    def clear(self) -> None:
+        self.lanes.clear()
+        self.messages.clear()
+        self.head = self.gone = 0
+        self.cursors = self.ids = self.held = self.missed = self.last_closed = None
 
     def open_subscriptions(self) -> Iterator[Subscription]:
         for lane in self.lanes.values():
@@ -85,7 +94,8 @@ class Topic:
     def stored_from(self, mark: Any) -> Iterator[Message]:
         """The stored messages in order, without those at the front that the mark has taken already."""
         messages = self.messages
-        for index in range(self.cursors.get(mark, self.head), len(messages)):
+        first = self.cursors.get(mark, self.head) if self.cursors else self.head
+        for index in range(first, len(messages)):
             if messages[index].stored:
                 yield messages[index]
 
@@ -94,17 +104,19 @@ class Topic:
         messages = self.messages
         if messages and messages[-1].key > message.key:
             insort(messages, message, key=lambda m: m.key)
-            self.cursors.clear()
+            self.cursors = None
         else:
             messages.append(message)
 
-    def move_cursor(self, mark: Any) -> None:
+    def move_cursor(self, mark: str, cardinality: str) -> None:
         """Remember how far the front of the queue holds nothing more for this mark."""
         messages = self.messages
         if len(messages) - self.head < FEW:
             return
+        if self.cursors is None:
+            self.cursors = {}
         index = self.cursors.get(mark, self.head)
-        while index < len(messages) and (not messages[index].stored or mark in messages[index].marks):
+        while index < len(messages) and _is_done_with(messages[index], mark, cardinality):
             index += 1
         self.cursors[mark] = index
 
@@ -114,7 +126,7 @@ class Topic:
         if self.gone > FEW and self.gone * 2 > len(self.messages):
             self.messages = [m for m in self.messages if m.stored]
             self.gone = self.head = 0
-            self.cursors.clear()
+            self.cursors = None
             return
         messages = self.messages
         head = self.head
@@ -123,10 +135,9 @@ class Topic:
         self.head = head
 
 
-@dataclass(slots=True)
-class SubscriptionEnd:
-    subscription: Subscription
-    at: int
+def _is_done_with(message: Message, mark: str, cardinality: str) -> bool:
+    """Will nobody who stands for the mark ever take it? Only known of messages marked in the same way (U2)."""
+    return not message.stored or (message.policy.cardinality == cardinality and mark in message.marks)
 
 
 class KeySpace:
@@ -142,28 +153,38 @@ class KeySpace:
         self.locks: dict[str, Lock] = {}
         self.deadlines: list[tuple[int, Any, Message]] = []
 
-    def topic(self, name: str) -> Topic:
-        topic = self.topics.get(name)
-        if topic is None:
-            topic = self.topics[name] = Topic()
+    def clear(self, key: str) -> None:
+        """Empty it for another correlation key; what it has allocated is used again."""
+        self.key = key
+        if len(self.topics) > FEW:
+            self.topics.clear()
+        for topic in self.topics.values():
+            topic.clear()
+        self.subscriptions.clear()
+        self.locks.clear()
+        self.deadlines.clear()
+
+    def new_topic(self, name: str) -> Topic:
+        topic = self.topics[name] = Topic()
         return topic
 
     def watch_deadline(self, message: Message) -> None:
         if message.deadline != NEVER:
             heappush(self.deadlines, (message.deadline, message.key, message))
 
-    def due(self, at: int) -> list[Message]:
-        """The stored messages whose deadline has come, the earliest first (F3)."""
-        found: list[tuple[int, Any, Message]] = []
-        heap, look = self.deadlines, [0]
-        while look:
-            index = look.pop()
-            if index < len(heap) and heap[index][0] <= at:
-                if heap[index][2].stored:
-                    found.append(heap[index])
-                look += (2 * index + 1, 2 * index + 2)
-        found.sort()
-        return [message for _, _, message in found]
+    def due(self, at: int, limit: int) -> list[Message]:
+        """The stored messages whose deadline has come, the earliest first, at most so many (F3, F4)."""
+        heap = self.deadlines
+        found: list[Message] = []
+        look = [(heap[0], 0)] if heap and heap[0][0] <= at else []
+        while look and len(found) < limit:
+            entry, index = heappop(look)
+            if entry[2].stored:
+                found.append(entry[2])
+            for child in (2 * index + 1, 2 * index + 2):
+                if child < len(heap) and heap[child][0] <= at:
+                    heappush(look, (heap[child], child))
+        return found
 
     def forget_ended(self) -> None:
         heap = self.deadlines

@@ -18,7 +18,7 @@ def remembered_until(message: Message) -> int:
 def holder_of_id(space: KeySpace, message: Message, at: int) -> Message | None:
     """The message that came first with the same name, key, tenant and id, while it is remembered."""
     topic = space.topics.get(message.name)
-    if topic is None or message.policy.dedup == OFF:
+    if topic is None or topic.ids is None or message.policy.dedup == OFF:
         return None
     first = topic.ids.get(message.message_id)
     return first if first is not None and remembered_until(first) > at else None

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.messages import Message
+from conjoin.kernel.correlation.messages import Message, is_kept
 from conjoin.kernel.correlation.near_misses import near_misses
 from conjoin.kernel.correlation.offers import is_awaited
-from conjoin.kernel.correlation.publishing import is_kept
 from conjoin.kernel.correlation.starting import locked_starts
 from conjoin.kernel.correlation.state import KeySpace
 from conjoin.kernel.instants import elapsed_ms
@@ -73,10 +72,16 @@ def verdict_of(space: KeySpace, message: Message, now: int, catalog: Catalog) ->
     return Verdict(verdict, ended.reason, ended.at, ended)
 
 
+def receivers_of(message: Message) -> int:
+    """How many have it, those of earlier runs included."""
+    return message.taken_before + len(message.targets)
+
+
 def _short(message: Message, now: int) -> Verdict | None:
     """Fewer receivers than expected when its time is over (policy `expected`)."""
     kept = is_kept(message)
-    if (kept and message.deadline > now) or len(message.marks) >= (message.policy.expected or 0):
+    undecided = message.ended is None and not kept and not message.targets
+    if undecided or (kept and message.deadline > now) or receivers_of(message) >= (message.policy.expected or 0):
         return None
     decided_at = message.deadline if kept else message.published_at
     return Verdict("short", "fewer_than_expected", decided_at, message.ended)
@@ -106,7 +111,7 @@ def parameters(
     if verdict.verdict == "correlated":
         return _of_correlation(message, verdict)
     if verdict.verdict == "short":
-        return {"expected": message.policy.expected, "got": len(message.marks)}
+        return {"expected": message.policy.expected, "got": receivers_of(message)}
     if isinstance(cause, e.MessageExpired):
         return _of_expiry(message, cause)
     if isinstance(cause, e.MessageDiscarded):
@@ -117,7 +122,12 @@ def parameters(
         return {"instance": cause.subscription.instance_id, "why": cause.why}
     starts = catalog.starts_for(space.tenant_id, message.name, now)
     misses = near_misses(space, message, now, starts, other_tenants)
-    return {"deadline_at": message.deadline, "near_misses": list(misses)}
+    told: dict[str, Any] = {"deadline_at": message.deadline, "near_misses": list(misses)}
+    if verdict.reason == "locked" and misses:
+        told |= {"process": misses[0]["process"], "key": space.key, "instance": misses[0]["instance"]}
+    if verdict.reason == "busy":
+        told |= next(({"subscription": miss["subscription"]} for miss in misses if miss["kind"] == "busy"), {})
+    return told
 
 
 def _of_correlation(message: Message, verdict: Verdict) -> dict[str, Any]:

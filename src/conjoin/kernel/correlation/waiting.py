@@ -10,7 +10,8 @@ from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.offers import next_message, next_receiver
-from conjoin.kernel.correlation.state import KeySpace
+from conjoin.kernel.correlation.state import KeySpace, Topic
+from conjoin.kernel.policies import DISCARD, REJECT
 
 
 def open_subscription(space: KeySpace, subscription: Subscription, at: int, catalog: Catalog) -> list[e.Event]:
@@ -38,7 +39,9 @@ def close_subscription(space: KeySpace, subscription_key: Any, at: int) -> list[
     subscription = space.subscriptions.get(subscription_key)
     if subscription is None:
         return [e.CommandRefused("NOT_FOUND", f"subscription {subscription_key} is not open", at)]
-    return [e.SubscriptionClosed(subscription, at)]
+    events: list[e.Event] = [e.SubscriptionClosed(subscription, at)]
+    topic = space.topics[subscription.name]
+    return events + _released(topic, at) if topic.held else events
 
 
 def acknowledge(space: KeySpace, subscription_key: Any, message_key: Any, at: int, catalog: Catalog) -> list[e.Event]:
@@ -54,7 +57,7 @@ def acknowledge(space: KeySpace, subscription_key: Any, message_key: Any, at: in
 def accept(space: KeySpace, subscription: Subscription, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
     """The instance has taken the message that was on its way to this open subscription."""
     if subscription.interrupting:
-        events: list[e.Event] = [e.SubscriptionClosed(subscription, at)]
+        events: list[e.Event] = [e.SubscriptionClosed(subscription, at, answered=True)]
     else:
         events = [e.CorrelationAcknowledged(subscription, message, at)]
         following = next_message(space, subscription, at, catalog)
@@ -62,12 +65,17 @@ def accept(space: KeySpace, subscription: Subscription, message: Message, at: in
             events.append(_late(following, subscription, at))
     if message.sync:
         events.append(e.MessageAnswered(message, subscription.instance_id, at))
-    events += _released(space, subscription, at)
+    topic = space.topics[subscription.name]
+    if topic.held:
+        events += _released(topic, at)
     return events
 
 
 def reject(space: KeySpace, subscription: Subscription, message: Message, at: int, why: str) -> list[e.Event]:
     """Give the message back: to the next idle subscription of the process while it lives, else to the buffer."""
+    if subscription.busy_with is not message:
+        code = "NOT_FOUND" if subscription.closed else "INVALID_STATE"
+        return [e.CommandRefused(code, f"message {message.key} is not on its way", at)]
     given_back = e.CorrelationGivenBack(subscription, message, at, why)
     events: list[e.Event] = [given_back]
     if not subscription.closed:
@@ -78,18 +86,22 @@ def reject(space: KeySpace, subscription: Subscription, message: Message, at: in
         events.append(e.MessageCorrelated(message, following, at, "given_back_and_taken", given_back))
     elif not message.stored and len(message.targets) < 2:
         events.append(_lost_its_only_receiver(message, at))
-    events += _released(space, subscription, at)
+    topic = space.topics.get(subscription.name)
+    if topic is not None and topic.held:
+        events += _released(topic, at)
     return events
 
 
 def _lost_its_only_receiver(message: Message, at: int) -> e.Event:
-    if message.sync:
+    if message.sync or message.policy.on_no_match == REJECT:
         return e.MessageRefused(message, at, "not_found", {"near_misses": ()})
+    if message.policy.on_no_match == DISCARD:
+        return e.MessageDiscarded(message, at, "policy", ())
     if message.deadline > message.published_at:
         return e.MessageExpired(message, at, "nobody_waited")
     return e.MessageDiscarded(message, at, "ttl_zero", ())
 
 
-def _released(space: KeySpace, subscription: Subscription, at: int) -> list[e.Event]:
-    topic = space.topics.get(subscription.name)
-    return [e.MessageReleased(message, at) for message in topic.held] if topic and topic.held else []
+def _released(topic: Topic, at: int) -> list[e.Event]:
+    """Somebody has answered: what was held for that is offered again."""
+    return [e.MessageReleased(message, at) for message in topic.held or ()]

@@ -1,0 +1,1 @@
+"""Examples that run: each is a package with a `__main__`."""

@@ -1,0 +1,1 @@
+"""Order to cash: a shop's day of messages, with everything in it that can happen to one."""

@@ -1,0 +1,47 @@
+"""make run: makes the tables of a shop's day, correlates them on Spark in this machine, and says what came of it."""
+
+import os
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from conjoin.cli.correlate import run_and_close
+from conjoin.cli.progress import progress
+from conjoin.errors import ConjoinError
+from conjoin.pipeline.job import Job
+from conjoin.pipeline.session import session
+from conjoin.pipeline.stages import running_stage
+from conjoin.pipeline.written import write_table
+from conjoin.settings import load
+from examples.order_to_cash.tables import tables
+
+MESSAGES = 100_000
+FOLDER = Path("output/order-to-cash")
+
+
+def main() -> None:
+    count = int(os.environ.get("MESSAGES") or MESSAGES)
+    terminal = Console(stderr=True)
+    with progress(terminal, lambda: None) as step:
+        step("starting Spark")
+        spark = session(load(), "order to cash")
+    made = tables(spark, count)
+    with progress(terminal, lambda: running_stage(spark)) as step:
+        for name, frame in made.items():
+            step(f"making {name} in {FOLDER / 'in'}")
+            write_table(frame, str(FOLDER / "in" / name), "parquet", overwrite=True)
+    print(
+        f"A shop's day: {count:,} messages such as 'Money collected', and {count:,} subscriptions that wait for them."
+    )
+    inputs = {name: (str(FOLDER / "in" / name),) for name in made}
+    run_and_close(spark, Job(inputs=inputs, out=str(FOLDER / "out"), overwrite=True))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except ConjoinError as error:
+        sys.exit(f"order to cash: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

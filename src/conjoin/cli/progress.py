@@ -1,0 +1,54 @@
+"""Progress while Spark works: a line that moves on a terminal, plain lines anywhere else."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+Step = Callable[[str], None]
+_EVERY_S = 0.2
+
+
+class Stage(Protocol):
+    """How far the running stages are."""
+
+    @property
+    def tasks(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+
+
+Ask = Callable[[], Stage | None]
+
+
+@contextmanager
+def progress(console: Console, ask: Ask) -> Iterator[Step]:
+    """Hands out the function that is told each step; `ask` is asked again and again for the running stage."""
+    if not console.is_terminal:
+        yield lambda text: console.print(f"conjoin: {text}", highlight=False, soft_wrap=True)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30), TextColumn("{task.fields[stage]}"))
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as line:
+        task = line.add_task("starting", total=None, stage="")
+        done = threading.Event()
+        watcher = threading.Thread(target=_watch, args=(line, task, ask, done), daemon=True)
+        watcher.start()
+        try:
+            yield lambda text: line.update(task, description=text, total=None, stage="")
+        finally:
+            done.set()
+            watcher.join(timeout=2)
+
+
+def _watch(line: Progress, task: TaskID, ask: Ask, done: threading.Event) -> None:
+    while not done.wait(_EVERY_S):
+        try:
+            stage = ask()
+        except Exception:  # noqa: BLE001 - a session that just ends must not turn progress into a failure
+            return
+        if stage is not None and stage.tasks:
+            told = f"{stage.done} of {stage.tasks} tasks"
+            line.update(task, total=stage.tasks, completed=stage.done, stage=told)

@@ -1,0 +1,261 @@
+"""conjoin correlate on files: every format in and out, nothing lost, and days that go on from each other."""
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from _pytest.capture import CaptureResult
+
+from conjoin.cli.main import run
+from conjoin.settings import Settings
+from tests.cli.tabular import Row, read, write, zipped
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FORMATS = ["parquet", "jsonl", "csv"]
+OUTPUTS = {"verdicts", "correlations", "buffered", "open", "locks", "ids", "later", "dead_letters"}
+HOUR_MS = 3_600_000
+
+
+def at(minute: int, day: int = 1) -> str:
+    return f"2026-01-{day:02}T{8 + minute // 60:02}:{minute % 60:02}:00.000001Z"
+
+
+def message(position: int, name: str, key: str, when: str, ttl_ms: int = 0, **more: str) -> Row:
+    said = {"message_id": f"m-{position}", "variables": '{"text": "a \\"b\\",\\nc"}', **more}
+    return {
+        "name": name, "correlation_key": key, "published_at": when, "ttl_ms": ttl_ms, "position": position, **said
+    }  # fmt: skip
+
+
+def subscription(process: str, name: str, key: str, opened: str, closed: str | None = None) -> Row:
+    return {"process_id": process, "name": name, "correlation_key": key, "opened_at": opened, "closed_at": closed,
+            "subscription_id": f"{process}/{name}/{key}/{opened}", "instance_id": f"{process}-{key}"}  # fmt: skip
+
+
+DAY = [
+    message(1, "Paid", "o-1", at(5)),
+    message(2, "Paid", "o-2", at(5), 36 * HOUR_MS),
+    message(3, "Paid", "o-3", at(5), 60_000),
+    message(4, "paid", "o-1", at(2)),
+    message(5, "Paid", "o-2", at(6), HOUR_MS, message_id="m-2"),
+    message(6, "Placed", "o-4", at(6), 24 * HOUR_MS),
+    message(7, "Placed", "o-4", at(7), 72 * HOUR_MS),
+    message(8, "Paid", "o-6", at(9), 3 * 24 * HOUR_MS),
+]
+WAITING = [
+    subscription("order", "Paid", "o-1", at(1)),
+    subscription("loyalty", "Paid", "o-2", at(1)),
+    subscription("order", "Paid", "o-3", at(10)),
+    subscription("order", "Paid", "o-5", at(1), at(50, day=2)),
+]
+NEXT_DAY = [
+    message(11, "Paid", "o-5", at(5, day=2)),
+    message(12, "Paid", "o-2", at(5, day=2), HOUR_MS, message_id="m-2"),
+    message(13, "Placed", "o-4", at(6, day=2)),
+    message(14, "Placed", "o-4", at(58, day=2), HOUR_MS),
+]
+NEXT_WAITING = [subscription("order", "Paid", "o-2", at(1, day=2)), subscription("order", "Paid", "o-6", at(59, day=2))]
+STARTS = [{"process_id": "order", "name": "Placed", "element_id": "placed"}]
+ENDS = [{"process_id": "order", "correlation_key": "o-4", "ended_at": at(57, day=2)}]
+FIRST_DAY = {
+    1: ("correlated", "waiting_instance"),
+    2: ("correlated", "waiting_instance"),
+    3: ("expired", "nobody_waited"),
+    4: ("discarded", "ttl_zero"),
+    5: ("refused", "duplicate_id"),
+    6: ("correlated", "started_instance"),
+    7: ("buffered", "locked"),
+    8: ("buffered", "nobody_waits"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: "SparkSession") -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    for key in [*Settings.model_fields, "config"]:
+        monkeypatch.delenv(f"CONJOIN_{key.upper()}", raising=False)
+
+
+def correlate(out: str, *options: str, **tables: object) -> None:
+    """Runs the command; each table is a path or a list of paths."""
+    flags = [
+        part
+        for table, paths in tables.items()
+        for path in (paths if isinstance(paths, list) else [paths])
+        for part in (f"--{table}", str(path))
+    ]
+    assert run(["correlate", *flags, "--out", out, *options]) == 0
+
+
+def verdicts(*folders: str) -> dict[int, tuple[str, str]]:
+    """The last verdict of each message, by position."""
+    rows = [row for folder in folders for row in read(Path(folder, "verdicts"))]
+    return {int(row["position"]): (row["verdict"], row["reason"]) for row in rows}
+
+
+def pairs(*folders: str) -> Counter[tuple[int, str, str]]:
+    rows = [row for folder in folders for row in read(Path(folder, "correlations"))]
+    return Counter((int(row["position"]), row["process_id"], row["instance_id"]) for row in rows)
+
+
+@pytest.fixture(params=FORMATS)
+def file_format(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def written(file_format: str) -> dict[str, Path]:
+    """Two days of all tables; the messages of a day are a file, those who wait a folder."""
+    tables = {
+        "day1/day": DAY, "day2/day": NEXT_DAY, "waiting1/part": WAITING, "waiting2/part": NEXT_WAITING,
+        "starts/all": STARTS, "ends/all": ENDS,
+    }  # fmt: skip
+    paths = {name: write(Path(f"{name}.{file_format}"), rows, file_format) for name, rows in tables.items()}
+    return {name.partition("/")[0]: path.parent if name.startswith("waiting") else path for name, path in paths.items()}
+
+
+def test_every_format_in_and_out_and_two_days_in_a_chain_as_one_run_over_both(
+    file_format: str, written: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, starts = ("--format", file_format), written["starts"]
+    correlate(
+        "first", *options, "--as-of", at(59),
+        messages=written["day1"], subscriptions=written["waiting1"], starts=starts,
+    )  # fmt: skip
+    assert {folder.name for folder in Path("first").iterdir()} == OUTPUTS
+    assert verdicts("first") == FIRST_DAY
+    assert [row["variables"] for row in read(Path("first/verdicts"))] == [DAY[0]["variables"]] * len(DAY)
+    _is_told_plainly(capsys.readouterr())
+    correlate(
+        "second", *options, "--since", at(59),
+        messages=[written["day2"], "first/buffered"], subscriptions=[written["waiting2"], "first/open"],
+        starts=starts, ends=written["ends"], locks="first/locks", ids="first/ids",
+    )  # fmt: skip
+    correlate(
+        "both", *options,
+        messages=[written["day1"], written["day2"]], subscriptions=[written["waiting1"], written["waiting2"]],
+        starts=starts, ends=written["ends"],
+    )  # fmt: skip
+    assert read(Path("second/dead_letters")) == []
+    assert pairs("first", "second") == pairs("both")
+    assert verdicts("first", "second") == verdicts("both")
+    assert verdicts("both")[12] == ("refused", "duplicate_id")
+    assert verdicts("both")[7] == ("correlated", "started_after_lock")
+
+
+def _is_told_plainly(told: CaptureResult[str]) -> None:
+    assert "8 messages in = 8 verdicts + 0 dead letters" in told.out
+    assert "the name differs in case or blanks only" in " ".join(told.out.split())
+    assert "conjoin: writing dead letters" in told.err
+    assert "\x1b" not in told.out + told.err
+
+
+@pytest.mark.parametrize("file_format", ["jsonl", "csv"])
+def test_empty_outputs_are_empty_tables_of_the_next_run(file_format: str) -> None:
+    options = ("--format", file_format)
+    first = write(Path(f"day.{file_format}"), [message(1, "Paid", "o-1", at(1))], file_format)
+    second = write(Path(f"next.{file_format}"), [message(2, "Paid", "o-1", at(1, day=2))], file_format)
+    done = write(Path(f"waiting.{file_format}"), [subscription("order", "Paid", "o-1", at(0), at(2))], file_format)
+    correlate("one", *options, messages=first, subscriptions=done)
+    correlate(
+        "two", *options, "--since", at(3),
+        messages=[second, "one/buffered"], subscriptions="one/open", locks="one/locks", ids="one/ids",
+    )  # fmt: skip
+    assert verdicts("two") == {2: ("discarded", "ttl_zero")}
+
+
+def test_lines_that_are_no_rows_are_dead_letters_and_nothing_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
+    good = write(Path("good.jsonl"), DAY[:2], "jsonl").read_bytes()
+    bad = [b'{"name": "Paid"', b'{"name": "a"} {"name": "b"}', b"[1, 2]", b"null", b'{"name": "\xff"}']
+    unusable = [b'{"name": "Paid", "published_at": "soon"}', b'{"published_at": "2026-01-01"}']
+    later = [b'{"name": "Paid", "published_at": "2027-01-01"}']
+    Path("day.jsonl").write_bytes(b"\xef\xbb\xbf" + good + b"\n".join([*bad, b"", b"  ", *unusable, *later]))
+    waiting = write(Path("waiting.jsonl"), WAITING, "jsonl")
+    correlate("out", "--as-of", at(59), messages="day.jsonl", subscriptions=waiting)
+    dead = read(Path("out/dead_letters"))
+    assert Counter(row["reason"] for row in dead) == {"unreadable": 5, "bad_time": 1, "missing_name": 1}
+    raw = {row["row"] for row in dead if row["reason"] == "unreadable"}
+    assert raw == {line.decode("utf-8", "replace") for line in bad}
+    assert "10 messages in = 2 verdicts + 7 dead letters + 1 later than as_of" in capsys.readouterr().out
+
+
+def test_csv_rows_of_another_length_are_dead_letters(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["name,published_at,correlation_key", "Paid,2026-01-01T08:05:00Z,o-1", "Paid,2026-01-01", "Paid,a,b,c", ""]
+    Path("day.csv").write_text("\n".join(lines), encoding="utf-8")
+    waiting = write(Path("waiting.csv"), WAITING, "csv")
+    correlate("out", messages="day.csv", subscriptions=waiting)
+    dead = read(Path("out/dead_letters"))
+    assert sorted(row["row"].strip() for row in dead) == ["Paid,2026-01-01", "Paid,a,b,c"]
+    assert {row["reason"] for row in dead} == {"unreadable"}
+    assert "3 messages in = 1 verdicts + 2 dead letters" in capsys.readouterr().out
+
+
+def test_json_values_are_kept_as_they_were_written() -> None:
+    line = '{"name":"Paid","published_at":"2026-01-01T08:05:00Z","correlation_key":7,"variables":{"x": 1.50}}'
+    text = '{"name":"Paid","published_at":"2026-01-01T08:06:00Z","correlation_key":"7","variables":{"y":null},"z":[1]}'
+    Path("day.jsonl").write_text(f"{line}\n{text}\n", encoding="utf-8")
+    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "7", at(1))], "jsonl")
+    correlate("out", "--format", "jsonl", messages="day.jsonl", subscriptions=waiting)
+    rows = sorted(read(Path("out/verdicts")), key=lambda row: row["published_at"])
+    assert [row["variables"] for row in rows] == ['{"x": 1.50}', '{"y":null}']
+    assert [row["z"] for row in rows] == [None, "[1]"]
+    assert [row["verdict"] for row in rows] == ["correlated", "discarded"]
+
+
+def test_paths_of_different_formats_and_columns_are_united() -> None:
+    write(Path("a.parquet"), [{**DAY[0], "ttl_ms": 0}], "parquet")
+    write(Path("b.csv"), [{"name": "Paid", "published_at": at(6), "correlation_key": "o-9"}], "csv")
+    zipped(write(Path("c.jsonl"), [DAY[1]], "jsonl"))
+    waiting = write(Path("waiting.jsonl"), WAITING, "jsonl")
+    correlate("out", messages=["a.parquet", "b.csv", "c.jsonl.gz"], subscriptions=waiting)
+    found = {(row["position"] and int(row["position"]), row["verdict"]) for row in read(Path("out/verdicts"))}
+    assert found == {(1, "correlated"), (None, "discarded"), (2, "correlated")}
+
+
+def test_csv_files_of_one_folder_may_order_their_columns_differently() -> None:
+    write(Path("in/a.csv"), [{"name": "Paid", "published_at": at(5), "correlation_key": "o-1"}], "csv")
+    write(Path("in/b.csv"), [{"correlation_key": "o-2", "name": "Paid", "published_at": at(5)}], "csv")
+    waiting = write(Path("waiting.csv"), WAITING, "csv")
+    correlate("out", messages="in", subscriptions=waiting)
+    assert [row["verdict"] for row in read(Path("out/verdicts"))] == ["correlated", "correlated"]
+
+
+def test_policies_and_overwrite_are_obeyed() -> None:
+    messages, waiting = write(Path("day.jsonl"), DAY, "jsonl"), write(Path("waiting.jsonl"), WAITING, "jsonl")
+    correlate("out", messages=messages, subscriptions=waiting)
+    correlate("out", "--overwrite", "--policy", "paid:on_no_match=reject", messages=messages, subscriptions=waiting)
+    assert verdicts("out")[4] == ("refused", "not_found")
+    assert len(read(Path("out/verdicts"))) == len(DAY)
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (["in/a.jsonl", "in/b.csv"], "messages: in holds files of more than one format: csv, jsonl"),
+        (["in/a.jsonl", "in/b.txt"], "messages: in: b.txt is not .parquet, .jsonl, .ndjson, .json or .csv"),
+        (["in/_hidden", "in/.hidden.csv"], "messages: in is a folder without any file"),
+        (["in/a.parquet"], "messages: in cannot be read as parquet: "),
+    ],
+)
+def test_folder_that_cannot_be_read_is_named(files: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for file in files:
+        write(Path(file), DAY[:1], "jsonl")
+    write(Path("waiting.jsonl"), WAITING, "jsonl")
+    assert run(["correlate", "--messages", "in", "--subscriptions", "waiting.jsonl", "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert f"conjoin: {told}" in error
+    assert "Traceback" not in error
+    assert not Path("out").exists()
+
+
+def test_missing_columns_are_all_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path("day.jsonl"), [{"name": "Paid"}], "jsonl")
+    write(Path("waiting.csv"), [{"name": "Paid", "opened_at": at(1)}], "csv")
+    assert run(["correlate", "--messages", "day.jsonl", "--subscriptions", "waiting.csv", "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert "conjoin: messages: column published_at is missing" in error
+    assert "conjoin: subscriptions: column process_id is missing" in error
