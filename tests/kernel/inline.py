@@ -10,8 +10,9 @@ from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide, verdict_of
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.correlation.uniqueness import remembered_until
-from conjoin.kernel.instants import ALWAYS, NEVER, after
+from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import read_policies
 from tests.oracle.history import History, Row
 from tests.oracle.model import Outcome, instant_of_judgement
@@ -64,8 +65,7 @@ class Inline:
 
     def publish(self, row: Row, key: int) -> None:
         at, policy = row["published_at"], self.catalog.policies.of(row["name"])
-        ttl = policy.time_to_live if row.get("ttl_ms") is None else row["ttl_ms"]
-        deadline = NEVER if ttl is None else after(at, ttl) if ttl > 0 else at
+        deadline = deadline_of(at, row.get("ttl_ms"), policy)
         ids = (row.get("message_id") or "", row.get("business_id") or "")
         message = Message(key, row["name"], at, deadline, policy, *ids, payload=row["position"])
         space = self.space_of(row)

@@ -72,7 +72,7 @@ def test_spark_and_oracle_agree_on_generated_histories(spark: SparkSession, many
 
 def whole(result: Correlated) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every output, in an order of its own."""
-    return {name: sorted((tuple(map(str, row)) for row in frame.collect())) for name, frame in result.tables().items()}
+    return {name: sorted(tuple(map(str, row)) for row in frame.collect()) for name, frame in result.tables().items()}
 
 
 @pytest.mark.parametrize("partitions", [1, 3, 17])
@@ -81,9 +81,11 @@ def test_any_number_of_partitions_gives_the_same_rows(spark: SparkSession, seed:
     frames = few.frames(spark)
     shuffled = {name: frame.orderBy(F.xxhash64(F.lit(partitions), *frame.columns)) for name, frame in frames.items()}
     policies = few.policies()
-    with correlate(**frames, policies=policies, as_of=AS_OF) as one:
-        with correlate(**shuffled, policies=policies, as_of=AS_OF, partitions=partitions) as other:
-            assert whole(other) == whole(one)
+    with (
+        correlate(**frames, policies=policies, as_of=AS_OF) as one,
+        correlate(**shuffled, policies=policies, as_of=AS_OF, partitions=partitions) as other,
+    ):
+        assert whole(other) == whole(one)
 
 
 @pytest.mark.parametrize("cuts", [(6,), (2, 5, 9)])

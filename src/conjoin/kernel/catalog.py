@@ -4,7 +4,7 @@ A start subscription belongs to a deployed process and holds from one instant un
 argument; it is never changed by the rules.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,28 +45,38 @@ class Catalog:
     ) -> None:
         self.policies = policies or Policies()
         self.new_instance = new_instance
-        self._by_name: dict[tuple[str, str], list[StartSubscription]] = {}
-        self._by_process: dict[tuple[str, str], list[StartSubscription]] = {}
+        by_name: dict[tuple[str, str], list[StartSubscription]] = {}
+        by_process: dict[tuple[str, str], list[StartSubscription]] = {}
         for start in sorted(starts, key=lambda s: s.age_order):
-            self._by_name.setdefault((start.tenant_id, start.name), []).append(start)
-            self._by_process.setdefault((start.tenant_id, start.process_id), []).append(start)
+            by_name.setdefault((start.tenant_id, start.name), []).append(start)
+            by_process.setdefault((start.tenant_id, start.process_id), []).append(start)
+        self._by_name = {place: _Versions(some, lambda s: s.process_id) for place, some in by_name.items()}
+        self._by_process = {place: _Versions(some, lambda s: s.name) for place, some in by_process.items()}
 
-    def starts_for(self, tenant_id: str, name: str, at: int) -> list[StartSubscription]:
+    def starts_for(self, tenant_id: str, name: str, at: int) -> Sequence[StartSubscription]:
         """The start subscriptions of a message name, one a process, oldest definition first (E10)."""
         if not self._by_name:
-            return []
-        return _latest_by(self._by_name.get((tenant_id, name), []), at, lambda s: s.process_id)
+            return ()
+        versions = self._by_name.get((tenant_id, name))
+        return () if versions is None else versions.latest or versions.valid_at(at)
 
-    def starts_of(self, tenant_id: str, process_id: str, at: int) -> list[StartSubscription]:
+    def starts_of(self, tenant_id: str, process_id: str, at: int) -> Sequence[StartSubscription]:
         """The start subscriptions of a process, one a message name, as of its latest version (G21)."""
-        return _latest_by(self._by_process.get((tenant_id, process_id), []), at, lambda s: s.name)
+        versions = self._by_process.get((tenant_id, process_id))
+        return () if versions is None else versions.latest or versions.valid_at(at)
 
 
-def _latest_by(
-    starts: list[StartSubscription], at: int, what: Callable[[StartSubscription], str]
-) -> list[StartSubscription]:
-    valid = [s for s in starts if s.from_at <= at < s.until_at]
-    if len(valid) < 2:
-        return valid
-    latest = {what(s): s for s in valid}
-    return sorted(latest.values(), key=lambda s: s.age_order)
+class _Versions:
+    """The start subscriptions that compete over time; `latest` when it is the same at all times."""
+
+    __slots__ = ("_same", "_starts", "latest")
+
+    def __init__(self, starts: list[StartSubscription], same: Callable[[StartSubscription], str]) -> None:
+        self._starts = starts
+        self._same = same
+        timeless = all(s.from_at == ALWAYS and s.until_at == NEVER for s in starts)
+        self.latest = self.valid_at(0) if timeless else ()
+
+    def valid_at(self, at: int) -> tuple[StartSubscription, ...]:
+        latest = {self._same(s): s for s in self._starts if s.from_at <= at < s.until_at}
+        return tuple(sorted(latest.values(), key=lambda s: s.age_order))

@@ -83,7 +83,16 @@ TABLES: dict[str, tuple[Contract, ...]] = {
     ),
 }
 
-_BAD = {"instant": "bad_time", "long": "bad_type", "truth": "bad_type", "texts": "bad_type"}
+_BAD = {
+    "text": "unreadable",
+    "json": "unreadable",
+    "instant": "bad_time",
+    "long": "bad_type",
+    "truth": "bad_type",
+    "texts": "bad_type",
+}
+_HAS_DATE = r"^[+-]?\d{4}"
+_BLANK = r"(?U)^\s*$"
 
 PRIOR = (
     Contract("verdict", "text"),
@@ -108,7 +117,7 @@ class Read:
 
 def problems_of(table: str, frame: DataFrame) -> list[str]:
     """Every column that is missing or of an impossible type, one sentence each."""
-    found = []
+    found = _twice(table, frame.columns)
     types = {field.name: field.dataType for field in frame.schema.fields}
     prior = PRIOR if table == "messages" and has_prior(frame) else ()
     for contract in (*TABLES[table], *prior):
@@ -121,6 +130,22 @@ def problems_of(table: str, frame: DataFrame) -> list[str]:
                 f"{table}: column {contract.name} is {types[contract.name].simpleString()}; it must be {wanted}"
             )
     return found
+
+
+def _twice(table: str, names: list[str]) -> list[str]:
+    """Spark does not tell upper from lower case: of two such columns it could find neither."""
+    first: dict[str, str] = {}
+    found = []
+    for name in names:
+        other = first.setdefault(name.lower(), name)
+        if other is not name:
+            found.append(f"{table}: columns {other} and {name} have the same name to Spark; rename one")
+    return found
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark reads it, whatever characters are in it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def has_prior(messages: DataFrame) -> bool:
@@ -146,7 +171,7 @@ def read_column(contract: Contract, frame: DataFrame) -> Read:
         return Read(F.lit(None).cast(_SPARK[contract.read]), None, exact=False)
     reader = reader_of(contract.read, types[contract.name])
     assert reader is not None, "problems_of comes first"
-    return reader(F.col(f"`{contract.name}`"))
+    return reader(F.col(quoted(contract.name)))
 
 
 _SPARK = {
@@ -168,9 +193,15 @@ def reader_of(read: str, kind: T.DataType) -> Reader | None:
     return _READERS[read](kind)
 
 
+def _valid(column: Column) -> Read:
+    """Spark lets any bytes pass as a string; Python does not."""
+    value = F.try_validate_utf8(column)
+    return Read(value, column.isNotNull() & value.isNull(), exact=True)
+
+
 def _text(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.StringType):
-        return lambda c: Read(c, None, exact=True)
+        return _valid
     if isinstance(kind, T.IntegralType) or (isinstance(kind, T.DecimalType) and kind.scale == 0):
         return lambda c: Read(c.cast("string"), None, exact=False)
     return None
@@ -187,7 +218,8 @@ def _instant(kind: T.DataType) -> Reader | None:
 
 
 def _instant_of_text(column: Column) -> Read:
-    value = F.unix_micros(_utc_of(F.trim(column)))
+    # A time of day alone would be one of today, whenever that is.
+    value = F.when(F.trim(column).rlike(_HAS_DATE), F.unix_micros(_utc_of(F.trim(column))))
     return Read(value, column.isNotNull() & value.isNull() & (F.trim(column) != ""), exact=False)
 
 
@@ -223,7 +255,7 @@ def _truth(kind: T.DataType) -> Reader | None:
 
 def _json(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.StringType):
-        return lambda c: Read(c, None, exact=True)
+        return _valid
     if isinstance(kind, (T.StructType, T.VariantType)):
         return lambda c: Read(F.to_json(c), None, exact=False)
     if isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
@@ -234,7 +266,7 @@ def _json(kind: T.DataType) -> Reader | None:
 def _texts(kind: T.DataType) -> Reader | None:
     """Travels as JSON text: an array makes Spark's way to Arrow several times as slow for the whole row."""
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.StringType, T.NullType)):
-        return lambda c: Read(F.to_json(c), None, exact=True)
+        return lambda c: Read(F.to_json(F.array_compact(c.cast("array<string>"))), None, exact=True)
     if isinstance(kind, T.StringType):
         return _texts_of_text
     return None
@@ -242,7 +274,8 @@ def _texts(kind: T.DataType) -> Reader | None:
 
 def _texts_of_text(column: Column) -> Read:
     text = F.when(F.trim(column) != "", column)
-    return Read(text, text.isNotNull() & F.from_json(text, "array<string>").isNull(), exact=False)
+    texts = F.from_json(text, "array<string>")
+    return Read(F.to_json(F.array_compact(texts)), text.isNotNull() & texts.isNull(), exact=False)
 
 
 def _tried(column: Column, value: Column, has_value: Column) -> Read:
@@ -259,14 +292,17 @@ _READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
 }
 
 
-def fault_of(contract: Contract, read: Read) -> Column | None:
-    """`reason:column` where the row cannot be used because of this column."""
+def fault_of(contract: Contract, read: Read, blank: bool) -> Column | None:
+    """`reason:column` where the row cannot be used because of this column. `blank`: look for blank names too."""
     conditions = []
     if read.unreadable is not None:
         bad = "bad_ttl" if contract.name == "ttl_ms" else _BAD[contract.read]
         conditions.append((read.unreadable, f"{bad}:{contract.name}"))
     if contract.fault:
-        conditions.append((read.value.isNull(), f"{contract.fault}:{contract.name}"))
+        missing = read.value.isNull()
+        if blank and contract.read == "text":
+            missing |= read.value.rlike(_BLANK)
+        conditions.append((missing, f"{contract.fault}:{contract.name}"))
     if contract.name in ("correlation_key", "name"):
         too_large = F.octet_length(read.value) > MOST_KEY_CHARACTERS
         really = F.when(too_large, F.length(read.value) > MOST_KEY_CHARACTERS).otherwise(False)

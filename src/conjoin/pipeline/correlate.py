@@ -4,8 +4,9 @@ Everything is one plan: rows of all tables, shuffled by correlation key, sorted,
 nothing but DataFrames, so it runs on a classic session and on Spark Connect alike.
 """
 
+import gc
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from conjoin.pipeline.fold import Fold
 from conjoin.pipeline.outputs import Outputs
 from conjoin.pipeline.shape import Layout
 
+Folding = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 Instant = datetime | str | int | None
 
 
@@ -55,25 +57,23 @@ def correlate(
     book = _policies_of(policies, profile)
     since_us, as_of_us = read_instant(since, "since"), read_instant(as_of, "as_of")
     _check(given)
-    layout = events.layout_of(messages)
-    business_keyed = [name for name, policy in book.by_name.items() if policy.match == "business_key"]
-    rows = [
-        events.message_rows(messages, layout, business_keyed),
-        events.subscription_rows(subscriptions, business_keyed),
-    ]
+    layout = events.layout_of(messages, book)
+    rows = [events.message_rows(messages, layout, book), events.subscription_rows(subscriptions, book)]
     rows += [events.start_rows(starts)] if starts is not None else []
     rows += [events.end_rows(ends)] if ends is not None else []
     rows += [events.lock_rows(locks)] if locks is not None else []
     rows += [events.id_rows(ids)] if ids is not None else []
     ordered = events.in_order(rows, messages.schema, layout, partitions)
     controlled = ordered.withColumn("control", _control(given, as_of_us))
-    schema = result_schema(tables["messages"].schema, layout)
+    schema = result_schema(messages.schema, layout)
     folded = controlled.mapInArrow(_folding(layout, book, since_us), schema)
-    return Correlated(folded, layout, tables["messages"].schema)
+    return Correlated(folded, layout, messages.schema)
 
 
-def _folding(layout: Layout, policies: Policies, since: int | None):  # type: ignore[no-untyped-def]
-    def fold(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _folding(layout: Layout, policies: Policies, since: int | None) -> Folding:
+    def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        # Nearly all objects of a fold die with their key and without the collector, which would look in vain.
+        gc.set_threshold(100_000, 20, 20)
         return Fold(policies, since, Outputs(layout)).take(batches)
 
     return fold
@@ -81,17 +81,40 @@ def _folding(layout: Layout, policies: Policies, since: int | None):  # type: ig
 
 def _policies_of(policies: Policies | Mapping[str, Mapping[str, object]] | None, profile: str) -> Policies:
     if isinstance(policies, Policies):
-        return policies
+        return _guarded(policies)
     book, problems = read_policies(profile, policies or {})
     if problems:
         raise PolicyError(problems)
-    return book
+    return _guarded(book)
+
+
+def _guarded(book: Policies) -> Policies:
+    by_name = {name: _guarded_policy(policy) for name, policy in book.by_name.items()}
+    return Policies(_guarded_policy(book.default), by_name)
+
+
+def _guarded_policy(policy: Policy) -> Policy:
+    return replace(policy, constraint=Guarded(policy.constraint)) if policy.constraint else policy
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A constraint that fails says no: one message that it cannot judge must not fail the whole job."""
+
+    constraint: Callable[[Any, Any], bool]
+
+    def __call__(self, message: Message, subscription: Subscription) -> bool:
+        try:
+            return bool(self.constraint(message, subscription))
+        except Exception:  # noqa: BLE001 - somebody else's code: it may raise anything
+            return False
 
 
 def _check(given: dict[str, DataFrame]) -> None:
     problems = [problem for name, frame in given.items() for problem in problems_of(name, frame)]
     if not has_prior(given["messages"]):
-        ours = [contract.name for contract in PRIOR if contract.name in given["messages"].columns]
+        reserved = {contract.name for contract in PRIOR}
+        ours = [name for name in given["messages"].columns if name.lower() in reserved]
         problems += [f"messages: column {name} would be overwritten; rename it" for name in ours]
     if problems:
         raise InputError(problems)

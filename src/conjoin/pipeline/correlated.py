@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from conjoin.pipeline.columns import quoted
 from conjoin.pipeline.outputs import DEAD, ENDS_IGNORED, LATER, LOCKED, MESSAGE, OPENED, REMEMBERED
 from conjoin.pipeline.shape import Layout
 
@@ -38,7 +39,7 @@ _KEPT = {
     "later": "table string, row string",
     "ends_ignored": "count bigint",
 }
-_PRIOR = "verdict string, reason string, detail string, decided_at timestamp, correlated_to array<string>"
+_PRIOR = "verdict string, reason string, detail string, decided_at timestamp, correlated_to string"
 
 
 def result_schema(messages: T.StructType, layout: Layout) -> T.StructType:
@@ -61,7 +62,9 @@ def _carried(name: str, messages: T.StructType) -> T.DataType:
 
 
 def _parsed(text: str) -> T.StructType:
-    return T.StructType.fromDDL(text)
+    schema = T.StructType.fromDDL(text)
+    assert isinstance(schema, T.StructType), "a list of columns is a struct"
+    return schema
 
 
 class Correlated:
@@ -95,13 +98,13 @@ class Correlated:
         return told.withColumn("correlated_to", F.concat(earlier, instances))
 
     def _own(self, name: str) -> Column:
-        column = F.col(f"row.`{name}`")
+        column = F.col(f"row.{quoted(name)}")
         if name == "taken_by" and isinstance(self._messages[name].dataType, T.ArrayType):
             return F.from_json(column, "array<string>").alias(name)
         return column
 
     def _verdict_columns(self) -> list[Column]:
-        own = [F.col(f"row.`{name}`") for name in self._columns if name != "taken_by"]
+        own = [F.col(f"row.{quoted(name)}") for name in self._columns if name != "taken_by"]
         return [*own, *(F.col(name) for name in ("verdict", "reason", "detail", "decided_at", "correlated_to"))]
 
     @property
@@ -115,7 +118,7 @@ class Correlated:
     def correlations(self) -> DataFrame:
         """One row for each pair of a message and the instance that took it."""
         identity = [
-            (F.col(f"row.`{name}`") if name in self._columns else F.lit(None).cast(kind)).alias(name)
+            (F.col(f"row.{quoted(name)}") if name in self._columns else F.lit(None).cast(kind)).alias(name)
             for name, kind in (
                 ("position", "bigint"),
                 ("message_id", "string"),

@@ -18,9 +18,14 @@ def iso(instant: int) -> str:
         return "never" if instant > 0 else "always"
 
 
-def detail_text(told: dict[str, Any]) -> str:
+def detail_of(verdict: str, told: dict[str, Any]) -> bytes:
+    """The parameters of a verdict; those of a correlation hold no instants."""
+    return _encode(told) if verdict == "correlated" else detail_text(told)
+
+
+def detail_text(told: dict[str, Any]) -> bytes:
     for name in _INSTANTS:
         if name in told:
             told[name] = iso(told[name])
     told.pop("first_message", None)
-    return _encode(told).decode()
+    return _encode(told)

@@ -4,22 +4,33 @@ Order inside a key: time; within one instant ends, then openings by id, then pub
 travel with their openings.) One row is one row: what cannot be read stays in as a row with a `fault`.
 """
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from conjoin.kernel.instants import ALWAYS
-from conjoin.pipeline.columns import PRIOR, TABLES, fault_of, has_prior, read_column
+from conjoin.kernel.policies import Policies
+from conjoin.pipeline.columns import PRIOR, TABLES, fault_of, has_prior, quoted, read_column
 from conjoin.pipeline.shape import END, ID, LOCK, OPEN, PRIOR_SLOTS, PUBLISH, SHAPE, SLOT_OF, START, Layout
 
 
-def layout_of(messages: DataFrame) -> Layout:
+BUSINESS_KEY = "business_key"
+
+_REPEATED, _PLACE, _CHOSEN = "_conjoin_repeated", "_conjoin_place", "_conjoin_chosen"
+
+
+def layout_of(messages: DataFrame, policies: Policies) -> Layout:
     contracts = {contract.name: contract for contract in TABLES["messages"]}
     prior = has_prior(messages)
     ours = [contract.name for contract in PRIOR] if prior else []
     slots = {}
     for name in (field.name for field in messages.schema.fields if field.name not in ours):
         exact = name in contracts and read_column(contracts[name], messages).exact
+        if name == "correlation_key" and _business_keyed(policies) is not None:
+            # Another value may stand in its slot.
+            exact = False
         slots[name] = SLOT_OF[name] if exact else f"m_{name}"
     return Layout(tuple(slots), slots, prior)
 
@@ -29,8 +40,8 @@ def other_columns(messages: DataFrame) -> list[str]:
     return [field.name for field in messages.schema.fields if field.name not in known]
 
 
-def message_rows(messages: DataFrame, layout: Layout, business_keyed: list[str]) -> DataFrame:
-    beside = {slot: F.col(f"`{name}`") for name, slot in layout.slots.items() if slot.startswith("m_")}
+def message_rows(messages: DataFrame, layout: Layout, policies: Policies) -> DataFrame:
+    beside = {slot: F.col(quoted(name)) for name, slot in layout.slots.items() if slot.startswith("m_")}
     if layout.prior:
         prior = {contract.name: read_column(contract, messages).value for contract in PRIOR}
         beside["kept"] = prior.pop("kept_at")
@@ -39,8 +50,8 @@ def message_rows(messages: DataFrame, layout: Layout, business_keyed: list[str])
     once = F.lit(None).cast("string")
     if "position" in messages.columns:
         messages, once = _with_repeated_positions(messages)
-        beside["repeated"] = F.col("repeated")
-    return _rows("messages", messages, PUBLISH, business_keyed, beside, once)
+        beside["repeated"] = F.col(_REPEATED)
+    return _rows("messages", messages, PUBLISH, policies, beside, once)
 
 
 def _with_repeated_positions(messages: DataFrame) -> tuple[DataFrame, Column]:
@@ -49,29 +60,32 @@ def _with_repeated_positions(messages: DataFrame) -> tuple[DataFrame, Column]:
     Only the positions go through a shuffle of their own; those that occur twice are few and sent everywhere.
     """
     read = {contract.name: read_column(contract, messages).value for contract in TABLES["messages"]}
-    told = F.xxhash64(*(read[name] for name in ("position", "published_at", "correlation_key", "name", "message_id")))
-    places = messages.select(read["position"].alias("place"), told.alias("told")).where("place is not null")
+    # The hash passes over nulls: without a text in their place, one column could be taken for another.
+    texts = [F.coalesce(read[name], F.lit("")) for name in ("correlation_key", "name", "message_id")]
+    told = F.xxhash64(read["position"], read["published_at"], *texts)
+    places = messages.select(read["position"].alias(_PLACE), told.alias("told")).where(F.col(_PLACE).isNotNull())
     repeated = (
-        places.groupBy("place")
-        .agg(F.count("*").alias("times"), F.min("told").alias("chosen"))
+        places.groupBy(_PLACE)
+        .agg(F.count("*").alias("times"), F.min("told").alias(_CHOSEN))
         .where("times > 1")
-        .select("place", "chosen")
+        .select(_PLACE, _CHOSEN)
     )
-    joined = messages.join(F.broadcast(repeated), read["position"] == F.col("place"), "left")
-    marked = joined.withColumn("repeated", F.col("chosen") == told)
-    fault = F.when(~F.col("repeated"), F.lit("duplicate_position:position"))
-    return marked.drop("place", "chosen"), fault
+    joined = messages.join(F.broadcast(repeated), read["position"] == F.col(_PLACE), "left")
+    marked = joined.withColumn(_REPEATED, F.col(_CHOSEN) == told)
+    fault = F.when(~F.col(_REPEATED), F.lit("duplicate_position:position"))
+    return marked.drop(_PLACE, _CHOSEN), fault
 
 
-def subscription_rows(subscriptions: DataFrame, business_keyed: list[str]) -> DataFrame:
-    """A subscription without ids of its own is named after its row."""
-    frame_hash = F.lower(F.hex(F.xxhash64(*_hashable(subscriptions.schema))))
+def subscription_rows(subscriptions: DataFrame, policies: Policies) -> DataFrame:
+    """A subscription without ids of its own is named after its row (the hash passes over nulls: told apart here)."""
+    columns = _hashable(subscriptions.schema)
+    frame_hash = F.lower(F.hex(F.xxhash64(*columns, *(column.isNull() for column in columns))))
     read = {contract.name: read_column(contract, subscriptions).value for contract in TABLES["subscriptions"]}
     named = {
         SLOT_OF[column]: F.coalesce(read[column], F.concat(F.lit(f"{column[0]}-"), frame_hash))
         for column in ("subscription_id", "instance_id", "element_id")
     }
-    return _rows("subscriptions", subscriptions, OPEN, business_keyed, named)
+    return _rows("subscriptions", subscriptions, OPEN, policies, named)
 
 
 def start_rows(starts: DataFrame) -> DataFrame:
@@ -100,23 +114,35 @@ def _rows(
     table: str,
     frame: DataFrame,
     kind: int,
-    business_keyed: list[str] | None = None,
+    policies: Policies | None = None,
     more: dict[str, Column] | None = None,
     fault: Column | None = None,
 ) -> DataFrame:
     read = {contract.name: read_column(contract, frame) for contract in TABLES[table]}
-    faults = (fault_of(contract, read[contract.name]) for contract in TABLES[table])
+    # Those of the two large tables are looked at where each name is read once, in the fold.
+    blank = table not in ("messages", "subscriptions")
+    faults = (fault_of(contract, read[contract.name], blank) for contract in TABLES[table])
     found = [column for column in (*faults, fault) if column is not None]
     fault = F.coalesce(F.lit(None).cast("string"), *found)
     slots: dict[str, Column] = {SLOT_OF[name]: column.value for name, column in read.items()}
-    if business_keyed:
-        # Policy match: business_key. The business id takes the place of the correlation key.
-        slots["key"] = F.when(slots["name"].isin(business_keyed), slots["business"]).otherwise(slots["key"])
+    by_business = _business_keyed(policies) if policies else None
+    if by_business is not None:
+        slots["key"] = F.when(by_business(slots["name"]), slots["business"]).otherwise(slots["key"])
     slots |= more or {}
     slots["kind"] = F.when(fault.isNull(), F.lit(kind)).otherwise(F.lit(-kind)).cast("tinyint")
     slots["fault"] = fault
-    slots["raw"] = F.when(fault.isNotNull(), F.to_json(F.struct("*")))
+    own = [F.col(quoted(name)) for name in frame.columns if name != _REPEATED]
+    slots["raw"] = F.when(fault.isNotNull(), F.make_valid_utf8(F.to_json(F.struct(*own))))
     return frame.select(*(column.alias(slot) for slot, column in slots.items()))
+
+
+def _business_keyed(policies: Policies) -> Callable[[Column], Column] | None:
+    """Of which names the business id takes the place of the correlation key (policy match); None: of none."""
+    usual = policies.default.match == BUSINESS_KEY
+    others = [name for name, policy in policies.by_name.items() if (policy.match == BUSINESS_KEY) != usual]
+    if usual:
+        return lambda name: ~name.isin(others)
+    return (lambda name: name.isin(others)) if others else None
 
 
 def in_order(rows: list[DataFrame], messages: T.StructType, layout: Layout, partitions: int | None) -> DataFrame:
@@ -143,7 +169,7 @@ def _hashable(schema: T.StructType) -> list[Column]:
     """The columns of a row that can be hashed: a map or a variant as its text."""
     columns = []
     for field in schema.fields:
-        plain = F.col(f"`{field.name}`")
+        plain = F.col(quoted(field.name))
         text = field.dataType.simpleString()
         columns.append(F.to_json(F.struct(plain)) if "map<" in text or "variant" in text else plain)
     return columns
@@ -153,7 +179,7 @@ def _shaped(frame: DataFrame, beside: list[tuple[str, T.DataType | str]]) -> Dat
     have = set(frame.columns)
     return frame.select(
         *(
-            (F.col(f"`{name}`") if name in have else F.lit(None)).cast(kind).alias(name)
+            (F.col(quoted(name)) if name in have else F.lit(None)).cast(kind).alias(name)
             for name, kind in [*SHAPE, *beside]
         )
     )

@@ -4,7 +4,7 @@ It decides nothing. It stands in for the process half: every delivered message i
 the state of one correlation key and the rows still without a final verdict, never a whole partition.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from heapq import heappop, heappush
 from typing import Any
@@ -23,13 +23,13 @@ from conjoin.kernel.correlation.events import (
     SubscriptionRefused,
 )
 from conjoin.kernel.correlation.expiry import expire
-from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.correlation.messages import Message, Subscription, deadline_of
 from conjoin.kernel.correlation.publishing import publish
 from conjoin.kernel.correlation.starting import end_instance
 from conjoin.kernel.correlation.state import KeySpace, Lock
 from conjoin.kernel.correlation.uniqueness import remembered_until
 from conjoin.kernel.correlation.waiting import accept, close_subscription, open_subscription
-from conjoin.kernel.instants import ALWAYS, NEVER, after
+from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies, Policy
 from conjoin.pipeline.outputs import Outputs
 from conjoin.pipeline.rows import Rows
@@ -77,7 +77,7 @@ class Fold:
         self.positions: set[int] = set()
         self.count = 0
 
-    def take(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def take(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number, batch in enumerate(batches):
             if number == 0:
                 self._read_control(batch)
@@ -160,10 +160,7 @@ class Fold:
             self.outputs.dead(rows, row, "messages", "duplicate_position", {"column": "position"})
             return
         policy = self.policies.of(name)
-        ttl = rows.ttl[row]
-        if ttl is None:
-            ttl = policy.time_to_live
-        deadline = NEVER if ttl is None else after(at, ttl) if ttl > 0 else at
+        deadline = deadline_of(at, rows.ttl[row], policy)
         self.count = count = self.count + 1
         ids = rows.id[row] or "", rows.business[row] or ""
         message = Message(count, name, at, deadline, policy, *ids, self.outputs.base | row)

@@ -16,7 +16,7 @@ from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.state import KeySpace, Lock
 from conjoin.kernel.correlation.verdicts import parameters, verdict_of
-from conjoin.pipeline.detail import detail_text, iso
+from conjoin.pipeline.detail import detail_of, detail_text, iso
 from conjoin.pipeline.rows import Rows
 from conjoin.pipeline.shape import COLUMNS_OF, PRIOR_SLOTS, SLOT_OF, Layout
 
@@ -139,10 +139,11 @@ class Outputs:
         told = parameters(space, message, whole, as_of, catalog, other_tenants)
         stored = message.stored and message.deadline > as_of
         self._references.append(message.payload)
-        self._said.append((verdict, reason, detail_text(told), decided_at, stored, as_of if stored else None))
+        self._said.append((verdict, reason, detail_of(verdict, told), decided_at, stored, as_of if stored else None))
         self._marks.append(list(message.marks) if stored else None)
-        self._pair_counts.append(len(message.targets))
-        for target in message.targets:
+        targets = message.targets
+        self._pair_counts.append(len(targets))
+        for target in targets:
             self._pairs.append(_pair_of(target))
         message.payload = self.NO_ROW
         message.targets = ()

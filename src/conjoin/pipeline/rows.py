@@ -67,7 +67,7 @@ class Rows:
             before = self.batch.column("prior_correlated_to")[row].as_py()
             if before is not None:
                 return len(_read_texts(before))
-        return len(self.taken_by[row])
+        return len(self.taken_by[row] or ())
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> list[Any]:

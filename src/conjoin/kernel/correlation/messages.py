@@ -6,6 +6,7 @@ after they were made. `payload` is opaque to the rules: variables, or a row numb
 
 from typing import Any
 
+from conjoin.kernel.instants import NEVER, after
 from conjoin.kernel.policies import Policy
 
 
@@ -61,6 +62,14 @@ class Message:
 
     def __repr__(self) -> str:
         return f"Message({self.key!r}, {self.name!r}, at={self.published_at}, until={self.deadline})"
+
+
+def deadline_of(published_at: int, ttl_ms: int | None, policy: Policy) -> int:
+    """Until when it may be taken; its own time to live, or else that of the policy (A5, A9, A14)."""
+    ttl = policy.time_to_live if ttl_ms is None else ttl_ms
+    if ttl is None:
+        return NEVER
+    return after(published_at, ttl) if ttl > 0 else published_at
 
 
 def is_kept(message: Message) -> bool:

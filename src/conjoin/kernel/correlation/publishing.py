@@ -4,6 +4,8 @@ Running instances are served before start events (D13). What nobody takes is kep
 cannot be kept and everybody who waits is busy, held until they have answered.
 """
 
+from collections.abc import Sequence
+
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import Message, Subscription, is_kept
@@ -43,7 +45,7 @@ def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[
     return events
 
 
-def _nobody(space: KeySpace, message: Message, at: int, starts: list[StartSubscription]) -> list[e.Event]:
+def _nobody(space: KeySpace, message: Message, at: int, starts: Sequence[StartSubscription]) -> list[e.Event]:
     if is_kept(message):
         return [e.MessagePublished(message, at)]
     topic = space.topics.get(message.name)
@@ -56,7 +58,7 @@ def _nobody(space: KeySpace, message: Message, at: int, starts: list[StartSubscr
     return [e.MessagePublished(message, at), e.MessageDiscarded(message, at, reason, misses)]
 
 
-def _not_found(space: KeySpace, message: Message, at: int, starts: list[StartSubscription]) -> e.MessageRefused:
+def _not_found(space: KeySpace, message: Message, at: int, starts: Sequence[StartSubscription]) -> e.MessageRefused:
     locked = [start.process_id for start in locked_starts(space, message, starts)]
     parameters = {"processes": locked} if locked else {"near_misses": near_misses(space, message, at, starts)}
     return e.MessageRefused(message, at, "locked" if locked else "not_found", parameters)

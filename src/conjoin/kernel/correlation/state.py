@@ -156,7 +156,7 @@ class KeySpace:
     def clear(self, key: str) -> None:
         """Empty it for another correlation key; what it has allocated is used again."""
         self.key = key
-        if len(self.topics) > FEW:
+        if len(self.topics) > 2:
             self.topics.clear()
         for topic in self.topics.values():
             topic.clear()

@@ -1,0 +1,199 @@
+"""The documents keep their word: what they show runs, what they name exists, and their tables are complete.
+
+A block that opens with ```python run is run; a ```text output block after it is what it must print. The blocks of one
+file share their names.
+"""
+
+import contextlib
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+
+from conjoin.cli.main import app
+from conjoin.kernel.correlation.sentences import near_miss, sentence
+from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.kernel.policies import CHOICES, PROFILES, Policy, read_policies
+from conjoin.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES += sorted((ROOT / "examples").rglob("*.md"))
+
+_BLOCK = re.compile(r"^ *```(?P<info>[^\n`]*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_CODE_SPAN = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """What each fenced block is marked with, and its text."""
+    return [(found["info"].strip(), found["text"]) for found in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
+
+
+def examples(page: Path) -> Iterator[tuple[str, str | None]]:
+    """The runnable blocks, each with what it must print if the document shows it."""
+    found = [*blocks(page), ("", "")]
+    for (info, text), (next_info, next_text) in zip(found, found[1:], strict=False):
+        if info == "python run":
+            yield text, next_text if next_info == "text output" else None
+
+
+def code(page: Path) -> list[str]:
+    """Everything on the page that stands in code: spans and blocks."""
+    text = page.read_text(encoding="utf-8")
+    return [*_CODE_SPAN.findall(_BLOCK.sub("", text)), *(block for _, block in blocks(page))]
+
+
+def table_rows(page: Path) -> Iterator[list[str]]:
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("| "):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def without_ends(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if any(examples(page))], ids=name_of)
+def test_examples_run_and_print_what_the_page_shows(
+    page: Path, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "example"}
+    for text, shown in examples(page):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(text, name_of(page), "exec"), names)
+        if shown is not None:
+            assert without_ends(printed.getvalue()) == without_ends(shown)
+
+
+def test_every_output_block_follows_the_example_it_belongs_to() -> None:
+    for page in PAGES:
+        shown = [text for info, text in blocks(page) if info == "text output"]
+        assert shown == [text for _, text in examples(page) if text is not None], name_of(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for link in _LINK.findall(text):
+        if "://" in link:
+            continue
+        path, _, heading = link.partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), link
+        if heading:
+            assert heading in headings(target), link
+
+
+def headings(page: Path) -> list[str]:
+    """The anchors that a page has, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_make_targets_exist(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = {name for text in code(page) for name in re.findall(r"\bmake ([a-z][a-z-]*)", text)}
+    assert named <= targets
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.parent != DOCS / "decisions"], ids=name_of)
+def test_options_of_the_command_exist(page: Path) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    known = {option for command in commands.values() for parameter in command.params for option in parameter.opts}
+    named = {name for text in code(page) for name in re.findall(r"(?<!\S)--[a-z][a-z-]*", text)}
+    assert named <= known | {"--help", "--version"}
+    called = {name for text in code(page) for name in re.findall(r"^conjoin ([a-z]+)", text, re.MULTILINE)}
+    assert called <= set(commands)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_paths_in_the_repository_exist(page: Path) -> None:
+    for text in _CODE_SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        if re.fullmatch(r"(src|tests|examples|benchmarks|docs|scripts)/\S+", text):
+            assert (ROOT / text).exists(), text
+
+
+def test_files_of_the_architecture_exist() -> None:
+    names = {path.name for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.py")}
+    named = {text for text in code(ROOT / "ARCHITECTURE.md") if re.fullmatch(r"\w+\.py", text)}
+    assert named
+    assert named <= names
+
+
+def test_verdicts_page_names_every_reason() -> None:
+    text = (DOCS / "verdicts.md").read_text(encoding="utf-8")
+    missing = [reason for reasons in REASONS.values() for reason in reasons if f"`{reason}`" not in text]
+    assert missing == []
+
+
+def test_sentences_of_the_verdicts_page_are_the_kernels() -> None:
+    text = (DOCS / "verdicts.md").read_text(encoding="utf-8")
+    told = 0
+    for part in text.split("\n## ")[1:]:
+        verdict = part.split("\n", 1)[0]
+        for reason, detail, words in re.findall(r"^\| `(\w+)` \| .* \| `(\{.*\})` \| (.*) \|$", part, re.MULTILINE):
+            assert reason in REASONS[verdict]
+            assert words == sentence(verdict, reason, json.loads(detail), "Money collected", "order-7")
+            told += 1
+    assert told >= 15
+    misses = re.findall(r"^\| `(\w+)` \| `(\{.*\})` \| (.*) \|$", text.split("\n## Near misses")[1], re.MULTILINE)
+    assert misses
+    for kind, detail, words in misses:
+        assert words == near_miss({"kind": kind, **json.loads(detail)})
+
+
+def test_policies_page_gives_every_policy_with_the_answer_of_each_profile() -> None:
+    rows = [row for row in table_rows(DOCS / "policies.md") if row[0].startswith("`")]
+    named = {row[0].split("`")[1]: row for row in rows}
+    assert set(named) == {field.name for field in fields(Policy) if field.init}
+    for question, (_, answers, *by_profile) in named.items():
+        assert set(CHOICES.get(question, ())) <= set(re.findall(r"`(\w+)`", answers)), question
+        for profile, answer in zip(("zeebe", "correlate", "fleans"), by_profile, strict=True):
+            read, problems = read_policies(profile, {"*": {question: answer.strip("`")}})
+            # A mix with the profile's other answers cannot be wrong: it is the profile's own.
+            assert problems == []
+            assert read.default == PROFILES[profile], f"{profile}: {question} is not {answer}"
+
+
+def test_settings_page_gives_every_key_with_its_variable_and_default() -> None:
+    rows = {row[0].strip("`"): row for row in table_rows(DOCS / "settings.md") if row[0].startswith("`")}
+    assert set(rows) == set(Settings.model_fields)
+    for key, row in rows.items():
+        assert f"`CONJOIN_{key.upper()}`" in row[1]
+        default = Settings.model_fields[key].get_default(call_default_factory=True)
+        assert row[3].strip("`") == (default or "none")
+
+
+def test_tables_page_names_every_column_and_output(spark: "SparkSession") -> None:
+    from conjoin.pipeline.columns import TABLES
+    from conjoin.pipeline.correlated import NAMES
+
+    text = (DOCS / "tables.md").read_text(encoding="utf-8")
+    columns = {contract.name for table in TABLES.values() for contract in table}
+    assert [name for name in sorted(columns) if f"`{name}`" not in text] == []
+    assert [name for name in NAMES if f"`.{name}`" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_outside_tables_and_blocks_are_short(page: Path) -> None:
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    long = [line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")]
+    assert long == []
