@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 def examples(page: Path) -> Iterator[tuple[str, str | None]]:
     """The runnable blocks, each with what it must print if the document shows it."""
     found = [*blocks(page), ("", "")]
-    for (info, text), (next_info, next_text) in zip(found, found[1:], strict=False):
+    for (info, text), (next_info, next_text) in pairwise(found):
         if info == "python run":
             yield text, next_text if next_info == "text output" else None
 
@@ -190,10 +191,3 @@ def test_tables_page_names_every_column_and_output(spark: "SparkSession") -> Non
     columns = {contract.name for table in TABLES.values() for contract in table}
     assert [name for name in sorted(columns) if f"`{name}`" not in text] == []
     assert [name for name in NAMES if f"`.{name}`" not in text] == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_lines_outside_tables_and_blocks_are_short(page: Path) -> None:
-    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
-    long = [line for line in text.splitlines() if len(line) > 120 and not line.startswith("|")]
-    assert long == []

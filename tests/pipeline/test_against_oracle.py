@@ -75,20 +75,21 @@ def whole(result: Correlated) -> dict[str, list[tuple[Any, ...]]]:
     return {name: sorted(tuple(map(str, row)) for row in frame.collect()) for name, frame in result.tables().items()}
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 17])
-def test_any_number_of_partitions_gives_the_same_rows(spark: SparkSession, seed: int, partitions: int) -> None:
+def test_any_number_of_partitions_gives_the_same_rows(spark: SparkSession, seed: int) -> None:
     few = Many(seed, 200)
     frames = few.frames(spark)
-    shuffled = {name: frame.orderBy(F.xxhash64(F.lit(partitions), *frame.columns)) for name, frame in frames.items()}
     policies = few.policies()
-    with (
-        correlate(**frames, policies=policies, as_of=AS_OF) as one,
-        correlate(**shuffled, policies=policies, as_of=AS_OF, partitions=partitions) as other,
-    ):
-        assert whole(other) == whole(one)
+    with correlate(**frames, policies=policies, as_of=AS_OF) as one:
+        expected = whole(one)
+    for partitions in (1, 7):
+        shuffled = {
+            name: frame.orderBy(F.xxhash64(F.lit(partitions), *frame.columns)) for name, frame in frames.items()
+        }
+        with correlate(**shuffled, policies=policies, as_of=AS_OF, partitions=partitions) as other:
+            assert whole(other) == expected
 
 
-@pytest.mark.parametrize("cuts", [(6,), (2, 5, 9)])
+@pytest.mark.parametrize("cuts", [(3, 7)])
 def test_chained_runs_give_the_pairs_and_last_verdicts_of_one_run(
     spark: SparkSession, seed: int, cuts: tuple[int, ...], tmp_path: Path
 ) -> None:

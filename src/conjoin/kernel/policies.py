@@ -101,6 +101,9 @@ def read_policies(profile: str, changes: Mapping[str, Mapping[str, object]]) -> 
 
 def _changed(policy: Policy, name: str, values: Mapping[str, object], problems: list[str]) -> Policy:
     read: dict[str, Any] = {}
+    if not isinstance(values, Mapping):
+        problems.append(f"policy {name!r}: {values!r} is not a table of policies")
+        return policy
     for question, value in values.items():
         problem = _read_answer(question, value, read)
         if problem:

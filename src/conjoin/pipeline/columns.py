@@ -107,10 +107,10 @@ PRIOR = (
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A column as the fold reads it; `unreadable` is true where there is a value that is not of its type."""
+    """A column as the fold reads it, null where it cannot be read: `present` is true where there is something."""
 
     value: Column
-    unreadable: Column | None
+    present: Column | None
     exact: bool
     """The input column is of the type that is read: nothing is lost by carrying only the one."""
 
@@ -137,9 +137,9 @@ def _twice(table: str, names: list[str]) -> list[str]:
     first: dict[str, str] = {}
     found = []
     for name in names:
-        other = first.setdefault(name.lower(), name)
-        if other is not name:
-            found.append(f"{table}: columns {other} and {name} have the same name to Spark; rename one")
+        if name.lower() in first:
+            found.append(f"{table}: columns {first[name.lower()]} and {name} are the same to Spark; rename one")
+        first[name.lower()] = name
     return found
 
 
@@ -196,7 +196,7 @@ def reader_of(read: str, kind: T.DataType) -> Reader | None:
 def _valid(column: Column) -> Read:
     """Spark lets any bytes pass as a string; Python does not."""
     value = F.try_validate_utf8(column)
-    return Read(value, column.isNotNull() & value.isNull(), exact=True)
+    return Read(value, column.isNotNull(), exact=True)
 
 
 def _text(kind: T.DataType) -> Reader | None:
@@ -220,7 +220,7 @@ def _instant(kind: T.DataType) -> Reader | None:
 def _instant_of_text(column: Column) -> Read:
     # A time of day alone would be one of today, whenever that is.
     value = F.when(F.trim(column).rlike(_HAS_DATE), F.unix_micros(_utc_of(F.trim(column))))
-    return Read(value, column.isNotNull() & value.isNull() & (F.trim(column) != ""), exact=False)
+    return Read(value, column.isNotNull() & (F.trim(column) != ""), exact=False)
 
 
 def _utc_of(text: Column) -> Column:
@@ -275,11 +275,11 @@ def _texts(kind: T.DataType) -> Reader | None:
 def _texts_of_text(column: Column) -> Read:
     text = F.when(F.trim(column) != "", column)
     texts = F.from_json(text, "array<string>")
-    return Read(F.to_json(F.array_compact(texts)), text.isNotNull() & texts.isNull(), exact=False)
+    return Read(F.to_json(F.array_compact(texts)), text.isNotNull(), exact=False)
 
 
 def _tried(column: Column, value: Column, has_value: Column) -> Read:
-    return Read(value, column.isNotNull() & has_value & value.isNull(), exact=False)
+    return Read(value, column.isNotNull() & has_value, exact=False)
 
 
 _READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
@@ -292,20 +292,20 @@ _READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
 }
 
 
-def fault_of(contract: Contract, read: Read, blank: bool) -> Column | None:
+def fault_of(contract: Contract, value: Column, present: Column | None, blank: bool) -> Column | None:
     """`reason:column` where the row cannot be used because of this column. `blank`: look for blank names too."""
     conditions = []
-    if read.unreadable is not None:
+    if present is not None:
         bad = "bad_ttl" if contract.name == "ttl_ms" else _BAD[contract.read]
-        conditions.append((read.unreadable, f"{bad}:{contract.name}"))
+        conditions.append((present & value.isNull(), f"{bad}:{contract.name}"))
     if contract.fault:
-        missing = read.value.isNull()
+        missing = value.isNull()
         if blank and contract.read == "text":
-            missing |= read.value.rlike(_BLANK)
+            missing |= value.rlike(_BLANK)
         conditions.append((missing, f"{contract.fault}:{contract.name}"))
     if contract.name in ("correlation_key", "name"):
-        too_large = F.octet_length(read.value) > MOST_KEY_CHARACTERS
-        really = F.when(too_large, F.length(read.value) > MOST_KEY_CHARACTERS).otherwise(False)
+        too_large = F.octet_length(value) > MOST_KEY_CHARACTERS
+        really = F.when(too_large, F.length(value) > MOST_KEY_CHARACTERS).otherwise(False)
         conditions.append((really, f"too_large:{contract.name}"))
     if not conditions:
         return None

@@ -7,14 +7,17 @@ nothing but DataFrames, so it runs on a classic session and on Spark Connect ali
 import gc
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError, PolicyError
-from conjoin.kernel.policies import Policies, read_policies
+from conjoin.kernel.correlation import Message, Subscription
+from conjoin.kernel.policies import Policies, Policy, read_policies
 from conjoin.pipeline import events
 from conjoin.pipeline.columns import PRIOR, TABLES, has_prior, problems_of, read_column
 from conjoin.pipeline.correlated import Correlated, result_schema

@@ -15,10 +15,9 @@ from conjoin.kernel.policies import Policies
 from conjoin.pipeline.columns import PRIOR, TABLES, fault_of, has_prior, quoted, read_column
 from conjoin.pipeline.shape import END, ID, LOCK, OPEN, PRIOR_SLOTS, PUBLISH, SHAPE, SLOT_OF, START, Layout
 
-
 BUSINESS_KEY = "business_key"
 
-_REPEATED, _PLACE, _CHOSEN = "_conjoin_repeated", "_conjoin_place", "_conjoin_chosen"
+_REPEATED, _PLACE, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "place", "chosen", "fault"))
 
 
 def layout_of(messages: DataFrame, policies: Policies) -> Layout:
@@ -26,12 +25,13 @@ def layout_of(messages: DataFrame, policies: Policies) -> Layout:
     prior = has_prior(messages)
     ours = [contract.name for contract in PRIOR] if prior else []
     slots = {}
-    for name in (field.name for field in messages.schema.fields if field.name not in ours):
+    for number, name in enumerate(name for name in messages.columns if name not in ours):
         exact = name in contracts and read_column(contracts[name], messages).exact
         if name == "correlation_key" and _business_keyed(policies) is not None:
             # Another value may stand in its slot.
             exact = False
-        slots[name] = SLOT_OF[name] if exact else f"m_{name}"
+        # By number: mapInArrow looks columns up by name, and cannot when a dot or a backtick is in it.
+        slots[name] = SLOT_OF[name] if exact else f"m_{number}"
     return Layout(tuple(slots), slots, prior)
 
 
@@ -121,17 +121,23 @@ def _rows(
     read = {contract.name: read_column(contract, frame) for contract in TABLES[table]}
     # Those of the two large tables are looked at where each name is read once, in the fold.
     blank = table not in ("messages", "subscriptions")
-    faults = (fault_of(contract, read[contract.name], blank) for contract in TABLES[table])
+    # In steps: each value is read once, and the code that Spark makes of a step stays small.
+    values = {name: F.col(f"_conjoin_{name}") for name in read}
+    presences = {name: one.present for name, one in read.items()}
+    faults = (fault_of(contract, values[contract.name], presences[contract.name], blank) for contract in TABLES[table])
     found = [column for column in (*faults, fault) if column is not None]
-    fault = F.coalesce(F.lit(None).cast("string"), *found)
-    slots: dict[str, Column] = {SLOT_OF[name]: column.value for name, column in read.items()}
+    fault = F.coalesce(F.lit(None).cast("string"), *found).alias(_FAULT)
+    own = [F.col(quoted(name)) for name in frame.columns if name != _REPEATED]
+    frame = frame.select("*", *(one.value.alias(f"_conjoin_{name}") for name, one in read.items()))
+    frame = frame.select("*", fault)
+    slots = {SLOT_OF[name]: value for name, value in values.items()}
     by_business = _business_keyed(policies) if policies else None
     if by_business is not None:
         slots["key"] = F.when(by_business(slots["name"]), slots["business"]).otherwise(slots["key"])
     slots |= more or {}
+    fault = F.col(_FAULT)
     slots["kind"] = F.when(fault.isNull(), F.lit(kind)).otherwise(F.lit(-kind)).cast("tinyint")
     slots["fault"] = fault
-    own = [F.col(quoted(name)) for name in frame.columns if name != _REPEATED]
     slots["raw"] = F.when(fault.isNotNull(), F.make_valid_utf8(F.to_json(F.struct(*own))))
     return frame.select(*(column.alias(slot) for slot, column in slots.items()))
 

@@ -38,6 +38,9 @@ from conjoin.pipeline.shape import END, ID, LOCK, OPEN, PUBLISH, TABLE_OF
 DEFAULT_TENANT = "<default>"
 MOST_VARIABLES_BYTES = 4 * 1024 * 1024
 
+MANY = 20_000
+"""So many rows at most are gathered before they are handed over."""
+
 _FEW_TENANTS = 64
 
 _read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -64,7 +67,8 @@ class Fold:
         self.spaces: dict[str, KeySpace] = {}
         self.spare: dict[str, KeySpace] = {}
         self.closings: list[tuple[int, int, Subscription, KeySpace]] = []
-        self.messages: list[tuple[Message, KeySpace]] = []
+        self.messages: dict[str, list[Message]] = {}
+        self.unsettled = 0
         self.arrived: list[Message] = []
         self._take = {
             PUBLISH: self._publish,
@@ -82,9 +86,10 @@ class Fold:
             if number == 0:
                 self._read_control(batch)
             if batch.num_rows:
-                self._take_batch(Rows(batch, DEFAULT_TENANT))
+                yield from self._take_batch(Rows(batch, DEFAULT_TENANT))
                 yield from self.outputs.finished()
-        self._finish_key()
+                self.outputs.end_batch(self.arrived)
+        yield from self._finish_large_key()
         yield from self.outputs.finished()
 
     def _read_control(self, batch: pa.RecordBatch) -> None:
@@ -93,14 +98,17 @@ class Fold:
         starts = [_start_of(row) for row in control.starts]
         self.catalog = Catalog(starts, self.policies, self._name_instance)
 
-    def _take_batch(self, rows: Rows) -> None:
+    def _take_batch(self, rows: Rows) -> Iterator[pa.RecordBatch]:
         self.outputs.begin_batch(rows.batch)
         take, as_of = self._take, self.as_of
         kinds, instants, tenants = rows.kind, rows.at, rows.tenant
         ends = [*rows.starts[1:], rows.batch.num_rows]
         for start, end, key in zip(rows.starts, ends, rows.keys, strict=True):
             if key != self.key:
-                self._finish_key()
+                if self.count > MANY:
+                    yield from self._finish_large_key()
+                else:
+                    self._finish_key()
                 self.key = key
             for row in range(start, end):
                 kind, at = kinds[row], instants[row]
@@ -116,7 +124,6 @@ class Fold:
                         self._carry_out(space, expire(space, at, NEVER, self.catalog))
                     take[kind](rows, row, space, at)
         self._settle_early()
-        self.outputs.end_batch(self.arrived)
 
     def _new_space(self, tenant_id: str) -> KeySpace:
         space = self.spare.pop(tenant_id, None)
@@ -124,6 +131,7 @@ class Fold:
             space = KeySpace(tenant_id, "")
         space.clear(self.key or "")
         self.spaces[tenant_id] = space
+        self.messages[tenant_id] = []
         return space
 
     def _carry_out(self, space: KeySpace, events: list[Event]) -> None:
@@ -164,7 +172,7 @@ class Fold:
         self.count = count = self.count + 1
         ids = rows.id[row] or "", rows.business[row] or ""
         message = Message(count, name, at, deadline, policy, *ids, self.outputs.base | row)
-        self.messages.append((message, space))
+        self.messages[space.tenant_id].append(message)
         self.arrived.append(message)
         if taken_by:
             message.marks = tuple(taken_by)
@@ -254,37 +262,58 @@ class Fold:
 
     def _settle_early(self) -> None:
         """Of a key that goes on in the next batch: let go what is final, whenever it has doubled."""
-        if len(self.messages) < 2 * self.outputs.unsettled + 1_000:
+        if sum(map(len, self.messages.values())) < 2 * self.unsettled + 1_000:
             return
+        self.unsettled = 0
+        for tenant_id, messages in self.messages.items():
+            going_on = [m for m in messages if m.stored or _may_learn_more(m)]
+            final = [m for m in messages if not (m.stored or _may_learn_more(m))]
+            self._settle(final, self.spaces[tenant_id])
+            self.messages[tenant_id] = going_on
+            self.unsettled += len(going_on)
+
+    def _settle(self, messages: list[Message], space: KeySpace) -> None:
         others = tuple(self.spaces.values()) if len(self.spaces) > 1 else ()
-        going_on = []
-        for pair in self.messages:
-            message, space = pair
-            if message.stored or _may_learn_more(message):
-                going_on.append(pair)
-            else:
-                self.outputs.message(message, space, self.as_of, self.catalog, others)
-        self.messages = going_on
-        self.outputs.unsettled = len(going_on)
+        for message in messages:
+            self.outputs.message(message, space, self.as_of, self.catalog, others)
 
     def _finish_key(self) -> None:
         if self.key is None:
             return
-        as_of, catalog, outputs = self.as_of, self.catalog, self.outputs
-        if self.closings:
-            self._close_until(as_of)
-        if any(message.stored and not message.marks and message.deadline <= as_of for message, _ in self.messages):
-            for space in self.spaces.values():
-                self._carry_out(space, expire(space, as_of, NEVER, catalog))
-        others = tuple(self.spaces.values()) if len(self.spaces) > 1 else ()
-        for message, space in self.messages:
-            outputs.message(message, space, as_of, catalog, others)
-        for space in self.spaces.values():
-            self._keep(space)
+        self._pass_time()
+        for tenant_id, space in self.spaces.items():
+            self._settle(self.messages[tenant_id], space)
+            for _ in self._keep(space):
+                pass
         self._forget_key()
 
+    def _finish_large_key(self) -> Iterator[pa.RecordBatch]:
+        """The same, slice by slice, so that the rows of a million messages are never held at once."""
+        self._pass_time()
+        for tenant_id, space in self.spaces.items():
+            messages = self.messages[tenant_id]
+            while messages:
+                self._settle(messages[-MANY:], space)
+                del messages[-MANY:]
+                yield from self.outputs.finished()
+            for number, _ in enumerate(self._keep(space)):
+                if number % MANY == 0:
+                    yield from self.outputs.finished()
+        self._forget_key()
+
+    def _pass_time(self) -> None:
+        """Nothing more comes for this key: what falls due up to `as_of` still happens."""
+        as_of = self.as_of
+        if self.closings:
+            self._close_until(as_of)
+        for tenant_id, space in self.spaces.items():
+            for message in self.messages[tenant_id]:
+                if message.stored and not message.marks and message.deadline <= as_of:
+                    self._carry_out(space, expire(space, as_of, NEVER, self.catalog))
+                    break
+
     def _forget_key(self) -> None:
-        if len(self.spare) < _FEW_TENANTS:
+        if len(self.spare) < _FEW_TENANTS and self.count <= MANY:
             self.spare.update(self.spaces)
         self.spaces.clear()
         self.closings.clear()
@@ -293,23 +322,23 @@ class Fold:
         self.started.clear()
         self.positions.clear()
         self.count = 0
-        self.outputs.unsettled = 0
+        self.unsettled = 0
         self.key = None
 
-    def _keep(self, space: KeySpace) -> None:
-        """What the next run needs: open subscriptions, locks and remembered ids."""
-        if space.subscriptions:
-            for subscription in space.subscriptions.values():
-                self.outputs.open(space, subscription, self.as_of)
-        if space.locks:
-            for lock in space.locks.values():
-                self.outputs.lock(space, lock)
+    def _keep(self, space: KeySpace) -> Iterator[None]:
+        """What the next run needs: open subscriptions, locks and remembered ids, one after the other."""
+        for subscription in space.subscriptions.values():
+            self.outputs.open(space, subscription, self.as_of)
+            yield
+        for lock in space.locks.values():
+            self.outputs.lock(space, lock)
+            yield
         for topic in space.topics.values():
-            if topic.ids:
-                for message in topic.ids.values():
-                    until = remembered_until(message)
-                    if until > self.as_of:
-                        self.outputs.id(space, message, until)
+            for message in topic.ids.values() if topic.ids else ():
+                until = remembered_until(message)
+                if until > self.as_of:
+                    self.outputs.id(space, message, until)
+                    yield
 
 
 def _may_learn_more(message: Message) -> bool:
@@ -323,7 +352,7 @@ def _problem_of_variables(variables: str) -> str | None:
         return "too_large"
     try:
         _read_object(variables)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return "bad_variables"
     return None
 

@@ -97,13 +97,12 @@ class Outputs:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.unsettled = 0
         self.base = 0
         """`base | row` names a row of the current batch for as long as its message lives."""
         self._chunks: dict[int, pa.RecordBatch] = {}
         self._living: dict[int, int] = {}
+        self._types: dict[str, pa.DataType] = {}
         self._chunk = 0
-        self._pending: list[Message] = []
         self._references: list[int] = []
         self._said: list[tuple[Any, ...]] = []
         self._marks: list[Any] = []
@@ -114,6 +113,7 @@ class Outputs:
     def begin_batch(self, batch: pa.RecordBatch) -> None:
         self._chunk += 1
         self._chunks[self._chunk] = batch
+        self._types = self._types or self._types_of(batch)
         self.base = self._chunk << _CHUNK
 
     def identity(self, message: Message) -> tuple[Any, ...]:
@@ -121,11 +121,6 @@ class Outputs:
         chunk = self._chunks[message.payload >> _CHUNK]
         row = message.payload & _ROW
         return chunk.column("position")[row].as_py(), chunk.column("variables")[row].as_py()
-
-    def end_batch(self, arrived: list[Message]) -> None:
-        """Keep of the batch only the rows of messages without a final verdict."""
-        self._pending = [message for message in arrived if message.payload != self.NO_ROW]
-        arrived.clear()
 
     def message(
         self,
@@ -183,7 +178,7 @@ class Outputs:
     def _text_of(self, rows: Rows, row: int, table: str) -> str:
         """The row as a JSON object, as it came."""
         slots = self.layout.slots if table == "messages" else {c: SLOT_OF[c] for c in COLUMNS_OF[table]}
-        values = {name: rows.batch.column(slot)[row].as_py() for name, slot in slots.items()}
+        values = {name: _plain(rows.batch.column(slot)[row]) for name, slot in slots.items()}
         for name, value in values.items():
             if name.endswith("_at") and isinstance(value, int):
                 values[name] = iso(value)
@@ -197,7 +192,6 @@ class Outputs:
             if rows:
                 yield self._batch(table, len(rows), {KEPT_COLUMN[table]: _struct_of(rows, _KEPT[table])})
                 self._kept[table] = []
-        self._keep_pending_rows()
 
     def _message_batches(self) -> Iterator[pa.RecordBatch]:
         references = np.array(self._references, dtype=np.int64)
@@ -242,39 +236,31 @@ class Outputs:
         tag = pa.array(np.full(count, table, dtype=np.int8))
         arrays = [tag]
         names = ["table"]
-        for name, kind in self._types().items():
+        for name, kind in self._types.items():
             names.append(name)
             arrays.append(columns[name] if name in columns else pa.nulls(count, kind))
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
-    def _types(self) -> dict[str, pa.DataType]:
-        if not hasattr(self, "_known_types"):
-            batch = next(iter(self._chunks.values()))
-            none = pa.array([], pa.int64())
-            types = {"row": self._own_columns(batch, none).type}
-            types |= _SAID | {"taken_by": pa.list_(_TEXT), "pairs": pa.list_(pa.struct(_PAIR))}
-            if self.layout.prior:
-                types["prior"] = self._prior_columns(batch, none).type
-            types |= {KEPT_COLUMN[table]: pa.struct(kinds) for table, kinds in _KEPT.items()}
-            self._known_types = types
-        return self._known_types
+    def _types_of(self, batch: pa.RecordBatch) -> dict[str, pa.DataType]:
+        none = pa.array([], pa.int64())
+        types = {"row": self._own_columns(batch, none).type}
+        types |= _SAID | {"taken_by": pa.list_(_TEXT), "pairs": pa.list_(pa.struct(_PAIR))}
+        if self.layout.prior:
+            types["prior"] = self._prior_columns(batch, none).type
+        types |= {KEPT_COLUMN[table]: pa.struct(kinds) for table, kinds in _KEPT.items()}
+        return types
 
-    def _keep_pending_rows(self) -> None:
-        """Called when a batch is done: its rows still wanted move to a chunk of their own."""
-        pending, self._pending = self._pending, []
-        batch = self._chunks.get(self._chunk)
-        if batch is None:
-            return
+    def end_batch(self, arrived: list[Message]) -> None:
+        """Keep of the batch only the rows of messages without a final verdict, in a chunk of their own."""
+        pending = [message for message in arrived if message.payload != self.NO_ROW]
+        arrived.clear()
+        batch = self._chunks.pop(self._chunk)
         if pending:
-            rows = pa.array([m.payload & _ROW for m in pending], pa.int64())
-            base = self._chunk << _CHUNK
+            rows = pa.array([message.payload & _ROW for message in pending], pa.int64())
             for place, message in enumerate(pending):
-                message.payload = base | place
+                message.payload = self.base | place
             self._chunks[self._chunk] = pa.RecordBatch.from_struct_array(batch.to_struct_array().take(rows))
             self._living[self._chunk] = len(pending)
-        elif self._chunk not in self._living:
-            self._types()
-            del self._chunks[self._chunk]
 
     def _release(self, chunk: int, count: int) -> None:
         if chunk in self._living:
@@ -286,6 +272,14 @@ class Outputs:
 def _own_column(batch: pa.RecordBatch, slot: str, name: str) -> pa.Array:
     column = batch.column(slot)
     return column.cast(_INSTANT) if slot == "at" else column
+
+
+def _plain(value: pa.Scalar) -> Any:
+    """The value as Python has it, or as text where Python has none (a year after 9999)."""
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return str(value.cast(pa.int64()).as_py() if pa.types.is_timestamp(value.type) else value)
 
 
 def _pair_of(target: Any) -> tuple[Any, ...]:

@@ -1,0 +1,137 @@
+"""correlate over Spark Connect, as on a remote cluster: a server of its own, and a client in a process of its own.
+
+A process that has a classic session cannot also have a remote one, so the client is a script.
+"""
+
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conjoin.pipeline.java import ensure_java
+
+NEEDED = ("grpc", "grpc_status", "google.rpc", "zstandard")
+START_S, RUN_S = 120, 240
+
+
+def _missing() -> list[str]:
+    def is_there(name: str) -> bool:
+        try:
+            return importlib.util.find_spec(name) is not None
+        except ModuleNotFoundError:
+            return False
+
+    return [name for name in NEEDED if not is_there(name)]
+
+
+pytestmark = pytest.mark.skipif(
+    bool(_missing()), reason=f"Spark Connect needs {', '.join(_missing())}: pip install 'pyspark[connect]'"
+)
+
+CLIENT = """
+import json, sys
+from pyspark.sql import SparkSession
+from conjoin.pipeline import correlate
+from tests.oracle.model import play
+from tests.pipeline.many import AS_OF, Many, merged
+from tests.pipeline.test_against_oracle import said
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+many = Many(int(sys.argv[2]), 40)
+with correlate(**many.frames(spark), policies=many.policies(), as_of=AS_OF, partitions=2) as result:
+    ours = said(result)
+theirs = merged([play(history) for history in many.histories])
+assert ours["verdicts"] == theirs.verdicts
+assert ours["pairs"] == theirs.pairs
+assert ours["open"] == theirs.open
+print(json.dumps({"session": type(spark).__module__, "verdicts": len(ours["verdicts"])}))
+spark.stop()
+"""
+
+
+@pytest.fixture(scope="module")
+def environment() -> dict[str, str]:
+    ensure_java()
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *(entry for entry in sys.path if entry)])
+    own = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "PYTHONPATH": path}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    return inherited | own
+
+
+@pytest.fixture(scope="module")
+def address(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Connect server on a free port of the loopback address."""
+    import pyspark
+
+    port = _free_port()
+    home = tmp_path_factory.mktemp("connect")
+    conf = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": home.as_uri(),
+        "spark.ui.enabled": "false",
+    }
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    options = [option for name, value in conf.items() for option in ("--conf", f"{name}={value}")]
+    main = ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
+    log = home / "server.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [submit, "--master", "local[2]", *options, *main],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=home,
+        )
+    try:
+        _await(server, port, log)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and server.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    pytest.fail(f"the Connect server did not start:\n{log.read_text(errors='replace')[-3000:]}")
+
+
+def test_correlate_over_spark_connect_agrees_with_the_oracle(
+    address: str, environment: dict[str, str], seed: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CLIENT, address, str(seed)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["session"].startswith("pyspark.sql.connect")
+    assert told["verdicts"] > 0
