@@ -22,6 +22,7 @@ from rich.table import Table
 from benchmarks.workers import WorkerMemory
 from conjoin.pipeline import correlate
 from conjoin.pipeline.session import session
+from conjoin.pipeline.written import Place, write_tables
 from conjoin.settings import load
 from examples.order_to_cash.tables import tables
 
@@ -62,8 +63,7 @@ def equi_join(frames: Frames, out: Path) -> None:
 
 def correlated(frames: Frames, out: Path) -> None:
     with correlate(**frames) as result:
-        for name, frame in result.tables().items():
-            frame.write.parquet(str(out / name))
+        write_tables(result.tables(), Place(str(out)))
 
 
 def timed(work: Callable[[Frames, Path], None], frames: Frames, folder: Path) -> float:

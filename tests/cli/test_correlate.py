@@ -150,7 +150,7 @@ def test_every_format_in_and_out_and_two_days_in_a_chain_as_one_run_over_both(
 def _is_told_plainly(told: CaptureResult[str]) -> None:
     assert "8 messages in = 8 verdicts + 0 dead letters" in told.out
     assert "the name differs in case or blanks only" in " ".join(told.out.split())
-    assert "conjoin: writing dead letters" in told.err
+    assert "later, dead letters" in told.err
     assert "\x1b" not in told.out + told.err
 
 

@@ -5,9 +5,12 @@ import pyarrow as pa
 import pytest
 
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.fold import MANY, Fold
-from conjoin.pipeline.outputs import MESSAGE, REMEMBERED, Outputs
+from conjoin.pipeline.fold import BATCH_ROWS, Fold
+from conjoin.pipeline.outputs import Outputs
+from conjoin.pipeline.packed import unpacked
+from conjoin.pipeline.results import MESSAGE, REMEMBERED, own
 from conjoin.pipeline.shape import PUBLISH, SHAPE, Layout
+from conjoin.pipeline.walk import MANY
 
 ARROW = {"tinyint": pa.int8(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
 BATCH = 7_000
@@ -40,14 +43,15 @@ def test_every_message_of_a_large_key_gets_its_verdict(ttl_ms: int, verdict: str
     positions: list[int] = []
     verdicts: list[str] = []
     remembered = 0
-    for out in fold.take(batch(number, ttl_ms, as_of) for number in range(BATCHES)):
-        assert out.num_rows <= MANY
-        table = out.column("table")[0].as_py()
-        if table == MESSAGE:
-            positions += out.column("row").field("position").to_pylist()
-            verdicts += out.column("verdict").to_pylist()
-        elif table == REMEMBERED:
-            remembered += out.num_rows
+    for packed in fold.take(batch(number, ttl_ms, as_of) for number in range(BATCHES)):
+        table = packed.column("table")[0].as_py()
+        for out in unpacked([packed]):
+            assert out.num_rows <= MANY + BATCH_ROWS
+            if table == MESSAGE:
+                positions += out.column(own(list(COLUMNS).index("position"))).to_pylist()
+                verdicts += out.column("verdict").to_pylist()
+            elif table == REMEMBERED:
+                remembered += out.num_rows
     assert sorted(positions) == list(range(BATCH * BATCHES))
     assert set(verdicts) == {verdict}
     assert remembered == (BATCH * BATCHES if verdict == "buffered" else 0)

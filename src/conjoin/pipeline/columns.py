@@ -12,6 +12,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 MOST_KEY_CHARACTERS = 32_768
+UNREADABLE = "unreadable"
+
+Types = dict[str, T.DataType]
+"""The columns of a table. Asked for once: Spark analyses the whole plan for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,10 @@ TABLES: dict[str, tuple[Contract, ...]] = {
         Contract("kept_at", "instant"),
     ),
     "starts": (
-        Contract("process_id", "text", "missing_name"),
-        Contract("name", "text", "missing_name"),
-        Contract("tenant_id", "text"),
-        Contract("element_id", "text"),
+        Contract("process_id", "checked_text", "missing_name"),
+        Contract("name", "checked_text", "missing_name"),
+        Contract("tenant_id", "checked_text"),
+        Contract("element_id", "checked_text"),
         Contract("from_at", "instant"),
         Contract("until_at", "instant"),
     ),
@@ -84,8 +88,9 @@ TABLES: dict[str, tuple[Contract, ...]] = {
 }
 
 _BAD = {
-    "text": "unreadable",
-    "json": "unreadable",
+    "text": UNREADABLE,
+    "checked_text": UNREADABLE,
+    "json": UNREADABLE,
     "instant": "bad_time",
     "long": "bad_type",
     "truth": "bad_type",
@@ -115,11 +120,14 @@ class Read:
     """The input column is of the type that is read: nothing is lost by carrying only the one."""
 
 
-def problems_of(table: str, frame: DataFrame) -> list[str]:
+def types_of(frame: DataFrame) -> Types:
+    return {field.name: field.dataType for field in frame.schema.fields}
+
+
+def problems_of(table: str, frame: DataFrame, types: Types) -> list[str]:
     """Every column that is missing or of an impossible type, one sentence each."""
     found = _twice(table, frame.columns)
-    types = {field.name: field.dataType for field in frame.schema.fields}
-    prior = PRIOR if table == "messages" and has_prior(frame) else ()
+    prior = PRIOR if table == "messages" and has_prior(types) else ()
     for contract in (*TABLES[table], *prior):
         if contract.name not in types:
             if contract.fault:
@@ -148,14 +156,14 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def has_prior(messages: DataFrame) -> bool:
+def has_prior(messages: Types) -> bool:
     """Do the messages bring verdicts of an earlier run along?"""
-    names = messages.columns
-    return all(contract.name in names for contract in PRIOR)
+    return all(contract.name in messages for contract in PRIOR)
 
 
 _WANTED = {
     "text": "a string (an integer is written as its text)",
+    "checked_text": "a string (an integer is written as its text)",
     "instant": "a timestamp (UTC), or a string such as 2026-01-31T08:00:00Z",
     "long": "a whole number",
     "truth": "a boolean",
@@ -164,9 +172,8 @@ _WANTED = {
 }
 
 
-def read_column(contract: Contract, frame: DataFrame) -> Read:
+def read_column(contract: Contract, types: Types) -> Read:
     """The column as the fold reads it, null where the table does not have it."""
-    types = {field.name: field.dataType for field in frame.schema.fields}
     if contract.name not in types:
         return Read(F.lit(None).cast(_SPARK[contract.read]), None, exact=False)
     reader = reader_of(contract.read, types[contract.name])
@@ -176,6 +183,7 @@ def read_column(contract: Contract, frame: DataFrame) -> Read:
 
 _SPARK = {
     "text": "string",
+    "checked_text": "string",
     "instant": "bigint",
     "long": "bigint",
     "truth": "boolean",
@@ -193,18 +201,24 @@ def reader_of(read: str, kind: T.DataType) -> Reader | None:
     return _READERS[read](kind)
 
 
-def _valid(column: Column) -> Read:
-    """Spark lets any bytes pass as a string; Python does not."""
-    value = F.try_validate_utf8(column)
-    return Read(value, column.isNotNull(), exact=True)
+def _as_it_is(column: Column) -> Read:
+    """Spark lets any bytes pass as a string; the fold looks at them, at less cost."""
+    return Read(column, None, exact=True)
 
 
 def _text(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.StringType):
-        return _valid
+        return _as_it_is
     if isinstance(kind, T.IntegralType) or (isinstance(kind, T.DecimalType) and kind.scale == 0):
         return lambda c: Read(c.cast("string"), None, exact=False)
     return None
+
+
+def _checked_text(kind: T.DataType) -> Reader | None:
+    """For what does not go through the fold."""
+    if isinstance(kind, T.StringType):
+        return lambda c: Read(F.try_validate_utf8(c), c.isNotNull(), exact=True)
+    return _text(kind)
 
 
 def _instant(kind: T.DataType) -> Reader | None:
@@ -255,7 +269,7 @@ def _truth(kind: T.DataType) -> Reader | None:
 
 def _json(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.StringType):
-        return _valid
+        return _as_it_is
     if isinstance(kind, (T.StructType, T.VariantType)):
         return lambda c: Read(F.to_json(c), None, exact=False)
     if isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
@@ -284,6 +298,7 @@ def _tried(column: Column, value: Column, has_value: Column) -> Read:
 
 _READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
     "text": _text,
+    "checked_text": _checked_text,
     "instant": _instant,
     "long": _long,
     "truth": _truth,
@@ -300,7 +315,7 @@ def fault_of(contract: Contract, value: Column, present: Column | None, blank: b
         conditions.append((present & value.isNull(), f"{bad}:{contract.name}"))
     if contract.fault:
         missing = value.isNull()
-        if blank and contract.read == "text":
+        if blank and contract.read in ("text", "checked_text"):
             missing |= value.rlike(_BLANK)
         conditions.append((missing, f"{contract.fault}:{contract.name}"))
     if contract.name in ("correlation_key", "name"):

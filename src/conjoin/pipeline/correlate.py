@@ -4,7 +4,6 @@ Everything is one plan: rows of all tables, shuffled by correlation key, sorted,
 nothing but DataFrames, so it runs on a classic session and on Spark Connect alike.
 """
 
-import gc
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,11 +18,13 @@ from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.correlation import Message, Subscription
 from conjoin.kernel.policies import Policies, Policy, read_policies
 from conjoin.pipeline import events
-from conjoin.pipeline.columns import PRIOR, TABLES, has_prior, problems_of, read_column
-from conjoin.pipeline.correlated import Correlated, result_schema
+from conjoin.pipeline.columns import PRIOR, TABLES, Types, has_prior, problems_of, read_column, types_of
+from conjoin.pipeline.correlated import Correlated
 from conjoin.pipeline.fold import Fold
 from conjoin.pipeline.outputs import Outputs
+from conjoin.pipeline.packed import PACKED
 from conjoin.pipeline.shape import Layout
+from conjoin.pipeline.worker import make_ready
 
 Folding = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 Instant = datetime | str | int | None
@@ -59,24 +60,26 @@ def correlate(
     given = {name: frame for name, frame in tables.items() if frame is not None}
     book = _policies_of(policies, profile)
     since_us, as_of_us = read_instant(since, "since"), read_instant(as_of, "as_of")
-    _check(given)
-    layout = events.layout_of(messages, book)
-    rows = [events.message_rows(messages, layout, book), events.subscription_rows(subscriptions, book)]
-    rows += [events.start_rows(starts)] if starts is not None else []
-    rows += [events.end_rows(ends)] if ends is not None else []
-    rows += [events.lock_rows(locks)] if locks is not None else []
-    rows += [events.id_rows(ids)] if ids is not None else []
-    ordered = events.in_order(rows, messages.schema, layout, partitions)
-    controlled = ordered.withColumn("control", _control(given, as_of_us))
-    schema = result_schema(messages.schema, layout)
-    folded = controlled.mapInArrow(_folding(layout, book, since_us), schema)
-    return Correlated(folded, layout, messages.schema)
+    types = {name: types_of(frame) for name, frame in given.items()}
+    _check(given, types)
+    layout = events.layout_of(types["messages"], book)
+    rows = [
+        events.message_rows(messages, types["messages"], layout, book),
+        events.subscription_rows(subscriptions, types["subscriptions"], book),
+    ]
+    rows += [events.start_rows(starts, types["starts"])] if starts is not None else []
+    rows += [events.end_rows(ends, types["ends"])] if ends is not None else []
+    rows += [events.lock_rows(locks, types["locks"])] if locks is not None else []
+    rows += [events.id_rows(ids, types["ids"])] if ids is not None else []
+    ordered = events.in_order(rows, types["messages"], layout, partitions)
+    controlled = ordered.withColumn("control", _control(given, types, as_of_us))
+    folded = controlled.mapInArrow(_folding(layout, book, since_us), PACKED)
+    return Correlated(folded, layout, types["messages"])
 
 
 def _folding(layout: Layout, policies: Policies, since: int | None) -> Folding:
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        # Nearly all objects of a fold die with their key and without the collector, which would look in vain.
-        gc.set_threshold(100_000, 20, 20)
+        make_ready()
         return Fold(policies, since, Outputs(layout)).take(batches)
 
     return fold
@@ -113,15 +116,15 @@ class Guarded:
             return False
 
 
-def _check(given: dict[str, DataFrame]) -> None:
-    problems = [problem for name, frame in given.items() for problem in problems_of(name, frame)]
-    if not has_prior(given["messages"]):
+def _check(given: dict[str, DataFrame], types: dict[str, Types]) -> None:
+    problems = [problem for name, frame in given.items() for problem in problems_of(name, frame, types[name])]
+    if not has_prior(types["messages"]):
         reserved = {contract.name for contract in PRIOR}
-        ours = [name for name in given["messages"].columns if name.lower() in reserved]
+        ours = [name for name in types["messages"] if name.lower() in reserved]
         problems += [f"messages: column {name} would be overwritten; rename it" for name in ours]
     if problems:
         raise InputError(problems)
-    others = events.other_columns(given["messages"])
+    others = events.other_columns(types["messages"])
     if others:
         warnings.warn(f"columns of messages that travel along into .verdicts: {', '.join(others)}", stacklevel=3)
 
@@ -142,30 +145,30 @@ def read_instant(value: Instant, name: str) -> int | None:
     return (since_epoch.days * 86_400 + since_epoch.seconds) * 1_000_000 + since_epoch.microseconds
 
 
-def _control(given: dict[str, DataFrame], as_of: int | None) -> Column:
+def _control(given: dict[str, DataFrame], types: dict[str, Types], as_of: int | None) -> Column:
     """What each partition must know, as JSON on its first row: `as_of` and the start subscriptions."""
-    fields = [(F.lit(as_of).cast("bigint") if as_of is not None else _latest(given)).alias("as_of")]
+    fields = [(F.lit(as_of).cast("bigint") if as_of is not None else _latest(given, types)).alias("as_of")]
     if "starts" in given:
         fields.append(_all_starts(given["starts"]).alias("starts"))
     first_of_partition = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << 33) - 1)) == 0
     return F.when(first_of_partition, F.to_json(F.struct(*fields)))
 
 
-def _latest(given: dict[str, DataFrame]) -> Column:
+def _latest(given: dict[str, DataFrame], types: dict[str, Types]) -> Column:
     """The latest time in the inputs, as a subquery: nothing runs until a result is asked for."""
     instants = {"messages": ["published_at"], "subscriptions": ["opened_at", "closed_at"], "ends": ["ended_at"]}
     latest = None
     for table, columns in instants.items():
         if table in given:
-            times = _greatest_of(given[table], table, columns)
+            times = _greatest_of(given[table], types[table], table, columns)
             latest = times if latest is None else latest.union(times)
     assert latest is not None, "messages are always given"
     return F.coalesce(latest.agg(F.max("at")).scalar(), F.lit(0).cast("bigint"))
 
 
-def _greatest_of(frame: DataFrame, table: str, columns: list[str]) -> DataFrame:
+def _greatest_of(frame: DataFrame, types: Types, table: str, columns: list[str]) -> DataFrame:
     contracts = [contract for contract in TABLES[table] if contract.name in columns]
-    times = [F.max(read_column(contract, frame).value) for contract in contracts]
+    times = [F.max(read_column(contract, types).value) for contract in contracts]
     return frame.agg((F.greatest(*times) if len(times) > 1 else times[0]).alias("at"))
 
 

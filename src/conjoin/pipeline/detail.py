@@ -1,5 +1,6 @@
 """Details: the parameters of a verdict's reason as a JSON object, with instants as people write them."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import msgspec
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INSTANTS = ("deadline_at", "until_at", "first_published_at")
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 def iso(instant: int) -> str:
@@ -18,14 +19,13 @@ def iso(instant: int) -> str:
         return "never" if instant > 0 else "always"
 
 
-def detail_of(verdict: str, told: dict[str, Any]) -> bytes:
-    """The parameters of a verdict; those of a correlation hold no instants."""
-    return _encode(told) if verdict == "correlated" else detail_text(told)
+def detail_text(verdict: str, told: dict[str, Any]) -> bytes:
+    """The parameters as JSON; those of a correlation hold no instants."""
+    return encode(told if verdict == "correlated" else shown(told, iso))
 
 
-def detail_text(told: dict[str, Any]) -> bytes:
-    for name in _INSTANTS:
-        if name in told:
-            told[name] = iso(told[name])
-    told.pop("first_message", None)
-    return _encode(told)
+def shown(told: dict[str, Any], write: Callable[[int], str]) -> dict[str, Any]:
+    """The parameters that a reader of tables can use."""
+    return {
+        name: write(value) if name in _INSTANTS else value for name, value in told.items() if name != "first_message"
+    }

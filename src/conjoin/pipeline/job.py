@@ -18,7 +18,7 @@ from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlated import NAMES, Correlated
 from conjoin.pipeline.files import TIME_PATTERN, Table, read_table
 from conjoin.pipeline.session import spark_errors
-from conjoin.pipeline.written import write_table
+from conjoin.pipeline.written import Place, write_tables
 
 Step = Callable[[str], None]
 
@@ -91,9 +91,7 @@ def _correlate(job: Job, tables: dict[str, Table], step: Step) -> Summary:
         )
     with correlated, spark_errors():
         outputs = _outputs(correlated, tables)
-        for name in NAMES:
-            step("correlating, and writing verdicts" if name == "verdicts" else f"writing {name.replace('_', ' ')}")
-            write_table(outputs[name], f"{job.out.rstrip('/')}/{name}", job.file_format, job.overwrite)
+        write_tables(outputs, Place(job.out, job.file_format, job.overwrite), step)
         seconds = time.monotonic() - began
         step("summing up")
         notes = [str(warning.message) for warning in caught if warning.category is UserWarning]

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
+from conjoin.pipeline.worker import make_ready
 
 _PARSED = "fields map<string,string>, unreadable string, why string, file string"
 _ARROW = pa.schema(
@@ -60,6 +61,7 @@ def _dead(parsed: DataFrame, table: str) -> DataFrame:
 
 
 def _parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    make_ready()
     read = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
     for batch in batches:
         # As bytes: a line may be no UTF-8 at all, which the decoder finds and Arrow would stumble over.

@@ -1,7 +1,7 @@
 """Rows: one Arrow batch of events as plain Python lists, read column by column.
 
 Strings that repeat (names, processes, tenants) are decoded once each. The batch itself is kept beside the lists, so
-that what a message carried along never becomes a Python object.
+that what a message carried along never becomes a Python object. A slot that no table fills is not in the batch.
 """
 
 from typing import Any
@@ -11,45 +11,33 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conjoin.kernel.correlation.messages import deadline_of
+from conjoin.kernel.policies import Policy
+
+DEFAULT_TENANT = "<default>"
+MOST_VARIABLES_BYTES = 4 * 1024 * 1024
+
+
+class _Object(msgspec.Struct):
+    """Any JSON object: what is in it is looked over and not kept."""
+
+
+read_object = msgspec.json.Decoder(_Object).decode
 _read_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Rows:
-    """The columns of a batch that the fold reads, each a list with one entry a row."""
+    """The columns of a batch that the walk reads, each a list with one entry a row."""
 
-    __slots__ = (
-        "at",
-        "batch",
-        "business",
-        "element",
-        "id",
-        "instance",
-        "interrupting",
-        "keys",
-        "kept",
-        "kind",
-        "name",
-        "position",
-        "process",
-        "repeated",
-        "starts",
-        "taken_by",
-        "tenant",
-        "ttl",
-        "until",
-        "variables",
-    )
-
-    def __init__(self, batch: pa.RecordBatch, default_tenant: str) -> None:
+    def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
         self.kind = _numbers(batch, "kind")
         self.at = _numbers(batch, "at")
         self.until = _numbers(batch, "until")
-        self.ttl = _numbers(batch, "ttl")
         self.position = _numbers(batch, "position")
         self.kept = _numbers(batch, "kept")
         self.name = _repeated(batch, "name")
-        self.tenant = _repeated(batch, "tenant", default_tenant)
+        self.tenant = _repeated(batch, "tenant", DEFAULT_TENANT)
         self.process = _repeated(batch, "process")
         self.element = _repeated(batch, "element")
         self.business = _texts(batch, "business")
@@ -58,8 +46,17 @@ class Rows:
         self.interrupting = _plain(batch, "interrupting")
         self.repeated = _plain(batch, "repeated")
         self.taken_by = [None if text is None else _read_texts(text) for text in _texts(batch, "taken_by")]
-        self.variables = _texts(batch, "variables")
-        self.starts, self.keys = _runs(batch)
+        self._ttl = _numbers(batch, "ttl")
+        self._variables = _texts(batch, "variables")
+        starts, keys = runs_of(batch)
+        self.starts, self.keys = starts.tolist(), keys.to_pylist()
+
+    def deadline(self, row: int, policy: Policy) -> int:
+        return deadline_of(self.at[row], self._ttl[row], policy)
+
+    def problem_of_variables(self, row: int) -> str | None:
+        variables = self._variables[row]
+        return None if variables is None else problem_of_variables(variables)
 
     def taken_before(self, row: int) -> int:
         """How many receivers a message of an earlier run had."""
@@ -70,12 +67,32 @@ class Rows:
         return len(self.taken_by[row] or ())
 
 
+def problem_of_variables(variables: str) -> str | None:
+    """Why a text is not the variables of a message; None when it is."""
+    if len(variables) > MOST_VARIABLES_BYTES:
+        return "too_large"
+    try:
+        read_object(variables)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return "bad_variables"
+    return None
+
+
+def filled(batch: pa.RecordBatch, name: str) -> pa.Array | None:
+    """A column with something in it, or None."""
+    place = batch.schema.get_field_index(name)
+    if place < 0:
+        return None
+    column = batch.column(place)
+    return None if column.null_count == len(column) else column
+
+
 def _numbers(batch: pa.RecordBatch, name: str) -> list[Any]:
-    column = batch.column(name)
+    column = filled(batch, name)
+    if column is None:
+        return [None] * batch.num_rows
     if column.null_count == 0:
         return column.to_numpy().tolist()
-    if column.null_count == len(column):
-        return [None] * len(column)
     values: list[Any] = pc.fill_null(column, 0).to_numpy().tolist()
     for index in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
         values[index] = None
@@ -83,22 +100,20 @@ def _numbers(batch: pa.RecordBatch, name: str) -> list[Any]:
 
 
 def _texts(batch: pa.RecordBatch, name: str) -> list[Any]:
-    column = batch.column(name)
-    if column.null_count == len(column):
-        return [None] * len(column)
-    return column.to_numpy(zero_copy_only=False).tolist()
+    column = filled(batch, name)
+    return [None] * batch.num_rows if column is None else column.to_numpy(zero_copy_only=False).tolist()
 
 
 def _plain(batch: pa.RecordBatch, name: str) -> list[Any]:
-    column = batch.column(name)
-    return [None] * len(column) if column.null_count == len(column) else column.to_pylist()
+    column = filled(batch, name)
+    return [None] * batch.num_rows if column is None else column.to_pylist()
 
 
 def _repeated(batch: pa.RecordBatch, name: str, default: str | None = None) -> list[Any]:
     """Each text decoded once; a blank one is as good as none."""
-    column = batch.column(name)
-    if column.null_count == len(column):
-        return [default] * len(column)
+    column = filled(batch, name)
+    if column is None:
+        return [default] * batch.num_rows
     encoded = column.dictionary_encode()
     values = [text if text and not text.isspace() else default for text in encoded.dictionary.to_pylist()]
     values.append(default)
@@ -106,9 +121,9 @@ def _repeated(batch: pa.RecordBatch, name: str, default: str | None = None) -> l
     return list(map(values.__getitem__, codes.tolist()))
 
 
-def _runs(batch: pa.RecordBatch) -> tuple[list[int], list[str]]:
+def runs_of(batch: pa.RecordBatch) -> tuple[np.ndarray, pa.Array]:
     """Where each run of rows with one correlation key starts, and its key; a null key is the empty one."""
     key = pc.fill_null(batch.column("key"), "")
     changes = pc.not_equal(key.slice(1), key.slice(0, len(key) - 1)).to_numpy(zero_copy_only=False)
     starts = np.concatenate(([0], np.flatnonzero(changes) + 1))
-    return starts.tolist(), key.take(pa.array(starts)).to_pylist()
+    return starts, key.take(pa.array(starts))

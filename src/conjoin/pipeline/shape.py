@@ -98,3 +98,8 @@ class Layout:
     slots: dict[str, str]
     prior: bool
     """The messages come from `.buffered` of a run before and bring their verdicts along."""
+
+
+def columns_of(table: str, layout: Layout) -> dict[str, str]:
+    """The slot of each column of a table."""
+    return layout.slots if table == "messages" else {name: SLOT_OF[name] for name in COLUMNS_OF[table]}

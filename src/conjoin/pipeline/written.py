@@ -3,6 +3,10 @@
 Text formats keep instants to the microsecond. CSV has no nested values: they are written as JSON text.
 """
 
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -22,6 +26,38 @@ _OPTIONS: dict[str, dict[str, str | bool]] = {
         "ignoreTrailingWhiteSpace": False,
     },
 }
+
+
+TOGETHER = 3
+"""So many tables are written at a time: each alone leaves a core idle while its job is planned and committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where tables are written, and as what."""
+
+    folder: str
+    file_format: str = "parquet"
+    overwrite: bool = False
+
+
+def write_tables(tables: Mapping[str, DataFrame], place: Place, step: Callable[[str], None] = lambda _: None) -> None:
+    """A folder for each. The first one computes them all; the others are read from its cache, several at a time."""
+    first, *others = tables
+    step(f"correlating, and writing {_words(first)}")
+    _write(tables[first], place, first)
+    step(f"writing {', '.join(map(_words, others))}")
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        for written in [pool.submit(_write, tables[name], place, name) for name in others]:
+            written.result()
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _write(frame: DataFrame, place: Place, name: str) -> None:
+    write_table(frame, f"{place.folder.rstrip('/')}/{name}", place.file_format, place.overwrite)
 
 
 def write_table(frame: DataFrame, folder: str, file_format: str, overwrite: bool = False) -> None:

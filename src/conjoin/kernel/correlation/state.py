@@ -9,6 +9,7 @@ from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from conjoin.kernel.correlation.messages import Message, Subscription
@@ -143,7 +144,7 @@ def _is_done_with(message: Message, mark: str, cardinality: str) -> bool:
 class KeySpace:
     """Messages, subscriptions, marks and locks of one (tenant, correlation key)."""
 
-    __slots__ = ("deadlines", "key", "locks", "subscriptions", "tenant_id", "topics")
+    __slots__ = ("_spare", "deadlines", "key", "locks", "subscriptions", "tenant_id", "topics")
 
     def __init__(self, tenant_id: str, key: str) -> None:
         self.tenant_id = tenant_id
@@ -152,20 +153,23 @@ class KeySpace:
         self.subscriptions: dict[Any, Subscription] = {}
         self.locks: dict[str, Lock] = {}
         self.deadlines: list[tuple[int, Any, Message]] = []
+        self._spare: list[Topic] = []
 
     def clear(self, key: str) -> None:
         """Empty it for another correlation key; what it has allocated is used again."""
         self.key = key
-        if len(self.topics) > 2:
-            self.topics.clear()
-        for topic in self.topics.values():
+        for topic in islice(self.topics.values(), 2):
             topic.clear()
+            self._spare.append(topic)
+        del self._spare[2:]
+        # Emptied as well: the order of its topics is seen in explanations, and belongs to one key.
+        self.topics.clear()
         self.subscriptions.clear()
         self.locks.clear()
         self.deadlines.clear()
 
     def new_topic(self, name: str) -> Topic:
-        topic = self.topics[name] = Topic()
+        topic = self.topics[name] = self._spare.pop() if self._spare else Topic()
         return topic
 
     def watch_deadline(self, message: Message) -> None:
