@@ -7,10 +7,10 @@ PYTHON_IN_VENV := .venv/bin/python
 PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 
-.PHONY: help setup run test test-all lint types check bench-bulk lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-oracles lint types check bench-bulk bench-kernel lock wheel test-wheel clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## make .venv with the locked dependencies and conjoin itself
 	@scripts/setup
@@ -29,6 +29,10 @@ test-all: ## the same with many more generated histories, and the wheel
 	@HISTORIES=$(HISTORIES_LONG) $(MAKE) test
 	@$(MAKE) test-wheel
 
+test-oracles: setup ## compare FEEL and the refusals of models with the npm packages of the field (installs Node)
+	@scripts/setup-oracles
+	@$(PYTEST) tests/oracles
+
 lint: setup ## check style and formatting
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m ruff format --check .
@@ -40,6 +44,9 @@ check: lint types ## lint and types
 
 bench-bulk: setup ## measure correlate against bare Spark joins
 	@$(PYTHON_IN_VENV) -m benchmarks.bulk
+
+bench-kernel: setup ## measure the engine in memory: publish, correlate, advance
+	@$(PYTHON_IN_VENV) -m benchmarks.kernel
 
 # Options about indexes are the user's, and none is written down.
 lock: setup ## resolve the dependencies anew into requirements.lock

@@ -6,6 +6,7 @@
     ├── JavaMissing      java          Spark needs a Java that is not to be found
     ├── SparkFailed      spark         Spark could not start, or a job of it failed
     ├── InputError       input         the input cannot be read as what it should be
+    ├── ModelError       model         a BPMN model cannot be run as it is
     └── PolicyError      policy        policies that contradict each other
 
 The second column is `code`; `retryable` says whether the same call may succeed later by itself. A business
@@ -13,6 +14,7 @@ The second column is `code`; `retryable` says whether the same call may succeed 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 
@@ -65,6 +67,36 @@ class SparkFailed(ConjoinError):  # noqa: N818 - the name says what is the matte
 
 class InputError(_ListedError):
     code = "input"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a model, or that will surprise its author, and what to do about it."""
+
+    file: str
+    line: int
+    element: str
+    """The id of the element; empty where the file itself is meant."""
+    rule: str
+    text: str
+    advice: str
+
+    def __str__(self) -> str:
+        element = f"'{self.element}': " if self.element else ""
+        return f"{self.file}:{self.line}: {element}{self.text}. {self.advice}"
+
+
+class ModelError(ConjoinError):
+    """Everything that keeps a model from being run, in the order of its lines."""
+
+    code = "model"
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(str(problem) for problem in self.problems)
 
 
 class PolicyError(_ListedError):

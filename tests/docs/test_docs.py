@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer
+import yaml
 
 from conjoin.cli.main import app
 from conjoin.kernel.correlation.sentences import near_miss, sentence
@@ -69,11 +70,30 @@ def without_ends(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if any(examples(page))], ids=name_of)
+RUNNING = [page for page in PAGES if any(examples(page))]
+
+
+def needs_spark(page: Path) -> bool:
+    return any("pyspark" in text for text, _ in examples(page))
+
+
+@pytest.mark.parametrize("page", [page for page in RUNNING if not needs_spark(page)], ids=name_of)
 def test_examples_run_and_print_what_the_page_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_examples(page)
+
+
+@pytest.mark.parametrize("page", [page for page in RUNNING if needs_spark(page)], ids=name_of)
+def test_examples_with_spark_run_and_print_what_the_page_shows(
     page: Path, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    run_examples(page)
+
+
+def run_examples(page: Path) -> None:
     names: dict[str, Any] = {"__name__": "example"}
     for text, shown in examples(page):
         printed = io.StringIO()
@@ -118,7 +138,9 @@ def test_make_targets_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent != DOCS / "decisions"], ids=name_of)
 def test_options_of_the_command_exist(page: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    known = {option for command in commands.values() for parameter in command.params for option in parameter.opts}
+    nested = [inner for command in commands.values() for inner in getattr(command, "commands", {}).values()]
+    every = [*commands.values(), *nested]
+    known = {option for command in every for parameter in command.params for option in parameter.opts}
     named = {name for text in code(page) for name in re.findall(r"(?<!\S)--[a-z][a-z-]*", text)}
     assert named <= known | {"--help", "--version"}
     called = {name for text in code(page) for name in re.findall(r"^conjoin ([a-z]+)", text, re.MULTILINE)}
@@ -189,5 +211,11 @@ def test_tables_page_names_every_column_and_output(spark: "SparkSession") -> Non
 
     text = (DOCS / "tables.md").read_text(encoding="utf-8")
     columns = {contract.name for table in TABLES.values() for contract in table}
-    assert [name for name in sorted(columns) if f"`{name}`" not in text] == []
+    assert [name for name in sorted(columns) if f"`{name.removeprefix('stricter/')}`" not in text] == []
     assert [name for name in NAMES if f"`.{name}`" not in text] == []
+
+
+def test_zeebe_page_lists_every_deliberate_difference() -> None:
+    deliberate = yaml.safe_load((ROOT / "tests/conformance/deliberate.yaml").read_text(encoding="utf-8"))
+    text = (DOCS / "zeebe.md").read_text(encoding="utf-8")
+    assert [name for name in deliberate if f"`{name.removeprefix('stricter/')}`" not in text] == []

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from conjoin import __version__
+from conjoin.cli import scenario
 from conjoin.cli.correlate import correlate
+from conjoin.cli.lint import lint
 from conjoin.errors import ConjoinError
 
 WRONG_INPUT = 2
@@ -21,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("correlate")(correlate)
+app.command("lint")(lint)
+app.add_typer(scenario.app, name="scenario")
 
 
 def _print_version(wanted: bool) -> None:

@@ -22,29 +22,41 @@ class StartSubscription:
     element_id: str | None = None
     from_at: int = ALWAYS
     until_at: int = NEVER
+    definition_key: int = 0
+    """Of the version that is started; older definitions come first (E10)."""
 
     @property
-    def age_order(self) -> tuple[int, str, str]:
-        return (self.from_at, self.process_id, self.element_id or "")
+    def age_order(self) -> tuple[int, int, str, str]:
+        return (self.from_at, self.definition_key, self.process_id, self.element_id or "")
 
 
 def _no_instance_key(tenant_id: str, key: str, message: Any, start: StartSubscription) -> str:
     return f"{start.process_id}/{message.key}"
 
 
-class Catalog:
-    """Who can be started by which message, and what was decided where the documents disagree."""
+def _always_free(tenant_id: str, process_id: str, message: Any) -> bool:
+    return True
 
-    __slots__ = ("_by_name", "_by_process", "new_instance", "policies")
+
+class Catalog:
+    """Who can be started by which message, and what was decided where the documents disagree.
+
+    `is_free` says whether a business id that a message brings may start the process now (Q8); without that rule every
+    id may.
+    """
+
+    __slots__ = ("_by_name", "_by_process", "is_free", "new_instance", "policies")
 
     def __init__(
         self,
         starts: Iterable[StartSubscription] = (),
         policies: Policies | None = None,
         new_instance: Callable[[str, str, Any, StartSubscription], Any] = _no_instance_key,
+        is_free: Callable[[str, str, Any], bool] = _always_free,
     ) -> None:
         self.policies = policies or Policies()
         self.new_instance = new_instance
+        self.is_free = is_free
         by_name: dict[tuple[str, str], list[StartSubscription]] = {}
         by_process: dict[tuple[str, str], list[StartSubscription]] = {}
         for start in sorted(starts, key=lambda s: s.age_order):

@@ -49,7 +49,14 @@ class Correlated:
 
     def _of(self, table: int) -> DataFrame:
         schema = schema_of(table, self._messages, self._layout)
-        return self._kept.where(F.col("table") == table).mapInArrow(unpacked, schema)
+        rows = self._kept.where(F.col("table") == table)
+        if table not in (MESSAGE, PAIRED):
+            # Mostly small: a task each would cost more than what is in it.
+            rows = rows.coalesce(max(1, self._partitions() // 4))
+        return rows.mapInArrow(unpacked, schema)
+
+    def _partitions(self) -> int:
+        return int(self._folded.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
 
     def _said_of(self, table: int) -> DataFrame:
         """One row a message: its own columns by number, its verdict. A verdict of an earlier run that correlated

@@ -1,7 +1,7 @@
 """Commands: what correlation is asked to do. Each carries its own time, and the record it is about.
 
-Outside -> correlation: PublishMessage, CorrelateMessage, ExpireMessages. Process -> correlation: OpenSubscription,
-CloseSubscription, AcknowledgeCorrelation, RejectCorrelation, EndInstance.
+Outside -> correlation: PublishMessage, CorrelateMessage, StartBuffered, ExpireMessages. Process -> correlation:
+OpenSubscription, CloseSubscription, AcknowledgeCorrelation, RejectCorrelation, EndInstance.
 """
 
 from dataclasses import dataclass
@@ -65,6 +65,15 @@ class EndInstance:
 
 
 @dataclass(slots=True)
+class StartBuffered:
+    """The business id of a stored message is free again: it may start the process now."""
+
+    message: Message
+    process_id: str
+    at: int
+
+
+@dataclass(slots=True)
 class ExpireMessages:
     """End what is due, the earliest deadline first, at most `limit` of them."""
 
@@ -80,5 +89,6 @@ Command = (
     | AcknowledgeCorrelation
     | RejectCorrelation
     | EndInstance
+    | StartBuffered
     | ExpireMessages
 )

@@ -12,7 +12,7 @@ from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation.events import Event
 from conjoin.kernel.correlation.expiry import expire
 from conjoin.kernel.correlation.publishing import offer, publish
-from conjoin.kernel.correlation.starting import end_instance
+from conjoin.kernel.correlation.starting import end_instance, start_buffered
 from conjoin.kernel.correlation.state import KeySpace
 from conjoin.kernel.correlation.waiting import (
     acknowledge,
@@ -31,6 +31,7 @@ _DECIDE: dict[type, Callable[[KeySpace, Any, Catalog], list[Event]]] = {
     ),
     c.RejectCorrelation: lambda space, it, catalog: reject(space, it.subscription, it.message, it.at, it.why),
     c.EndInstance: lambda space, it, catalog: end_instance(space, it.process_id, it.instance_id, it.at, catalog),
+    c.StartBuffered: lambda space, it, catalog: start_buffered(space, it.message, it.process_id, it.at, catalog),
     c.ExpireMessages: lambda space, it, catalog: expire(space, it.at, it.limit, catalog),
 }
 

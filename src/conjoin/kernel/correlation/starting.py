@@ -88,8 +88,27 @@ def _oldest_waiting(
         topic = space.topics.get(start.name)
         mark = start_mark_of(catalog.policies.of(start.name).cardinality, start)
         for message in topic.stored_from(mark) if topic is not None else ():
-            if message.deadline > at and not is_taken_by_process(message, process_id):
+            if message.deadline > at and _may_start(space, message, process_id, catalog):
                 if oldest is None or message.key < oldest[0].key:
                     oldest = (message, start)
                 break
     return oldest
+
+
+def _may_start(space: KeySpace, message: Message, process_id: str, catalog: Catalog) -> bool:
+    """A business id that is held keeps its own message waiting, not those behind it (E6, Q8)."""
+    if is_taken_by_process(message, process_id):
+        return False
+    return not message.business_id or catalog.is_free(space.tenant_id, process_id, message)
+
+
+def start_buffered(space: KeySpace, message: Message, process_id: str, at: int, catalog: Catalog) -> list[Event]:
+    """A business id has become free: the message that waited for it starts its process, if nothing else speaks
+    against it (Q11, Q14)."""
+    starts = [s for s in catalog.starts_of(space.tenant_id, process_id, at) if s.name == message.name]
+    alive = message.stored and message.deadline > at
+    if not starts or not alive or is_locked(space, message, process_id):
+        return []
+    if not _may_start(space, message, process_id, catalog):
+        return []
+    return [start_instance(space, message, starts[0], at, catalog)]

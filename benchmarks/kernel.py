@@ -1,0 +1,107 @@
+"""The kernel in memory, on one core: publish, correlate, advance to the next wait or to the end.
+
+    python -m benchmarks.kernel [--instances 10000 1000000] [--messages 20000]
+
+Prints a line for each number of open instances: messages a second, the cost of one, and the memory of an instance
+that waits (of a small number of them mostly the engine's own). The first line is the yardstick for the cost of the
+others. What is wanted: 20,000 messages a second with 10,000 open instances, with a million at most 1.5 times the
+cost, and less than 1.5 KB an instance.
+"""
+
+import argparse
+import gc
+import resource
+import time
+from collections.abc import Iterator, Sequence
+
+from conjoin.runtime import Engine
+from conjoin.runtime.answers import CreatedInstance, Deployment, PublishedMessage
+from conjoin.runtime.messages import NewMessage
+
+MODEL = b"""<?xml version="1.0" encoding="UTF-8"?>
+<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"
+    xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="definitions" targetNamespace="urn:conjoin:benchmarks">
+  <bpmn:process id="order" isExecutable="true">
+    <bpmn:startEvent id="begin"/>
+    <bpmn:intermediateCatchEvent id="paid">
+      <bpmn:messageEventDefinition messageRef="message_paid"/>
+    </bpmn:intermediateCatchEvent>
+    <bpmn:intermediateCatchEvent id="shipped">
+      <bpmn:messageEventDefinition messageRef="message_shipped"/>
+    </bpmn:intermediateCatchEvent>
+    <bpmn:endEvent id="end"/>
+    <bpmn:sequenceFlow id="f1" sourceRef="begin" targetRef="paid"/>
+    <bpmn:sequenceFlow id="f2" sourceRef="paid" targetRef="shipped"/>
+    <bpmn:sequenceFlow id="f3" sourceRef="shipped" targetRef="end"/>
+  </bpmn:process>
+  <bpmn:message id="message_paid" name="paid">
+    <bpmn:extensionElements><zeebe:subscription correlationKey="=orderId"/></bpmn:extensionElements>
+  </bpmn:message>
+  <bpmn:message id="message_shipped" name="shipped">
+    <bpmn:extensionElements><zeebe:subscription correlationKey="=orderId"/></bpmn:extensionElements>
+  </bpmn:message>
+</bpmn:definitions>
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--instances", type=int, nargs="+", default=[10_000, 1_000_000])
+    parser.add_argument("--messages", type=int, default=20_000)
+    wanted = parser.parse_args()
+    for line in report(wanted.instances, wanted.messages):
+        print(line)
+
+
+def report(sizes: Sequence[int], messages: int) -> Iterator[str]:
+    first_us = 0.0
+    for size in sizes:
+        before = _resident_bytes()
+        engine = _engine(size)
+        each_bytes = (_resident_bytes() - before) / size
+        cost_us = _cost_us(engine, size, messages)
+        first_us = first_us or cost_us
+        yield (
+            f"{size:>9,} open instances: {1e6 / cost_us:>8,.0f} messages/s, {cost_us:.1f} us each "
+            f"({cost_us / first_us:.2f} of the first), {each_bytes:,.0f} bytes an instance"
+        )
+        del engine
+        gc.unfreeze()
+
+
+def _engine(size: int) -> Engine:
+    engine = Engine(_now_us)
+    assert isinstance(engine.deploy([("order.bpmn", MODEL)]), Deployment)
+    gc.disable()
+    for number in range(size):
+        created = engine.create_instance("order", {"orderId": f"o-{number}", "amount": number})
+        assert isinstance(created, CreatedInstance)
+    gc.enable()
+    # What waits for long is not worth looking at again and again.
+    gc.freeze()
+    return engine
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1_000
+
+
+def _cost_us(engine: Engine, size: int, messages: int) -> float:
+    """Half of the messages lead to the next wait, half to the end; spread over all instances."""
+    half = min(messages // 2, size)
+    stride = size // half
+    started = time.perf_counter()
+    for name in ("paid", "shipped"):
+        for number in range(half):
+            answer = engine.publish(NewMessage(name, f"o-{number * stride}", {"at": number}))
+            assert isinstance(answer, PublishedMessage)
+    return (time.perf_counter() - started) * 1e6 / (2 * half)
+
+
+def _resident_bytes() -> int:
+    with open("/proc/self/statm") as statm:  # noqa: PTH123 - a pseudo file
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Ways through a graph: what can be reached, and what goes round. Without recursion, as a model may be long."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+N = TypeVar("N", bound=Hashable)
+Graph = Mapping[N, Sequence[N]]
+"""Each node with those that follow it; all nodes are keys."""
+
+
+def reachable(begin: Iterable[N], follows: Graph[N]) -> set[N]:
+    """The nodes that can be reached, those at which it begins included."""
+    seen: set[N] = set()
+    waiting = list(begin)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting.extend(follows[node])
+    return seen
+
+
+def knots(follows: Graph[N]) -> list[list[N]]:
+    """The groups of nodes that all lead to each other (Kosaraju's way), each in the order of the graph."""
+    leads: dict[N, list[N]] = {node: [] for node in follows}
+    for node, after in follows.items():
+        for other in after:
+            leads[other].append(node)
+    chief: dict[N, N] = {}
+    for node in reversed(_by_finish(follows)):
+        _claim(node, leads, chief)
+    groups: dict[N, list[N]] = {}
+    for node in follows:
+        groups.setdefault(chief[node], []).append(node)
+    return [group for group in groups.values() if len(group) > 1 or group[0] in follows[group[0]]]
+
+
+def _by_finish(follows: Graph[N]) -> list[N]:
+    """All nodes, each after everything that it leads to and that was not seen before."""
+    finished: list[N] = []
+    seen: set[N] = set()
+    for begin in follows:
+        if begin in seen:
+            continue
+        seen.add(begin)
+        path = [(begin, iter(follows[begin]))]
+        while path:
+            node, ahead = path[-1]
+            after = next((other for other in ahead if other not in seen), None)
+            if after is None:
+                finished.append(node)
+                path.pop()
+            else:
+                seen.add(after)
+                path.append((after, iter(follows[after])))
+    return finished
+
+
+def _claim(begin: N, leads: Graph[N], chief: dict[N, N]) -> None:
+    """Makes a node the chief of all that lead to it and have none yet."""
+    waiting = [begin]
+    while waiting:
+        node = waiting.pop()
+        if node not in chief:
+            chief[node] = begin
+            waiting.extend(leads[node])
+
+
+def way_round(begin: N, follows: Graph[N]) -> list[N]:
+    """The shortest way from a node back to itself, without the last step; empty if there is none."""
+    before: dict[N, N] = {}
+    waiting = [begin]
+    for node in waiting:
+        for after in follows[node]:
+            if after == begin:
+                return _retraced(begin, node, before)
+            if after not in before:
+                before[after] = node
+                waiting.append(after)
+    return []
+
+
+def _retraced(begin: N, end: N, before: Mapping[N, N]) -> list[N]:
+    way = [end]
+    while way[-1] != begin:
+        way.append(before[way[-1]])
+    return way[::-1]

@@ -1,0 +1,85 @@
+"""XML in, model out: the one way from a file to plans. All problems of a file are found before one is raised."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+
+from conjoin.bpmn.compile import compile_process
+from conjoin.bpmn.document import Document
+from conjoin.bpmn.reading import read_document
+from conjoin.bpmn.rules import RULES
+from conjoin.bpmn.schema import violations
+from conjoin.bpmn.warnings import WARNINGS
+from conjoin.bpmn.xml import parse
+from conjoin.errors import ModelError, Problem
+from conjoin.kernel.plan import Plan
+from conjoin.kernel.policies import Policies
+
+
+@dataclass(frozen=True)
+class Model:
+    """A file that can be deployed. Whoever runs it keeps the plans and lets the model go, and the XML with it."""
+
+    name: str
+    plans: tuple[Plan, ...]
+    """Of its executable processes, in document order."""
+    digest: str
+    """Of the content: the same content is not a new version."""
+    document: Document = field(repr=False, compare=False)
+
+    @cached_property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What may surprise the author later. Only looked for when somebody asks: it takes longer than compiling."""
+        return _warnings(self.document)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What there is to say about a file: `problems` keep it from being run, `warnings` do not."""
+
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+def read_model(xml: bytes, name: str = "model.bpmn", profile: str = "zeebe", policies: Policies | None = None) -> Model:
+    """The model in a file; raises `ModelError` with everything that keeps it from being run."""
+    document = _document(xml, name, profile, policies)
+    problems = _problems(document)
+    if problems:
+        raise ModelError(problems)
+    plans = tuple(compile_process(document, process) for process in document.processes)
+    return Model(name, plans, sha256(xml).hexdigest(), document)
+
+
+def judge(xml: bytes, name: str = "model.bpmn", profile: str = "zeebe", policies: Policies | None = None) -> Findings:
+    """What there is to say about a file, whatever it is; never raises `ModelError`."""
+    try:
+        document = _document(xml, name, profile, policies)
+    except ModelError as error:
+        return Findings(tuple(error.problems), ())
+    problems = _problems(document)
+    # An element with a problem is mended first; what looks odd about it may follow from that.
+    broken = {problem.element for problem in problems}
+    return Findings(problems, tuple(warning for warning in _warnings(document) if warning.element not in broken))
+
+
+def _document(xml: bytes, name: str, profile: str, policies: Policies | None) -> Document:
+    return read_document(parse(xml, name), profile, policies)
+
+
+def _problems(document: Document) -> tuple[Problem, ...]:
+    found = list(violations(document.tree))
+    # What the schema has said of an element is not said again by a rule.
+    said = {(problem.line, problem.element) for problem in found}
+    for rule in RULES:
+        found.extend(problem for problem in rule(document) if (problem.line, problem.element) not in said)
+    return _by_line(found)
+
+
+def _warnings(document: Document) -> tuple[Problem, ...]:
+    return _by_line(problem for warning in WARNINGS for problem in warning(document))
+
+
+def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.element, problem.rule, problem.text)))

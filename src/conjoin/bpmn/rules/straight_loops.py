@@ -1,0 +1,73 @@
+"""A loop in which nothing waits is refused: once entered it could run for ever, and nobody could stop it.
+
+Followed are sequence flows, links, the ways into and out of embedded subprocesses, and calls of processes in the same
+file. A loop needs a task, script, throw event or call in it, or has to be of exclusive gateways alone: one that goes
+through a parallel or inclusive gateway only may well wait there for another branch.
+"""
+
+from collections.abc import Iterator
+
+from conjoin.bpmn.document import Document, Node, attribute
+from conjoin.bpmn.graph import knots, way_round
+from conjoin.bpmn.ways import catches_link
+from conjoin.errors import Problem
+
+_GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway")
+_PASSING = ("task", "manualTask", "scriptTask", "businessRuleTask", "intermediateThrowEvent", "callActivity")
+
+
+def straight_loops(document: Document) -> Iterator[Problem]:
+    processes = {process.id: process for process in document.processes}
+    nodes = [node for node in document.nodes if _passes(node)]
+    follows = {node: [after for after in _next(node, processes) if _passes(after)] for node in nodes}
+    for knot in knots(follows):
+        worker = next((node for node in knot if node.tag in _PASSING), None)
+        if worker:
+            yield _problem(document, way_round(worker, follows))
+    choices = {node: [after for after in follows[node] if _chooses(after)] for node in nodes if _chooses(node)}
+    for knot in knots(choices):
+        yield _problem(document, way_round(knot[0], choices))
+
+
+def _problem(document: Document, loop: list[Node]) -> Problem:
+    way = " -> ".join(node.id for node in (*loop, loop[0]))
+    return document.problem(
+        loop[0],
+        "straight_loops",
+        f"nothing waits in the loop {way}",
+        "Put something into the loop that waits: a service or user task, a message or a timer.",
+    )
+
+
+def _passes(node: Node) -> bool:
+    """Whether a token goes on at once."""
+    if node.extension("taskDefinition") is not None:
+        return False  # A worker does it, however long it takes.
+    if node.tag == "startEvent":
+        return not node.events
+    if node.tag == "intermediateCatchEvent":
+        return node.event_type == "link"
+    return node.tag in (*_PASSING, *_GATEWAYS, "endEvent", "subProcess") and not node.is_event_subprocess
+
+
+def _chooses(node: Node) -> bool:
+    return node.tag == "exclusiveGateway"
+
+
+def _next(node: Node, processes: dict[str, Node]) -> list[Node]:
+    if node.tag == "subProcess":
+        return _begin(node)
+    if node.tag == "callActivity":
+        called = node.extension("calledElement")
+        process = None if called is None else processes.get(attribute(called, "processId") or "")
+        return _begin(process) if process else []
+    if node.tag == "intermediateThrowEvent" and node.event and node.event.type == "link" and node.scope:
+        return [other for other in node.scope.children if catches_link(other, node.event.name)]
+    if node.outgoing:
+        return [flow.target for flow in node.outgoing if flow.target]
+    # Where a branch ends, so may the scope around it.
+    return [flow.target for flow in node.scope.outgoing if flow.target] if node.scope else []
+
+
+def _begin(scope: Node) -> list[Node]:
+    return [child for child in scope.children if child.tag == "startEvent" and not child.events]

@@ -1,0 +1,90 @@
+"""Where a model holds expressions: one table for the rules, and for whoever asks which variables a model uses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from conjoin.bpmn.document import Document, Event, Node, Part, attribute, bpmn_name, local_name, text_of
+from conjoin.bpmn.keys import correlation_key
+from conjoin.bpmn.names import ZEEBE
+
+_EITHER, _EXPRESSION = False, True
+
+_ATTRIBUTES: dict[str, dict[str, tuple[str, bool]]] = {
+    "input": {"source": ("the source of an input mapping", _EITHER)},
+    "output": {"source": ("the source of an output mapping", _EXPRESSION)},
+    "taskDefinition": {"type": ("the job type", _EITHER), "retries": ("the number of retries", _EITHER)},
+    "calledElement": {"processId": ("the id of the called process", _EITHER)},
+    "script": {"expression": ("the script", _EXPRESSION)},
+    "loopCharacteristics": {
+        "inputCollection": ("the input collection", _EXPRESSION),
+        "outputElement": ("the output element", _EXPRESSION),
+    },
+    "assignmentDefinition": {
+        "assignee": ("the assignee", _EITHER),
+        "candidateGroups": ("the candidate groups", _EITHER),
+        "candidateUsers": ("the candidate users", _EITHER),
+    },
+    "taskSchedule": {"dueDate": ("the due date", _EITHER), "followUpDate": ("the follow-up date", _EITHER)},
+    "priorityDefinition": {"priority": ("the priority", _EITHER)},
+}
+_TEXTS = {
+    "conditionExpression": ("the condition", _EXPRESSION),
+    "completionCondition": ("the completion condition", _EXPRESSION),
+    "timeDate": ("the date of the timer", _EITHER),
+    "timeDuration": ("the duration of the timer", _EITHER),
+    "timeCycle": ("the cycle of the timer", _EITHER),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A text that is an expression, or may be one. That something is not written at all is for other rules."""
+
+    part: Part
+    what: str
+    text: str
+    must_be_expression: bool
+
+
+def sites(document: Document) -> Iterator[Site]:
+    """Every place of the executable processes and of what they refer to."""
+    for process in document.processes:
+        for xml in process.xml.iter("*"):
+            yield from _of_element(document.part(xml))
+    yield from _of_roots(document)
+
+
+def _of_element(part: Part) -> Iterator[Site]:
+    name = bpmn_name(part.xml)
+    if name in _TEXTS:
+        yield Site(part, _TEXTS[name][0], text_of(part.xml) or "", _TEXTS[name][1])
+    elif str(part.xml.tag).startswith(f"{{{ZEEBE}}}"):
+        for key, (what, must) in _ATTRIBUTES.get(local_name(part.xml), {}).items():
+            text = attribute(part.xml, key)
+            if text:
+                yield Site(part, what, text, must)
+
+
+def _of_roots(document: Document) -> Iterator[Site]:
+    """The names, codes and keys of the messages, signals and errors that are used, each once."""
+    seen: set[Site] = set()
+    for node in document.nodes:
+        for part in (node.message, *(_used(document, event) for event in node.events)):
+            for site in _of_root(part, node) if part else ():
+                if site not in seen:
+                    seen.add(site)
+                    yield site
+
+
+def _used(document: Document, event: Event) -> Part | None:
+    reference = {"signal": "signalRef", "error": "errorRef"}.get(event.type)
+    return document.referred(event.xml, reference) if reference else event.message
+
+
+def _of_root(part: Part, node: Node) -> Iterator[Site]:
+    if part.tag == "error":
+        yield Site(part, "the error code", part.xml.get("errorCode") or "", _EITHER)
+        return
+    yield Site(part, f"the name of the {part.tag}", part.name or "", _EITHER)
+    if node.caught is part:
+        yield Site(part, "the correlation key", correlation_key(node) or "", _EITHER)

@@ -1,0 +1,109 @@
+"""Bytes to an XML tree, hostile bytes included: no DOCTYPE, no entities, no network, limits on size and depth.
+
+Expat walks the text first, because it stops at the first forbidden thing before anything is built, and because it
+knows the line on which every element begins. Only what passed goes to lxml. No error of either leaves this module:
+what cannot be read is a `Problem`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from xml.parsers import expat
+
+from lxml import etree
+
+from conjoin.bpmn.names import BPMN
+from conjoin.errors import ModelError, Problem
+
+MOST_BYTES = 4 * 1024 * 1024
+DEEPEST = 200
+
+Xml: TypeAlias = Any
+"""An element of lxml, which has no types of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A well-formed BPMN file: its root and the line on which each element begins."""
+
+    file: str
+    root: Xml
+    lines: dict[Xml, int]
+
+
+class _ForbiddenError(Exception):
+    """Stops expat; carries what a person should read."""
+
+    def __init__(self, text: str, advice: str) -> None:
+        self.text, self.advice = text, advice
+        super().__init__(text)
+
+
+def parse(content: bytes, file: str) -> Tree:
+    """The tree of a BPMN file; raises `ModelError` for what is no such file."""
+    if len(content) > MOST_BYTES:
+        raise _unreadable(file, 1, f"the file has {len(content):,} bytes, and {MOST_BYTES:,} are the most", "Split it.")
+    lines = _walk(content, file)
+    try:
+        root = etree.fromstring(content, _parser())
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise _unreadable(file, 1, f"the XML cannot be read: {error}", _SAVE_AGAIN) from None
+    if root.tag != f"{{{BPMN}}}definitions":
+        found = etree.QName(root)
+        raise _unreadable(
+            file,
+            lines[0],
+            f"the root is <{found.localname}> of the namespace '{found.namespace or ''}'",
+            f"A BPMN 2.0 file has the root <definitions> of the namespace '{BPMN}'.",
+        )
+    return Tree(file, root, dict(zip(root.iter(etree.Element), lines, strict=True)))
+
+
+_SAVE_AGAIN = "Save the model again as UTF-8, from the modeler that made it."
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
+
+
+def _walk(content: bytes, file: str) -> list[int]:
+    """The line of every element, in document order."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    lines: list[int] = []
+    depth = 0
+
+    def opened(_tag: str, _attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        lines.append(parser.CurrentLineNumber)
+        if depth > DEEPEST:
+            raise _ForbiddenError(f"elements are nested more than {DEEPEST} deep", "Use call activities instead.")
+
+    def closed(_tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.StartElementHandler, parser.EndElementHandler = opened, closed
+    parser.StartDoctypeDeclHandler = _refuse_doctype
+    try:
+        parser.Parse(content, True)
+    except _ForbiddenError as forbidden:
+        raise _unreadable(file, parser.CurrentLineNumber, forbidden.text, forbidden.advice) from None
+    except expat.ExpatError as error:
+        text = f"the XML is not well-formed: {expat.ErrorString(error.code)} (column {error.offset + 1})"
+        raise _unreadable(file, error.lineno, text, _SAVE_AGAIN) from None
+    except (LookupError, ValueError) as error:
+        # An encoding that Python does not know, or that is wider than a byte.
+        raise _unreadable(file, 1, f"the encoding cannot be read: {error}", _SAVE_AGAIN) from None
+    return lines
+
+
+def _refuse_doctype(*_declaration: object) -> None:
+    raise _ForbiddenError(
+        "the file has a DOCTYPE", "Remove it: a model needs none, and entities and outside files are never read."
+    )
+
+
+def _unreadable(file: str, line: int, text: str, advice: str) -> ModelError:
+    return ModelError([Problem(file, line, "", "xml", text, advice)])

@@ -1,0 +1,26 @@
+"""FEEL: expression text, compiled once to closures. Imports nothing of ours, reads no clock, never fails at run time.
+
+`compile_expression(text)` refuses what it does not run, by name and column. The result is called with variables and
+the command's time; what cannot be computed is None. Numbers are int or Decimal. Time zones by name are kept as text
+and have no offset, so comparing or subtracting such values is null. Patterns are matched without backtracking, in
+linear time; loops, calls, texts and lists have limits (see `compiling/running.py`), beyond which the value is null.
+"""
+
+from conjoin.feel.errors import FeelSyntaxError
+from conjoin.feel.expression import Expression, compile_expression
+from conjoin.feel.text import to_json_value
+from conjoin.feel.values.iso import parse_date_time, parse_duration
+from conjoin.feel.values.temporal import Date, DateTime, Duration, Time
+
+__all__ = [
+    "Date",
+    "DateTime",
+    "Duration",
+    "Expression",
+    "FeelSyntaxError",
+    "Time",
+    "compile_expression",
+    "parse_date_time",
+    "parse_duration",
+    "to_json_value",
+]

@@ -1,0 +1,167 @@
+"""Equality, order and membership, each with three answers: True, False, and None for what cannot be compared.
+
+Null equals null alone. Values of different types are not comparable, except inside lists and contexts, where a
+difference of type is a difference; ranges and functions are never. Only numbers, strings and temporal values have an
+order; a named time zone has none.
+"""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from conjoin.feel import numbers
+from conjoin.feel.errors import Unanswerable
+from conjoin.feel.values.ranges import Range
+from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+
+_SAME: dict[type, str] = {
+    **{bool: "boolean", int: "number", Decimal: "number", str: "string", list: "list", dict: "context"},
+    **{Date: "date", DaysTime: "days", YearsMonths: "years"},
+}
+_MOST_PAIRS = 1_000_000
+
+
+def equal(left: Any, right: Any) -> bool | None:
+    if left is None or right is None:
+        return left is right
+    kind = type(left)
+    if kind is type(right) and (kind is str or kind is int or kind is bool):
+        return bool(left == right)
+    same = _kind(left)
+    if same is None or same != _kind(right):
+        return None
+    if same == "list" or same == "context":
+        return _equal_inside(left, right)
+    return bool(left == right)
+
+
+def unequal(left: Any, right: Any) -> bool | None:
+    same = equal(left, right)
+    return None if same is None else not same
+
+
+def _equal_inside(left: Any, right: Any) -> bool:
+    """Lists and contexts, without recursion: a value may be nested deeper than Python would follow."""
+    pairs, compared = [(left, right)], 0
+    while pairs:
+        first, second = pairs.pop()
+        compared += 1
+        if compared > _MOST_PAIRS:
+            raise Unanswerable
+        if first is second:
+            continue
+        if type(first) is type(second) is list and len(first) == len(second):
+            pairs.extend(zip(first, second, strict=True))
+        elif type(first) is type(second) is dict and first.keys() == second.keys():
+            pairs.extend((value, second[key]) for key, value in first.items())
+        elif isinstance(first, (list, dict)) or not equal(first, second):
+            return False
+    return True
+
+
+def less(left: Any, right: Any) -> bool | None:
+    if type(left) is int and type(right) is int:
+        return left < right
+    keys = _order_keys(left, right)
+    return None if keys is None else bool(keys[0] < keys[1])
+
+
+def at_most(left: Any, right: Any) -> bool | None:
+    if type(left) is int and type(right) is int:
+        return left <= right
+    keys = _order_keys(left, right)
+    return None if keys is None else bool(keys[0] <= keys[1])
+
+
+def more(left: Any, right: Any) -> bool | None:
+    return less(right, left)
+
+
+def at_least(left: Any, right: Any) -> bool | None:
+    return at_most(right, left)
+
+
+COMPARE: dict[str, Callable[[Any, Any], bool | None]] = {
+    **{"=": equal, "!=": unequal},
+    **{"<": less, "<=": at_most, ">": more, ">=": at_least},
+}
+
+
+def both(first: Any, second: Any) -> bool | None:
+    """`and` of three values: what is no boolean is unknown."""
+    if first is False or second is False:
+        return False
+    return True if first is True and second is True else None
+
+
+def either(first: Any, second: Any) -> bool | None:
+    """`or` of three values."""
+    if first is True or second is True:
+        return True
+    return False if first is False and second is False else None
+
+
+def negated(value: Any) -> bool | None:
+    return (not value) if type(value) is bool else None
+
+
+def between(value: Any, low: Any, high: Any) -> bool | None:
+    return both(at_most(low, value), at_most(value, high))
+
+
+def included(value: Any, points: Range) -> bool | None:
+    after_start = at_most(points.start, value) if points.start_included else less(points.start, value)
+    before_end = at_most(value, points.end) if points.end_included else less(value, points.end)
+    return both(after_start, before_end)
+
+
+def passes(value: Any, test: Any) -> bool | None:
+    """`value in test`: in the range, in the list (or in a range of it), or equal; a condition that held passes."""
+    if type(test) is Range:
+        return included(value, test)
+    if type(test) is list and type(value) is not list:
+        answer: bool | None = False
+        for item in test:
+            answer = either(answer, included(value, item) if type(item) is Range else equal(value, item))
+        return answer
+    if type(test) is list:
+        return equal(value, test) or any(equal(value, item) for item in test)
+    if type(test) is bool and type(value) is not bool:
+        return test
+    return equal(value, test)
+
+
+def _kind(value: Any) -> str | None:
+    """Values of one kind can be compared with each other."""
+    kind = type(value)
+    if kind is DateTime or kind is Time:
+        return _kind_of_clock(value)
+    return _SAME.get(kind)
+
+
+def _kind_of_clock(value: DateTime | Time) -> str:
+    place = "local" if value.offset is None and value.zone is None else "zoned"
+    return f"{place} {type(value).__name__}"
+
+
+def _order_keys(left: Any, right: Any) -> tuple[Any, Any] | None:
+    kind = _kind(left)
+    if kind is None or kind != _kind(right) or kind in ("boolean", "list", "context"):
+        return None
+    first, second = _order_key(left), _order_key(right)
+    return None if first is None or second is None else (first, second)
+
+
+def _order_key(value: Any) -> Any:
+    kind = type(value)
+    if kind is DateTime:
+        return value.instant
+    if kind is Time:
+        return None if value.zone else value.local - (value.offset or 0) * SECOND_US
+    if kind is Date:
+        return value.days
+    if kind is DaysTime:
+        return value.microseconds
+    if kind is Decimal:
+        return numbers.finite(value)
+    return value.months if kind is YearsMonths else value

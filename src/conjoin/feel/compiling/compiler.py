@@ -1,0 +1,65 @@
+"""From a node to a closure: the table of who compiles what, and what is learned about the expression on the way.
+
+The tree is walked once, here; nothing walks it at run time.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from conjoin.feel.compiling.running import Closure
+from conjoin.feel.errors import FeelSyntaxError
+from conjoin.feel.parsing.tree import Node
+
+DEEPEST_TREE = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a node stands: names bound around it, and whether inside a filter, where an item may bind any name."""
+
+    bound: frozenset[str] = frozenset()
+    in_filter: bool = False
+
+    def binding(self, *names: str) -> "Site":
+        return replace(self, bound=self.bound.union(names))
+
+    def filtering(self) -> "Site":
+        return Site(self.bound | {"item"}, True)
+
+
+class Compiler:
+    """One expression. `names` are its variables in order of first use; `used` the bound names it mentions."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.names: dict[str, None] = {}
+        self.used: set[str] = set()
+        self.may_name_variables = False
+        """Names inside filters: an entry of the item, or a variable; only the run will show which."""
+        self.has_clock = False
+        self.needs_frame = False
+        self._depth = 0
+
+    def closure(self, node: Node, site: Site) -> Closure:
+        self._depth += 1
+        if self._depth > DEEPEST_TREE:
+            raise self.refused(1, "nesting", f"the expression is nested deeper than {DEEPEST_TREE} levels")
+        closure = COMPILE[type(node)](self, node, site)
+        self._depth -= 1
+        return closure
+
+    def note_name(self, name: str, site: Site) -> None:
+        if name in site.bound:
+            self.used.add(name)
+        elif site.in_filter:
+            self.may_name_variables = True
+        else:
+            self.names[name] = None
+
+    def refused(self, column: int, construct: str, problem: str) -> FeelSyntaxError:
+        return FeelSyntaxError(self.text, column, construct, problem)
+
+
+COMPILE: dict[type, Callable[[Compiler, Any, Site], Closure]] = {}
+"""One entry a kind of node; the modules beside this one fill it."""

@@ -1,0 +1,143 @@
+"""`for`, `some`, `every` and filters: whatever looks at the items of a list, each iteration paid from the budget."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site
+from conjoin.feel.compiling.running import Closure, Frame, ItemScope, Scope, Variables
+from conjoin.feel.numbers import as_int
+from conjoin.feel.parsing.tree import Filter, For, Iterators, Literal, Negation, Node, Quantified
+from conjoin.feel.values.ranges import Range
+
+Domains = list[tuple[str, Closure]]
+
+
+class _NotIterable(Exception):  # noqa: N818 - the loop is null
+    """What should be iterated over is neither a list nor a range of whole numbers."""
+
+
+def _for(compiler: Compiler, node: For, site: Site) -> Closure:
+    domains, inside = _domains(compiler, node.iterators, site)
+    body = compiler.closure(node.body, inside.binding("partial"))
+    sees_partial = "partial" in compiler.used
+
+    def results(scope: Variables, frame: Frame) -> list[Any] | None:
+        made: list[Any] = []
+        try:
+            for inner in _scopes(domains, scope, frame):
+                if sees_partial:
+                    frame.spend(len(made) // 100)
+                    inner = Scope({"partial": made.copy()}, inner)
+                made.append(body(inner, frame))
+        except _NotIterable:
+            return None
+        return made
+
+    return results
+
+
+def _quantified(compiler: Compiler, node: Quantified, site: Site) -> Closure:
+    domains, inside = _domains(compiler, node.iterators, site)
+    body = compiler.closure(node.body, inside)
+    decisive = node.kind == "some"
+
+    def decide(scope: Variables, frame: Frame) -> bool | None:
+        answer: bool | None = not decisive
+        try:
+            for inner in _scopes(domains, scope, frame):
+                value: object = body(inner, frame)
+                if value is decisive:
+                    return decisive
+                if type(value) is not bool:
+                    answer = None
+        except _NotIterable:
+            return None
+        return answer
+
+    return decide
+
+
+def _domains(compiler: Compiler, iterators: Iterators, site: Site) -> tuple[Domains, Site]:
+    """Each domain sees the variables of the iterators before it."""
+    compiler.needs_frame = True
+    domains: Domains = []
+    for name, domain in iterators:
+        domains.append((name, compiler.closure(domain, site)))
+        site = site.binding(name)
+    return domains, site
+
+
+def _scopes(domains: Domains, scope: Variables, frame: Frame) -> Iterator[Variables]:
+    """One scope for each combination; the last variable moves fastest."""
+    (name, domain), rest = domains[0], domains[1:]
+    for item in _items(domain(scope, frame)):
+        frame.spend(1)
+        inner = Scope({name: item}, scope)
+        if rest:
+            yield from _scopes(rest, inner, frame)
+        else:
+            yield inner
+
+
+def _items(domain: Any) -> Sequence[Any]:
+    if type(domain) is list:
+        return domain
+    if type(domain) is not Range:
+        raise _NotIterable
+    start, end = as_int(domain.start), as_int(domain.end)
+    if start is None or end is None:
+        raise _NotIterable
+    step = 1 if start <= end else -1
+    return range(start if domain.start_included else start + step, end + step if domain.end_included else end, step)
+
+
+def _filter(compiler: Compiler, node: Filter, site: Site) -> Closure:
+    source = compiler.closure(node.source, site)
+    index = _constant_index(node.condition)
+    if index is not None:
+        return lambda scope, frame: _at(_as_list(source(scope, frame)), index)
+    compiler.needs_frame = True
+    condition = compiler.closure(node.condition, site.filtering())
+    return lambda scope, frame: _filtered(_as_list(source(scope, frame)), condition, scope, frame)
+
+
+def _filtered(items: list[Any] | None, condition: Closure, scope: Variables, frame: Frame) -> Any:
+    """What the condition gives for the first item tells an index from a condition."""
+    if items is None:
+        return None
+    kept: list[Any] = []
+    for position, item in enumerate(items):
+        frame.spend(1)
+        answer = condition(_item_scope(item, scope), frame)
+        if answer is True:
+            kept.append(item)
+        elif answer is not False and answer is not None:
+            return _at(items, as_int(answer)) if position == 0 else None
+    if not items and as_int(condition(scope, frame)) is not None:
+        return None
+    return kept
+
+
+def _item_scope(item: Any, scope: Variables) -> Variables:
+    return ItemScope(item, scope) if type(item) is dict else Scope({"item": item}, scope)
+
+
+def _constant_index(condition: Node) -> int | None:
+    if isinstance(condition, Negation) and isinstance(condition.operand, Literal):
+        index = as_int(condition.operand.value)
+        return None if index is None else -index
+    return as_int(condition.value) if isinstance(condition, Literal) else None
+
+
+def _as_list(value: Any) -> list[Any] | None:
+    return value if type(value) is list or value is None else [value]
+
+
+def _at(items: list[Any] | None, index: int | None) -> Any:
+    """The first is 1, the last -1."""
+    if items is None or index is None or not 0 < abs(index) <= len(items):
+        return None
+    return items[index - 1] if index > 0 else items[index]
+
+
+COMPILE.update({For: _for, Quantified: _quantified, Filter: _filter})

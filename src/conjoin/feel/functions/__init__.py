@@ -1,0 +1,41 @@
+"""The built-in functions: one file an area, each with its table; here they are put together.
+
+To add a function, write a row into the table of its area.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from conjoin.feel.functions.boolean import BOOLEAN
+from conjoin.feel.functions.contexts import CONTEXTS
+from conjoin.feel.functions.conversion import CONVERSION
+from conjoin.feel.functions.lists import LISTS
+from conjoin.feel.functions.numeric import NUMERIC
+from conjoin.feel.functions.ranges import RANGES
+from conjoin.feel.functions.signatures import Overload
+from conjoin.feel.functions.statistics import STATISTICS
+from conjoin.feel.functions.strings import STRINGS
+from conjoin.feel.functions.temporal import CLOCK, TEMPORAL
+
+FUNCTIONS: dict[str, tuple[Overload, ...]] = {
+    **BOOLEAN,
+    **STRINGS,
+    **NUMERIC,
+    **LISTS,
+    **STATISTICS,
+    **CONTEXTS,
+    **TEMPORAL,
+    **RANGES,
+    **CONVERSION,
+}
+
+CLOCK_FUNCTIONS: dict[str, Callable[[int], Any]] = CLOCK
+"""Called with the command's time."""
+
+REFUSED_FUNCTIONS: dict[str, str] = {
+    "random number": "an expression gives the same value whenever a command is replayed",
+    "uuid": "an expression gives the same value whenever a command is replayed",
+}
+"""What Camunda has and we do not, and why."""
+
+FUNCTION_NAMES = frozenset((*FUNCTIONS, *CLOCK_FUNCTIONS, *REFUSED_FUNCTIONS))

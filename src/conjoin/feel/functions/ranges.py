@@ -1,0 +1,110 @@
+"""Range functions: how points and ranges lie to each other. Null where their ends cannot be compared.
+
+A point is taken as the range from itself to itself, so each relation is written once, for two ranges.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from conjoin.feel.comparison import both, either, equal, less
+from conjoin.feel.functions.signatures import Overload, overload
+from conjoin.feel.values.ranges import Range
+
+Answer = bool | None
+Relation = Callable[[Range, Range], Answer]
+
+
+def _before(first: Range, second: Range) -> Answer:
+    touching = not (first.end_included and second.start_included)
+    return either(less(first.end, second.start), both(touching, equal(first.end, second.start)))
+
+
+def _meets(first: Range, second: Range) -> Answer:
+    return both(first.end_included and second.start_included, equal(first.end, second.start))
+
+
+def _overlaps(first: Range, second: Range) -> Answer:
+    apart = either(_before(first, second), _before(second, first))
+    return None if apart is None else not apart
+
+
+def _overlaps_before(first: Range, second: Range) -> Answer:
+    """It begins earlier, ends no later, and they have points in common."""
+    return both(both(_starts_earlier(first, second), _ends_no_later(first, second)), _overlaps(first, second))
+
+
+def _starts_earlier(first: Range, second: Range) -> Answer:
+    sooner = first.start_included and not second.start_included
+    return either(less(first.start, second.start), both(sooner, equal(first.start, second.start)))
+
+
+def _ends_no_later(first: Range, second: Range) -> Answer:
+    no_later = second.end_included or not first.end_included
+    return either(less(first.end, second.end), both(no_later, equal(first.end, second.end)))
+
+
+def _starts_no_earlier(first: Range, second: Range) -> Answer:
+    no_earlier = second.start_included or not first.start_included
+    return either(less(second.start, first.start), both(no_earlier, equal(first.start, second.start)))
+
+
+def _same_end(first: Range, second: Range) -> Answer:
+    return both(first.end_included == second.end_included, equal(first.end, second.end))
+
+
+def _same_start(first: Range, second: Range) -> Answer:
+    return both(first.start_included == second.start_included, equal(first.start, second.start))
+
+
+def _during(first: Range, second: Range) -> Answer:
+    return both(_starts_no_earlier(first, second), _ends_no_later(first, second))
+
+
+def _finishes(first: Range, second: Range) -> Answer:
+    return both(_same_end(first, second), _starts_no_earlier(first, second))
+
+
+def _starts(first: Range, second: Range) -> Answer:
+    return both(_same_start(first, second), _ends_no_later(first, second))
+
+
+def _coincides(first: Range, second: Range) -> Answer:
+    return both(_same_start(first, second), _same_end(first, second))
+
+
+def _turned(relation: Relation) -> Relation:
+    return lambda first, second: relation(second, first)
+
+
+def _as_range(value: Any) -> Range:
+    return value if type(value) is Range else Range(value, value)
+
+
+def _relation(relation: Relation, *signatures: str) -> tuple[Overload, ...]:
+    def run(first: Any, second: Any) -> Answer:
+        return relation(_as_range(first), _as_range(second))
+
+    return tuple(overload(signature, run) for signature in signatures)
+
+
+_BOTH = "range1:range, range2:range"
+_POINT_FIRST = "point:any, range:range"
+_RANGE_FIRST = "range:range, point:any"
+_POINTS = "point1:any, point2:any"
+
+RANGES: dict[str, tuple[Overload, ...]] = {
+    "before": _relation(_before, _BOTH, _POINT_FIRST, _RANGE_FIRST, _POINTS),
+    "after": _relation(_turned(_before), _BOTH, _POINT_FIRST, _RANGE_FIRST, _POINTS),
+    "meets": _relation(_meets, _BOTH),
+    "met by": _relation(_turned(_meets), _BOTH),
+    "overlaps": _relation(_overlaps, _BOTH),
+    "overlaps before": _relation(_overlaps_before, _BOTH),
+    "overlaps after": _relation(_turned(_overlaps_before), _BOTH),
+    "finishes": _relation(_finishes, _BOTH, _POINT_FIRST),
+    "finished by": _relation(_turned(_finishes), _BOTH, _RANGE_FIRST),
+    "includes": _relation(_turned(_during), _BOTH, _RANGE_FIRST),
+    "during": _relation(_during, _BOTH, _POINT_FIRST),
+    "starts": _relation(_starts, _BOTH, _POINT_FIRST),
+    "started by": _relation(_turned(_starts), _BOTH, _RANGE_FIRST),
+    "coincides": _relation(_coincides, _BOTH, _POINTS),
+}

@@ -1,0 +1,1 @@
+"""Expression text into a syntax tree."""

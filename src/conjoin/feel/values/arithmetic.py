@@ -1,0 +1,139 @@
+"""What `+`, `-`, `*` and `/` mean for temporal values: one table an operator, by the types of both sides.
+
+A result that no calendar has (too far away, too long) is None.
+"""
+
+from collections.abc import Callable
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from conjoin.feel import numbers
+from conjoin.feel.numbers import CONTEXT, Number
+from conjoin.feel.values import calendar
+from conjoin.feel.values.calendar import DAY_US
+from conjoin.feel.values.temporal import (
+    LONGEST_MONTHS,
+    LONGEST_US,
+    SECOND_US,
+    Date,
+    DateTime,
+    DaysTime,
+    Duration,
+    Time,
+    YearsMonths,
+)
+
+Operation = Callable[[Any, Any], Any]
+_FIRST_DAY = calendar.days_from_civil(-calendar.LAST_YEAR, 1, 1)
+_LAST_DAY = calendar.days_from_civil(calendar.LAST_YEAR, 12, 31)
+
+
+def days_time(microseconds: int) -> DaysTime | None:
+    return DaysTime(microseconds) if abs(microseconds) <= LONGEST_US else None
+
+
+def years_months(months: int) -> YearsMonths | None:
+    return YearsMonths(months) if abs(months) <= LONGEST_MONTHS else None
+
+
+def _date_after(date: Date, duration: Duration) -> Date | None:
+    """A date with a duration of time is its midnight plus that; the date of the result."""
+    days = duration.after(date.days * DAY_US) // DAY_US
+    return Date(days) if _FIRST_DAY <= days <= _LAST_DAY else None
+
+
+def _date_time_after(start: DateTime, duration: Duration) -> DateTime | None:
+    local = duration.after(start.local)
+    return DateTime(local, start.offset, start.zone) if _FIRST_DAY <= local // DAY_US <= _LAST_DAY else None
+
+
+def _time_after(time: Time, duration: DaysTime) -> Time:
+    return Time((time.local + duration.microseconds) % DAY_US, time.offset, time.zone)
+
+
+def _reversed(duration: Duration) -> Duration:
+    return YearsMonths(-duration.months) if type(duration) is YearsMonths else DaysTime(-duration.microseconds)
+
+
+def _difference(left: DateTime | Time, right: DateTime | Time) -> DaysTime | None:
+    """Both local, or both with an offset."""
+    if left.zone or right.zone or (left.offset is None) != (right.offset is None):
+        return None
+    offsets = (left.offset or 0) - (right.offset or 0)
+    return days_time(left.local - right.local - offsets * SECOND_US)
+
+
+def _date_difference(left: Date | DateTime, right: Date | DateTime) -> DaysTime | None:
+    """Of a date and a date-time: the date is midnight, at the place of the other."""
+    if type(left) is Date and type(right) is Date:
+        return days_time((left.days - right.days) * DAY_US)
+    place = left if isinstance(left, DateTime) else right
+    assert isinstance(place, DateTime)
+    return _difference(_midnight(left, place), _midnight(right, place))
+
+
+def _midnight(value: Date | DateTime, place: DateTime) -> DateTime:
+    return value if isinstance(value, DateTime) else DateTime(value.days * DAY_US, place.offset, place.zone)
+
+
+def _whole(number: Decimal) -> int | None:
+    return numbers.as_int(number.to_integral_value(ROUND_DOWN, CONTEXT))
+
+
+def _times_months(duration: YearsMonths, factor: Number) -> YearsMonths | None:
+    months = _whole(CONTEXT.multiply(duration.months, factor))
+    return None if months is None else years_months(months)
+
+
+def _times_microseconds(duration: DaysTime, factor: Number) -> DaysTime | None:
+    microseconds = _whole(CONTEXT.multiply(duration.microseconds, factor))
+    return None if microseconds is None else days_time(microseconds)
+
+
+def _months_by(duration: YearsMonths, divisor: Number) -> YearsMonths | None:
+    months = _whole(CONTEXT.divide(duration.months, divisor))
+    return None if months is None else years_months(months)
+
+
+def _microseconds_by(duration: DaysTime, divisor: Number) -> DaysTime | None:
+    microseconds = _whole(CONTEXT.divide(duration.microseconds, divisor))
+    return None if microseconds is None else days_time(microseconds)
+
+
+def _swapped(operation: Operation) -> Operation:
+    return lambda left, right: operation(right, left)
+
+
+def _with_reversed(after: Operation) -> Operation:
+    return lambda point, duration: after(point, _reversed(duration))
+
+
+_AFTER: dict[tuple[type, type], Operation] = {
+    **{(Date, kind): _date_after for kind in (DaysTime, YearsMonths)},
+    **{(DateTime, kind): _date_time_after for kind in (DaysTime, YearsMonths)},
+    (Time, DaysTime): _time_after,
+}
+ADDED: dict[tuple[type, type], Operation] = {
+    **_AFTER,
+    **{(duration, point): _swapped(after) for (point, duration), after in _AFTER.items()},
+    (DaysTime, DaysTime): lambda left, right: days_time(left.microseconds + right.microseconds),
+    (YearsMonths, YearsMonths): lambda left, right: years_months(left.months + right.months),
+}
+SUBTRACTED: dict[tuple[type, type], Operation] = {
+    **{types: _with_reversed(after) for types, after in _AFTER.items()},
+    **{(left, right): _date_difference for left in (Date, DateTime) for right in (Date, DateTime)},
+    (Time, Time): _difference,
+    (DaysTime, DaysTime): lambda left, right: days_time(left.microseconds - right.microseconds),
+    (YearsMonths, YearsMonths): lambda left, right: years_months(left.months - right.months),
+}
+_SCALED: dict[type, Operation] = {DaysTime: _times_microseconds, YearsMonths: _times_months}
+MULTIPLIED: dict[tuple[type, type], Operation] = {
+    **{(kind, number): scale for kind, scale in _SCALED.items() for number in (int, Decimal)},
+    **{(number, kind): _swapped(scale) for kind, scale in _SCALED.items() for number in (int, Decimal)},
+}
+DIVIDED: dict[tuple[type, type], Operation] = {
+    **{(DaysTime, number): _microseconds_by for number in (int, Decimal)},
+    **{(YearsMonths, number): _months_by for number in (int, Decimal)},
+    (DaysTime, DaysTime): lambda left, right: numbers.divide(left.microseconds, right.microseconds),
+    (YearsMonths, YearsMonths): lambda left, right: numbers.divide(left.months, right.months),
+}

@@ -1,0 +1,138 @@
+"""Dates, times and durations as values: integers inside, ISO 8601 outside.
+
+Microseconds throughout. A time or date-time may carry an offset, or the name of a zone. What a zone's offset is on
+some day is knowledge of the world that this package does not have: a named zone is kept and written as text, and
+whatever would need its offset (comparing, subtracting, an instant) has no answer.
+"""
+
+from dataclasses import dataclass
+
+from conjoin.feel.values import calendar
+from conjoin.feel.values.calendar import DAY_US
+
+SECOND_US = 1_000_000
+LONGEST_MONTHS = calendar.LAST_YEAR * 12
+LONGEST_US = calendar.LAST_YEAR * 366 * DAY_US
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    days: int
+
+    def __str__(self) -> str:
+        year, month, day = calendar.civil_from_days(self.days)
+        sign = "-" if year < 0 else ""
+        return f"{sign}{abs(year):04}-{month:02}-{day:02}"
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A time of day: microseconds since midnight; local when it has neither offset (in seconds) nor zone."""
+
+    local: int
+    offset: int | None = None
+    zone: str | None = None
+
+    def __str__(self) -> str:
+        minutes, microseconds = divmod(self.local, 60 * SECOND_US)
+        seconds, fraction = divmod(microseconds, SECOND_US)
+        text = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
+        if fraction:
+            text += f".{fraction:06}".rstrip("0")
+        return text + _place_text(self.offset, self.zone)
+
+
+@dataclass(frozen=True, slots=True)
+class DateTime:
+    """A date with a time: microseconds since 1970 on the clock of its place."""
+
+    local: int
+    offset: int | None = None
+    zone: str | None = None
+
+    @property
+    def instant(self) -> int | None:
+        """Microseconds since 1970 in UTC; a local date-time is read as UTC; a named zone has no answer."""
+        if self.zone is not None:
+            return None
+        return self.local - (self.offset or 0) * SECOND_US
+
+    @property
+    def date(self) -> Date:
+        return Date(self.local // DAY_US)
+
+    @property
+    def time(self) -> Time:
+        return Time(self.local % DAY_US, self.offset, self.zone)
+
+    def __str__(self) -> str:
+        return f"{self.date}T{self.time}"
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """Calendar months, then microseconds. FEEL knows only the two kinds below; a timer may have both parts."""
+
+    months: int
+    microseconds: int
+
+    def after(self, instant: int) -> int:
+        """The instant that much later, by the calendar of UTC."""
+        if self.months:
+            days, time = divmod(instant, DAY_US)
+            instant = calendar.add_months(days, self.months) * DAY_US + time
+        return instant + self.microseconds
+
+    def __str__(self) -> str:
+        sign = "-" if self.months < 0 or self.microseconds < 0 else ""
+        return f"{sign}P{_months_text(abs(self.months))}{_microseconds_text(abs(self.microseconds))}"
+
+
+@dataclass(frozen=True, slots=True)
+class YearsMonths(Duration):
+    def __init__(self, months: int) -> None:
+        Duration.__init__(self, months, 0)
+
+    def __str__(self) -> str:
+        return Duration.__str__(self) if self.months else "P0Y"
+
+
+@dataclass(frozen=True, slots=True)
+class DaysTime(Duration):
+    def __init__(self, microseconds: int) -> None:
+        Duration.__init__(self, 0, microseconds)
+
+    def __str__(self) -> str:
+        return Duration.__str__(self) if self.microseconds else "P0D"
+
+
+Temporal = Date | Time | DateTime | Duration
+
+
+def _place_text(offset: int | None, zone: str | None) -> str:
+    if zone is not None:
+        return f"@{zone}"
+    if offset is None:
+        return ""
+    if offset == 0:
+        return "Z"
+    minutes, seconds = divmod(abs(offset), 60)
+    text = f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
+    return f"{text}:{seconds:02}" if seconds else text
+
+
+def _months_text(months: int) -> str:
+    years, months = divmod(months, 12)
+    return (f"{years}Y" if years else "") + (f"{months}M" if months else "")
+
+
+def _microseconds_text(microseconds: int) -> str:
+    days, rest = divmod(microseconds, DAY_US)
+    seconds, fraction = divmod(rest, SECOND_US)
+    minutes, seconds = divmod(seconds, 60)
+    text = "".join(f"{n}{unit}" for n, unit in ((minutes // 60, "H"), (minutes % 60, "M")) if n)
+    if fraction:
+        text += f"{seconds}.{fraction:06}".rstrip("0") + "S"
+    elif seconds:
+        text += f"{seconds}S"
+    return (f"{days}D" if days else "") + (f"T{text}" if text else "")

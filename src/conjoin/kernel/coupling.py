@@ -1,0 +1,63 @@
+"""Coupling: what the events of the correlation half ask of the process half.
+
+The halves share one queue and know each other's commands only. What a message starts comes before what it reaches,
+as in Zeebe, whatever the order in which both were decided.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from conjoin.kernel.correlation import KeySpace
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.process import commands as c
+
+Order = c.Command | c.ForKey
+
+
+def orders_of(space: KeySpace, events: Sequence[e.Event]) -> list[Order]:
+    """The commands that follow from what correlation has decided, in their order."""
+    orders = [_ORDERS[type(event)](space, event) for event in events if type(event) in _ORDERS]
+    if len(orders) > 1:
+        orders.sort(key=lambda order: type(order) is not c.StartInstance)
+    return orders
+
+
+def _start(space: KeySpace, event: e.InstanceStarted) -> Order:
+    message, start = event.message, event.start
+    lock_key = space.key if event.locks else None
+    return c.StartInstance(
+        start.definition_key,
+        start.element_id or "",
+        "message",
+        message.payload or {},
+        event.at,
+        event.instance_id,
+        message.business_id,
+        0,
+        lock_key,
+    )
+
+
+def _deliver(space: KeySpace, event: e.MessageCorrelated) -> Order:
+    return c.DeliverMessage(space.tenant_id, space.key, event.subscription, event.message, event.at)
+
+
+def _offer_again(space: KeySpace, event: e.MessageReleased) -> Order:
+    message = event.message
+    order = correlation.CorrelateMessage if message.sync else correlation.PublishMessage
+    return c.ForKey(space.tenant_id, space.key, order(message, event.at))
+
+
+def _refuse(space: KeySpace, event: e.SubscriptionRefused) -> Order:
+    return c.RefuseSubscription(event.subscription, event.holder, event.at)
+
+
+_ORDERS: dict[type, Callable[[KeySpace, Any], Order]] = {
+    e.InstanceStarted: _start,
+    e.MessageCorrelated: _deliver,
+    e.MessageReleased: _offer_again,
+    e.SubscriptionRefused: _refuse,
+}
+ASKING = frozenset(_ORDERS)
+"""The kinds of events that ask for something."""

@@ -1,0 +1,51 @@
+"""Keys: `(shard + 1) << 51 | counter`, so that every record of every shard has a number of its own.
+
+The counter only grows and is part of the shard's state: deciding reads the next free key, and applying an event says
+which one it used. A rank is a key turned around, counter first, so that it orders across shards.
+"""
+
+COUNTER_BITS = 51
+_COUNTER_MASK = (1 << COUNTER_BITS) - 1
+_SHARD_BITS = 13
+_SHARD_MASK = (1 << _SHARD_BITS) - 1
+
+
+class Keys:
+    """The next free key of one shard."""
+
+    __slots__ = ("next", "shard")
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard
+        self.next = (shard + 1) << COUNTER_BITS | 1
+
+    def used(self, key: int) -> None:
+        if key >= self.next:
+            self.next = key + 1
+
+    def take(self) -> int:
+        key = self.next
+        self.next = key + 1
+        return key
+
+    @property
+    def counter(self) -> int:
+        return self.next & _COUNTER_MASK
+
+    def follow(self, counter: int) -> None:
+        """Never hand out a smaller counter than another shard has shown: keys then order across shards too."""
+        if counter > self.next & _COUNTER_MASK:
+            self.next = (self.shard + 1) << COUNTER_BITS | counter
+
+
+def shard_of_key(key: int) -> int:
+    return (key >> COUNTER_BITS) - 1
+
+
+def rank_of(key: int) -> int:
+    """The counter part, then the shard: the order in which waiting elements are served."""
+    return (key & _COUNTER_MASK) << _SHARD_BITS | (key >> COUNTER_BITS)
+
+
+def key_of_rank(rank: int) -> int:
+    return (rank & _SHARD_MASK) << COUNTER_BITS | rank >> _SHARD_BITS

@@ -1,0 +1,241 @@
+"""Commands: what the process half is asked to do. Each carries its own time.
+
+From outside come the orders of clients and of the clock; from correlation StartInstance, DeliverMessage and
+RefuseSubscription; the rest are steps that the half orders of itself. All of them pass through one queue, first in,
+first out. `ForKey` is the way back: a command of the correlation half, with the key that it is about.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation.messages import Message, Subscription
+
+Variables = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class CreateInstance:
+    """`version` 0 means the latest."""
+
+    process_id: str
+    version: int
+    tenant_id: str
+    variables: Variables
+    at: int
+    business_id: str = ""
+
+
+@dataclass(slots=True)
+class StartInstance:
+    """Begin at a start event. Without a key the next free one is used."""
+
+    definition_key: int
+    element_id: str
+    started: str
+    variables: Variables
+    at: int
+    key: int = 0
+    business_id: str = ""
+    parent_key: int = 0
+    lock_key: str | None = None
+    """The correlation key whose lock the instance holds."""
+
+
+@dataclass(slots=True)
+class CancelInstance:
+    key: int
+    at: int
+
+
+@dataclass(slots=True)
+class SetVariables:
+    """`local`: on exactly this scope; otherwise each goes where it already is, or to the instance."""
+
+    scope_key: int
+    variables: Variables
+    at: int
+    local: bool = False
+
+
+@dataclass(slots=True)
+class ActivateJobs:
+    type: str
+    worker: str
+    timeout_ms: int
+    limit: int
+    at: int
+    tenant_id: str = "<default>"
+
+
+@dataclass(slots=True)
+class CompleteJob:
+    key: int
+    variables: Variables
+    at: int
+
+
+@dataclass(slots=True)
+class FailJob:
+    key: int
+    retries: int
+    message: str
+    at: int
+    backoff_ms: int = 0
+    variables: Variables | None = None
+
+
+@dataclass(slots=True)
+class ThrowError:
+    key: int
+    code: str
+    message: str
+    at: int
+    variables: Variables | None = None
+
+
+@dataclass(slots=True)
+class UpdateRetries:
+    key: int
+    retries: int
+    at: int
+
+
+@dataclass(slots=True)
+class ReturnJobs:
+    """The earliest job whose worker took too long, or whose back-off is over, can be activated again."""
+
+    at: int
+
+
+@dataclass(slots=True)
+class ResolveIncident:
+    key: int
+    at: int
+
+
+@dataclass(slots=True)
+class FireTimers:
+    """The earliest due timer fires; whoever runs the clock repeats it until none is due."""
+
+    at: int
+
+
+@dataclass(slots=True)
+class BroadcastSignal:
+    """`starts`: also start processes; exactly one shard does."""
+
+    name: str
+    variables: Variables
+    tenant_id: str
+    at: int
+    starts: bool = True
+
+
+@dataclass(slots=True)
+class ScheduleStarts:
+    """The timers of the start events of a newly deployed version; those of older versions end."""
+
+    definition_key: int
+    at: int
+
+
+@dataclass(slots=True)
+class DeliverMessage:
+    tenant_id: str
+    key: str
+    subscription: Subscription
+    message: Message
+    at: int
+
+
+@dataclass(slots=True)
+class RefuseSubscription:
+    """By the policy `duplicate_subscription`: somebody else holds the name and key."""
+
+    subscription: Subscription
+    holder: Any
+    at: int
+
+
+@dataclass(slots=True)
+class ActivateElement:
+    """A token arrives. `variables` are what an event brings along; `index` counts inside a multi-instance body."""
+
+    key: int
+    element_id: str
+    scope_key: int
+    at: int
+    variables: Variables | None = None
+    index: int = -1
+
+
+@dataclass(slots=True)
+class CompleteElement:
+    key: int
+    at: int
+
+
+@dataclass(slots=True)
+class TerminateElement:
+    key: int
+    at: int
+
+
+@dataclass(slots=True)
+class TerminateChildren:
+    """End everything inside a scope, after what was already accepted has had its effect."""
+
+    key: int
+    at: int
+
+
+@dataclass(slots=True)
+class StartLoop:
+    """All items of a parallel multi-instance body begin."""
+
+    key: int
+    at: int
+
+
+@dataclass(slots=True)
+class CheckJoin:
+    """May an inclusive gateway stop waiting, now that a token has moved or ended?"""
+
+    scope_key: int
+    element_id: str
+    at: int
+
+
+@dataclass(slots=True)
+class ForKey:
+    tenant_id: str
+    key: str
+    command: correlation.Command
+
+
+Command = (
+    CreateInstance
+    | StartInstance
+    | CancelInstance
+    | SetVariables
+    | ActivateJobs
+    | CompleteJob
+    | FailJob
+    | ThrowError
+    | UpdateRetries
+    | ReturnJobs
+    | ResolveIncident
+    | FireTimers
+    | BroadcastSignal
+    | ScheduleStarts
+    | DeliverMessage
+    | RefuseSubscription
+    | ActivateElement
+    | CompleteElement
+    | TerminateElement
+    | TerminateChildren
+    | StartLoop
+    | CheckJoin
+)

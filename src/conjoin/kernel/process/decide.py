@@ -1,0 +1,144 @@
+"""decide: a command in; out come what happened and what is to be done next, in order. Nothing is changed.
+
+Events are applied, commands go to the end of the queue. Every rule is a function of its own in the modules beside
+this one; here is only the table that finds it. A well-typed command never raises.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process import deliveries, incidents, instances, jobs, loops, signals
+from conjoin.kernel.process import events as e
+from conjoin.kernel.process.elements import BEHAVIOURS
+from conjoin.kernel.process.elements.subprocess import terminate as terminate_scope
+from conjoin.kernel.process.entering import own_variables, stuck
+from conjoin.kernel.process.state import ACTIVE, ElementInstance, LoopBody, ProcessState, Scope
+from conjoin.kernel.process.step import Failure, Item, Step
+from conjoin.kernel.process.tokens import check_joins, emptied, interrupted_by, joins
+
+
+def decide(state: ProcessState, command: c.Command, definitions: Definitions) -> list[Item]:
+    step = Step(state, definitions, command.at)
+    _DECIDE[type(command)](step, command)
+    return step.out
+
+
+def _activate_element(step: Step, command: c.ActivateElement) -> None:
+    scope = step.state.elements.get(command.scope_key)
+    if not isinstance(scope, Scope):
+        return
+    element = scope.instance.definition.plan.elements[command.element_id]
+    if scope.shut:
+        if not joins(element):
+            _arrive_too_late(step, command, scope)
+        return
+    inside_loop = type(scope) is LoopBody
+    if element.loop is not None and not inside_loop:
+        loops.activate_body(step, command, element, scope)
+        return
+    own = own_variables(step, command, element, scope) if element.inputs or inside_loop else None
+    if isinstance(own, Failure):
+        stuck(step, command, None, own)
+    else:
+        BEHAVIOURS[element.kind].activate(step, command, element, scope, own)
+
+
+def _arrive_too_late(step: Step, command: c.ActivateElement, scope: Scope) -> None:
+    """The scope is being left. What an event brought was accepted, so it leaves a trace; other tokens just end."""
+    if command.key in step.state.elements:
+        return
+    if command.variables is None:
+        step.out.append(e.TokenDropped(command.element_id, scope.key))
+    else:
+        step.out.append(e.ElementEntered(command.key, command.element_id, scope.key, True, command.variables))
+        step.out.append(e.ElementTerminated(command.key))
+    if scope.tokens == 1:
+        emptied(step, scope)
+    check_joins(step, scope)
+
+
+def _complete_element(step: Step, command: c.CompleteElement) -> None:
+    it = step.state.elements.get(command.key)
+    if it is None or not _may_complete(it):
+        return
+    if isinstance(it, LoopBody):
+        loops.complete_body(step, it)
+    else:
+        BEHAVIOURS[it.element.kind].complete(step, it)
+
+
+def _may_complete(it: ElementInstance) -> bool:
+    """Not if something has come between: its scope is being left, it was interrupted, or something began inside."""
+    if it.state != ACTIVE or (it.scope is not None and it.scope.shut):
+        return False
+    if it.trigger is not None and interrupted_by(it) is not None:
+        return False
+    return not isinstance(it, Scope) or (it.tokens == 0 and it.pending is None)
+
+
+def _terminate_element(step: Step, command: c.TerminateElement) -> None:
+    it = step.state.elements.get(command.key)
+    if it is None:
+        return
+    if isinstance(it, LoopBody):
+        terminate_scope(step, it)
+    else:
+        BEHAVIOURS[it.element.kind].terminate(step, it)
+
+
+def _terminate_children(step: Step, command: c.TerminateChildren) -> None:
+    scope = step.state.elements.get(command.key)
+    if not isinstance(scope, Scope) or scope.shut:
+        return
+    step.out.append(e.ScopeShut(scope.key))
+    for child in scope.children():
+        step.out.append(c.TerminateElement(child.key, step.at))
+    if scope.tokens == sum((scope.arrived or {}).values()):
+        emptied(step, scope)
+
+
+def _start_loop(step: Step, command: c.StartLoop) -> None:
+    body = step.state.elements.get(command.key)
+    if isinstance(body, LoopBody):
+        loops.start_loop(step, body)
+
+
+def _check_join(step: Step, command: c.CheckJoin) -> None:
+    scope = step.state.elements.get(command.scope_key)
+    if isinstance(scope, Scope) and not scope.shut:
+        gateway = scope.instance.definition.plan.elements[command.element_id]
+        token = c.ActivateElement(step.new_key(), gateway.id, scope.key, step.at)
+        BEHAVIOURS[gateway.kind].activate(step, token, gateway, scope, None)
+
+
+def _refuse_subscription(step: Step, command: c.RefuseSubscription) -> None:
+    wait = command.subscription
+    incidents.refuse_subscription(step, command, deliveries.waiting_for(step, wait.rank, wait.key))
+
+
+_DECIDE: dict[type, Callable[[Step, Any], None]] = {
+    c.CreateInstance: instances.create_instance,
+    c.StartInstance: instances.start_instance,
+    c.CancelInstance: instances.cancel_instance,
+    c.SetVariables: instances.set_variables,
+    c.ActivateJobs: jobs.activate_jobs,
+    c.CompleteJob: jobs.complete_job,
+    c.FailJob: jobs.fail_job,
+    c.ThrowError: jobs.throw_error,
+    c.UpdateRetries: jobs.update_retries,
+    c.ReturnJobs: jobs.return_jobs,
+    c.ResolveIncident: incidents.resolve_incident,
+    c.FireTimers: deliveries.fire_timers,
+    c.BroadcastSignal: signals.broadcast_signal,
+    c.ScheduleStarts: deliveries.schedule_starts,
+    c.DeliverMessage: deliveries.deliver_message,
+    c.RefuseSubscription: _refuse_subscription,
+    c.ActivateElement: _activate_element,
+    c.CompleteElement: _complete_element,
+    c.TerminateElement: _terminate_element,
+    c.TerminateChildren: _terminate_children,
+    c.StartLoop: _start_loop,
+    c.CheckJoin: _check_join,
+}

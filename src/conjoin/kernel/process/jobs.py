@@ -1,0 +1,124 @@
+"""Jobs: work that somebody outside takes, completes, fails, or ends with an error.
+
+A job belongs to the element instance that waits for it. Without retries left it is an incident and stays where it
+is; so does one whose error nobody catches.
+"""
+
+from conjoin.kernel.instants import after
+from conjoin.kernel.plan import Element
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process import events as e
+from conjoin.kernel.process.catching import prepare, trigger
+from conjoin.kernel.process.entering import Own, entered_with_waits, raise_incident, stuck, waits_of
+from conjoin.kernel.process.state import Job, Scope
+from conjoin.kernel.process.step import JOB_NO_RETRIES, Failure, Step
+from conjoin.kernel.process.throwing import catcher_of, uncaught
+from conjoin.kernel.process.values import text_value, whole_number
+from conjoin.kernel.process.variables import merge, visible
+
+FOR_A_PERSON = "conjoin:user-task"
+"""The type of a user task that is no job: no worker can ask for it."""
+
+_WORKABLE = ("ready", "activated")
+
+
+def enter_with_job(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+    view = visible(step, scope, own)
+    job = element.job
+    assert job is not None
+    prepared = prepare(step, waits_of(element, scope), view, scope.instance)
+    type_ = text_value(job.type, view, step.at, "job type")
+    retries = whole_number(job.retries, view, step.at, "number of retries")
+    for problem in (prepared, type_, retries):
+        if isinstance(problem, Failure):
+            stuck(step, command, own, problem)
+            return
+    assert isinstance(prepared, list)
+    assert isinstance(type_, str)
+    assert isinstance(retries, int)
+    entered_with_waits(step, command, scope, own, prepared)
+    step.out.append(e.JobCreated(step.new_key(), command.key, type_, retries))
+
+
+def activate_jobs(step: Step, command: c.ActivateJobs) -> None:
+    problem = _unusable(command)
+    if problem:
+        step.out.append(e.CommandRefused("INVALID_ARGUMENT", problem))
+        return
+    deadline = after(command.at, command.timeout_ms)
+    for key in step.state.job_index.oldest(command.tenant_id, command.type, command.limit):
+        step.out.append(e.JobActivated(key, command.worker, deadline))
+
+
+def _unusable(command: c.ActivateJobs) -> str:
+    if not command.type:
+        return "jobs are activated by their type, and it is missing"
+    if command.timeout_ms < 1:
+        return f"a worker needs time: the timeout is {command.timeout_ms} ms, at least 1 is needed"
+    return f"at least one job must be asked for, not {command.limit}" if command.limit < 1 else ""
+
+
+def complete_job(step: Step, command: c.CompleteJob) -> None:
+    job = _workable(step, command.key)
+    if job is None:
+        return
+    it = step.state.elements[job.element_key]
+    step.out.append(e.JobCompleted(job.key, command.variables))
+    step.out.append(e.ElementTriggered(it.key, it.element.id, command.variables))
+    step.out.append(c.CompleteElement(it.key, step.at))
+
+
+def fail_job(step: Step, command: c.FailJob) -> None:
+    job = _workable(step, command.key)
+    if job is None:
+        return
+    ready_at = after(command.at, command.backoff_ms) if command.backoff_ms > 0 else 0
+    step.out.append(e.JobFailed(job.key, command.retries, command.message, ready_at))
+    if command.variables:
+        merge(step, step.state.elements[job.element_key], command.variables)
+    if command.retries < 1:
+        text = command.message or "no retries are left"
+        raise_incident(step, job.element_key, Failure(JOB_NO_RETRIES, text), job.key)
+
+
+def throw_error(step: Step, command: c.ThrowError) -> None:
+    job = _workable(step, command.key)
+    if job is None:
+        return
+    it = step.state.elements[job.element_key]
+    catcher = catcher_of(step, it, command.code)
+    step.out.append(e.ErrorThrown(job.key, command.code, command.message, catcher is not None))
+    if catcher is None or not trigger(step, catcher.it, catcher.catch, command.variables):
+        raise_incident(step, it.key, uncaught(command.code), job.key)
+
+
+def update_retries(step: Step, command: c.UpdateRetries) -> None:
+    if command.retries < 1:
+        text = f"a job needs at least one retry, not {command.retries}"
+        step.out.append(e.CommandRefused("INVALID_ARGUMENT", text))
+    elif command.key not in step.state.jobs:
+        step.out.append(_gone(command.key))
+    else:
+        step.out.append(e.RetriesUpdated(command.key, command.retries))
+
+
+def return_jobs(step: Step, command: c.ReturnJobs) -> None:
+    due = step.state.due_jobs
+    if due and due[0][0] <= command.at:
+        step.out.append(e.JobReturned(due[0][1]))
+
+
+def _workable(step: Step, key: int) -> Job | None:
+    job = step.state.jobs.get(key)
+    if job is None:
+        step.out.append(_gone(key))
+        return None
+    person = job.type == FOR_A_PERSON
+    if job.state not in _WORKABLE and not (job.state == "backing_off" or person):
+        step.out.append(e.CommandRefused("INVALID_STATE", f"job {key} is in state {job.state}: resolve its incident"))
+        return None
+    return job
+
+
+def _gone(key: int) -> e.CommandRefused:
+    return e.CommandRefused("NOT_FOUND", f"no job with key {key} was found")

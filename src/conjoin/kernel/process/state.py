@@ -1,0 +1,243 @@
+"""State: the live instances of one shard. What has ended is not here.
+
+An element instance knows its scope and its instance, so following a token is following references; everything that
+arrives with a key is found by it. Only `apply` changes anything. Invariant: `tokens` of a scope counts its live
+children, the tokens on their way to an element, and those that wait at a gateway.
+"""
+
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from conjoin.kernel.correlation.messages import Subscription
+from conjoin.kernel.definitions import Definition, Definitions
+from conjoin.kernel.keys import Keys
+from conjoin.kernel.plan import Element
+from conjoin.kernel.process.job_index import JobIndex
+
+ACTIVATING = "activating"
+ACTIVE = "active"
+TERMINATING = "terminating"
+
+
+class Trigger(NamedTuple):
+    """What ends an element or interrupts a scope: the catching element, and what came with the event."""
+
+    element_id: str
+    variables: Any
+    subscription_key: int
+
+
+class SignalWait(NamedTuple):
+    key: int
+    owner_key: int
+    element_id: str
+    name: str
+
+
+class Timer(NamedTuple):
+    """`repetitions` counts what is left after this time; negative is without end."""
+
+    key: int
+    owner_key: int
+    element_id: str
+    due_at: int
+    repetitions: int
+    interval: tuple[int, int]
+
+
+Wait = Subscription | SignalWait | Timer
+
+
+class ElementInstance:
+    """A token at rest in an element. `work_key` is its job or the instance that it called."""
+
+    __slots__ = (
+        "element",
+        "following",
+        "incident_key",
+        "instance",
+        "key",
+        "preceding",
+        "scope",
+        "state",
+        "trigger",
+        "variables",
+        "waits",
+        "work_key",
+    )
+
+    def __init__(self, key: int, element: Element, scope: "Scope | None", variables: dict[str, Any] | None) -> None:
+        self.key = key
+        self.element = element
+        self.scope = scope
+        self.instance: Instance = scope.instance if scope is not None else self  # type: ignore[assignment]
+        self.variables = variables
+        self.state = ACTIVE
+        self.waits: tuple[Wait, ...] = ()
+        self.trigger: Trigger | None = None
+        self.work_key = 0
+        self.incident_key = 0
+        self.following: ElementInstance | None = None
+        self.preceding: ElementInstance | None = None
+
+
+class Scope(ElementInstance):
+    """An element instance with others inside. They are chained, oldest first, so that one is taken out at once."""
+
+    __slots__ = ("arrived", "ending", "first", "interrupted", "last", "moving", "pending", "shut", "tokens")
+
+    def __init__(self, key: int, element: Element, scope: "Scope | None", variables: dict[str, Any] | None) -> None:
+        super().__init__(key, element, scope, variables)
+        self.tokens = 0
+        self.first: ElementInstance | None = None
+        self.last: ElementInstance | None = None
+        self.arrived: dict[str, int] | None = None
+        """Tokens that wait at a joining gateway, by flow."""
+        self.moving: dict[str, int] | None = None
+        """Tokens on their way, by the element they go to; kept only where an inclusive gateway asks for it."""
+        self.pending: Trigger | None = None
+        self.interrupted = False
+        self.ending = False
+        self.shut = False
+
+    def children(self) -> Iterator[ElementInstance]:
+        child = self.first
+        while child is not None:
+            yield child
+            child = child.following
+
+    def add(self, child: ElementInstance) -> None:
+        child.preceding = self.last
+        if self.last is None:
+            self.first = child
+        else:
+            self.last.following = child
+        self.last = child
+
+    def remove(self, child: ElementInstance) -> None:
+        before, after = child.preceding, child.following
+        if before is None:
+            self.first = after
+        else:
+            before.following = after
+        if after is None:
+            self.last = before
+        else:
+            after.preceding = before
+        child.preceding = child.following = None
+
+
+class LoopBody(Scope):
+    """A multi-instance body: one child for each item."""
+
+    __slots__ = ("completed", "index_of", "items", "started", "terminated")
+
+    def __init__(
+        self, key: int, element: Element, scope: Scope, variables: dict[str, Any] | None, items: Sequence[Any]
+    ) -> None:
+        super().__init__(key, element, scope, variables)
+        self.items = items
+        self.index_of: dict[int, int] = {}
+        self.started = 0
+        self.completed = 0
+        self.terminated = 0
+
+
+class Instance(Scope):
+    """A process instance: the outermost scope."""
+
+    __slots__ = ("business_id", "definition", "lock_key", "parent_key", "started", "tenant_id")
+
+    def __init__(self, key: int, definition: Definition, variables: dict[str, Any]) -> None:
+        super().__init__(key, definition.plan.root, None, variables)
+        self.definition = definition
+        self.started = ""
+        self.tenant_id = ""
+        self.business_id = ""
+        self.parent_key = 0
+        self.lock_key: str | None = None
+
+
+class Job:
+    """Work for somebody outside. `state` is ready, activated, backing_off, failed or error_thrown."""
+
+    __slots__ = ("deadline", "element_key", "key", "message", "retries", "state", "type", "worker")
+
+    def __init__(self, key: int, element_key: int, type_: str, retries: int) -> None:
+        self.key = key
+        self.element_key = element_key
+        self.type = type_
+        self.retries = retries
+        self.state = "ready"
+        self.worker = ""
+        self.deadline = 0
+        self.message = ""
+
+
+class Incident(NamedTuple):
+    """`element_key` cannot go on until somebody resolves it."""
+
+    key: int
+    element_key: int
+    job_key: int
+    error_type: str
+    text: str
+
+
+class ProcessState:
+    """Everything alive in one shard, by key."""
+
+    __slots__ = (
+        "definitions",
+        "due_jobs",
+        "due_timers",
+        "elements",
+        "incidents",
+        "job_index",
+        "jobs",
+        "keys",
+        "signals",
+        "start_timers",
+        "timers",
+    )
+
+    def __init__(self, definitions: Definitions, keys: Keys) -> None:
+        self.definitions = definitions
+        self.keys = keys
+        self.elements: dict[int, ElementInstance] = {}
+        self.jobs: dict[int, Job] = {}
+        self.job_index = JobIndex()
+        self.incidents: dict[int, Incident] = {}
+        self.timers: dict[int, Timer] = {}
+        self.start_timers: dict[tuple[str, str], list[int]] = {}
+        self.signals: dict[tuple[str, str], dict[int, SignalWait]] = {}
+        self.due_timers: list[tuple[int, int]] = []
+        self.due_jobs: list[tuple[int, int]] = []
+
+    def instance(self, key: int) -> Instance | None:
+        found = self.elements.get(key)
+        return found if isinstance(found, Instance) else None
+
+    def watch_timer(self, timer: Timer) -> None:
+        self.timers[timer.key] = timer
+        heappush(self.due_timers, (timer.due_at, timer.key))
+
+    def forget_timer(self, key: int) -> None:
+        self.timers.pop(key, None)
+        while self.due_timers and self.due_timers[0][1] not in self.timers:
+            heappop(self.due_timers)
+
+    def watch_job(self, job: Job) -> None:
+        heappush(self.due_jobs, (job.deadline, job.key))
+        self.drop_settled_jobs()
+
+    def drop_settled_jobs(self) -> None:
+        """Leave the earliest job that really waits for its instant at the front."""
+        heap = self.due_jobs
+        while heap:
+            at, key = heap[0]
+            job = self.jobs.get(key)
+            if job is not None and job.deadline == at and job.state in ("activated", "backing_off"):
+                return
+            heappop(heap)

@@ -1,0 +1,73 @@
+"""Answers: what an engine says to whoever asked. A business no is a value with a code, never raised."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """`code` is NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT or INVALID_STATE."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedProcess:
+    key: int
+    process_id: str
+    version: int
+    resource: str
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    key: int
+    processes: Sequence[DeployedProcess]
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedInstance:
+    key: int
+    process_id: str
+    version: int
+    definition_key: int
+
+
+@dataclass(slots=True)
+class PublishedMessage:
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorrelatedMessage:
+    key: int
+    instance_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class ActivatedJob:
+    """`variables` are all that its element sees."""
+
+    key: int
+    type: str
+    instance_key: int
+    process_id: str
+    version: int
+    element_id: str
+    element_key: int
+    retries: int
+    worker: str
+    deadline: int
+    headers: Mapping[str, str]
+    variables: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The order was carried out; there is nothing to say about it."""
+
+
+DONE = Done()

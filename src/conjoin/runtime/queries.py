@@ -1,0 +1,109 @@
+"""Questions to an engine in memory about what is open now, answered in plain values."""
+
+from typing import Any, NamedTuple
+
+from conjoin.kernel.correlation import Message, parameters, verdict_of
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.sentences import sentence
+from conjoin.kernel.instants import NEVER
+from conjoin.kernel.iso8601 import instant_text
+from conjoin.kernel.process.jobs import FOR_A_PERSON
+from conjoin.runtime.engine import Engine
+from conjoin.runtime.history import MessageHistory
+from conjoin.runtime.placement import shard_of
+
+
+class OpenSubscription(NamedTuple):
+    instance_key: int
+    element_id: str
+    name: str
+    key: str
+
+
+class OpenJob(NamedTuple):
+    instance_key: int
+    element_id: str
+    type: str
+    key: int
+
+
+class OpenIncident(NamedTuple):
+    key: int
+    instance_key: int
+    element_id: str
+    error_type: str
+    text: str
+
+
+class Taken(NamedTuple):
+    """Who has a message: the instance, and the element that caught it."""
+
+    instance_key: int
+    element_id: str
+
+
+def open_subscriptions(engine: Engine) -> list[OpenSubscription]:
+    return [
+        OpenSubscription(subscription.instance_id, subscription.element_id or "", subscription.name, key)
+        for shard in engine.shards
+        for (_, key), subscription in shard.spaces.subscriptions()
+    ]
+
+
+def open_jobs(engine: Engine) -> list[OpenJob]:
+    """Jobs that somebody may still do; one whose error nobody caught is over."""
+    return [
+        OpenJob(it.instance.key, it.element.id, job.type, job.key)
+        for shard in engine.shards
+        for job in shard.state.jobs.values()
+        if job.state != "error_thrown" and job.type != FOR_A_PERSON
+        for it in (shard.state.elements[job.element_key],)
+    ]
+
+
+def user_tasks(engine: Engine) -> list[OpenJob]:
+    """Tasks that wait for a person."""
+    return [
+        OpenJob(it.instance.key, it.element.id, job.type, job.key)
+        for shard in engine.shards
+        for job in shard.state.jobs.values()
+        if job.type == FOR_A_PERSON
+        for it in (shard.state.elements[job.element_key],)
+    ]
+
+
+def open_incidents(engine: Engine) -> list[OpenIncident]:
+    """Oldest first."""
+    found = [
+        OpenIncident(incident.key, it.instance.key, it.element.id, incident.error_type, incident.text)
+        for shard in engine.shards
+        for incident in shard.state.incidents.values()
+        for it in (shard.state.elements[incident.element_key],)
+    ]
+    return sorted(found)
+
+
+def taken_by(message: Message) -> list[Taken]:
+    targets: list[Any] = list(message.targets)
+    return [
+        Taken(target.instance_id, target.start.element_id or "")
+        if isinstance(target, e.InstanceStarted)
+        else Taken(target.instance_id, target.subscription.element_id)
+        for target in targets
+    ]
+
+
+def explanation(engine: Engine, told: MessageHistory) -> str:
+    """What became of a message, as one sentence."""
+    shard = engine.shards[shard_of(told.correlation_key, len(engine.shards))]
+    space = shard.spaces.at((told.tenant_id, told.correlation_key))
+    verdict = verdict_of(space, told.message, engine.now, shard.catalog)
+    said = {
+        name: _instant_told(value) if name.endswith("_at") else value
+        for name, value in parameters(space, told.message, verdict, engine.now, shard.catalog).items()
+    }
+    return sentence(verdict.verdict, verdict.reason, said, told.message.name, told.correlation_key)
+
+
+def _instant_told(instant: int) -> str:
+    return "never" if instant >= NEVER else instant_text(instant)

@@ -1,0 +1,146 @@
+"""A shard: one queue, both halves of the kernel on it, and everything that is alive under its keys.
+
+First in, first out: what a command asks for next goes to the end of the queue, or into the outbox of another shard.
+Invariant: between two calls from outside the queue is empty.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.kernel.correlation import KeySpace, Message
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation import decide as decide_correlation
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
+from conjoin.kernel.coupling import ASKING, Order, orders_of
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.keys import Keys
+from conjoin.kernel.process import APPLY as APPLY_PROCESS
+from conjoin.kernel.process import ProcessState
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process import decide as decide_process
+from conjoin.runtime.business_ids import BusinessIds
+from conjoin.runtime.key_spaces import KeySpaces, Place
+
+Listener = Callable[["Shard", Any, Any], None]
+Due = tuple[int, int, int]
+"""An instant, the key of what is due then, and the shard."""
+
+_ANSWERS = (e.MessageAnswered, e.MessageRefused)
+
+
+class Shard:
+    def __init__(self, index: int, definitions: Definitions) -> None:
+        self.index = index
+        self.definitions = definitions
+        self.keys = Keys(index)
+        self.state = ProcessState(definitions, self.keys)
+        self.catalog = Catalog()
+        self.spaces = KeySpaces()
+        self.queue: deque[Order] = deque()
+        self.answers: dict[int, e.Event] = {}
+        self.listener: Listener | None = None
+        self.business_ids: BusinessIds | None = None
+        """Who holds which, where a business id may be held once."""
+        self.hand_on: Callable[[Order], None] = self.queue.append
+        """Where orders go that follow from others."""
+        self._deadlines: list[tuple[int, Place]] = []
+        self._touched: dict[Place, KeySpace] = {}
+
+    def new_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
+        """The key of an instance that a message starts. Two of one message get two: taking it is final."""
+        return self.keys.take()
+
+    def carry_out(self, command: Order) -> Any:
+        """One command, without what follows from it: that waits in the queue. Answers with what was decided."""
+        return self._correlate(command) if type(command) is c.ForKey else self._advance(command)
+
+    def drain(self) -> None:
+        queue = self.queue
+        while queue:
+            command = queue.popleft()
+            if type(command) is c.ForKey:
+                self._correlate(command)
+            else:
+                self._advance(command)
+        self.settle()
+
+    def settle(self) -> None:
+        """Nothing is under way: the keys that were touched come to rest."""
+        settle = self.spaces.settle
+        for place in self._touched:
+            settle(place)
+        self._touched.clear()
+
+    def _advance(self, command: Any) -> Any:
+        state, listener = self.state, self.listener
+        decided: Any = decide_process(state, command, self.definitions)
+        for item in decided:
+            apply = APPLY_PROCESS.get(type(item))
+            if apply is None:
+                self.hand_on(item)
+            else:
+                apply(state, item)
+                if listener is not None:
+                    listener(self, command, item)
+        if self.business_ids is not None:
+            self._note_business_ids(command, decided)
+        return decided
+
+    def _correlate(self, command: c.ForKey) -> Any:
+        place = (command.tenant_id, command.key)
+        space = self._touched.get(place)
+        if space is None:
+            space = self._touched[place] = self.spaces.at(place)
+        listener = self.listener
+        decided: Any = decide_correlation(space, command.command, self.catalog)
+        asking = False
+        for event in decided:
+            kind = type(event)
+            APPLY_CORRELATION[kind](space, event)
+            if kind in ASKING:
+                asking = True
+            elif kind is e.MessagePublished:
+                if event.message.stored:
+                    heappush(self._deadlines, (event.message.deadline, place))
+            elif kind in _ANSWERS:
+                self.answers[event.message.key] = event
+            if listener is not None:
+                listener(self, command, event)
+        if asking:
+            for order in orders_of(space, decided):
+                self.hand_on(order)
+        if self.business_ids is not None:
+            self._note_business_ids(command, decided)
+        return decided
+
+    def _note_business_ids(self, command: Any, decided: Any) -> None:
+        assert self.business_ids is not None
+        for event in decided:
+            order = self.business_ids.note(self, command, event)
+            if order is not None:
+                self.hand_on(order)
+
+    def due_timer(self) -> Due | None:
+        heap = self.state.due_timers
+        return (*heap[0], self.index) if heap else None
+
+    def due_job(self) -> Due | None:
+        heap = self.state.due_jobs
+        return (*heap[0], self.index) if heap else None
+
+    def due_expiry(self) -> Due | None:
+        return (self._deadlines[0][0], 0, self.index) if self._deadlines else None
+
+    def fire(self, at: int) -> Order:
+        return c.FireTimers(at)
+
+    def return_job(self, at: int) -> Order:
+        return c.ReturnJobs(at)
+
+    def expire(self, at: int) -> Order:
+        _, (tenant_id, key) = heappop(self._deadlines)
+        return c.ForKey(tenant_id, key, correlation.ExpireMessages(at))

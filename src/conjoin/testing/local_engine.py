@@ -1,0 +1,156 @@
+"""An engine in process for tests: one method for each thing that a client or a worker does.
+
+What the engine refuses is raised as `Refused`, so that a test that did not expect it fails at that line. Everything
+that a call causes has happened when it returns.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from conjoin.runtime.answers import ActivatedJob, Done, Refusal
+from conjoin.runtime.engine import Engine
+from conjoin.runtime.history import History
+from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.queries import open_jobs, user_tasks
+from conjoin.testing.clock import FakeClock
+from conjoin.testing.records import Instance, Job, Message
+from conjoin.testing.scenarios.durations import read_ms
+
+Variables = Mapping[str, Any]
+_A = TypeVar("_A")
+
+
+class Refused(AssertionError):  # noqa: N818 - the name says what is the matter
+    """The engine said no: `code` is NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT or INVALID_STATE."""
+
+    def __init__(self, code: str, text: str) -> None:
+        self.code, self.text = code, text
+        super().__init__(f"{code}: {text}")
+
+
+class LocalEngine:
+    def __init__(self, shards: int = 1, profile: str = "zeebe") -> None:
+        self.clock = FakeClock()
+        self._engine = Engine(self.clock, shards, profile=profile)
+        self._history = History()
+        self._engine.listen(self._history)
+
+    def deploy(self, *files: str | Path) -> None:
+        """BPMN files, in one call: all of them or none."""
+        self.deploy_texts({Path(file).name: Path(file).read_bytes() for file in files})
+
+    def deploy_texts(self, models: Mapping[str, bytes]) -> None:
+        self._granted(self._engine.deploy(list(models.items())))
+
+    def start(
+        self, process_id: str, variables: Variables | None = None, version: int = 0, business_id: str = ""
+    ) -> Instance:
+        created = self._granted(self._engine.create_instance(process_id, variables or {}, version, business_id))
+        return self._instance(created.key)
+
+    def publish(
+        self,
+        name: str,
+        key: str = "",
+        variables: Variables | None = None,
+        *,
+        ttl: str | int = 0,
+        id: str = "",
+        business_id: str = "",
+    ) -> Message:
+        """`ttl` is milliseconds, or `30s`, `5m`, `1h`."""
+        new = NewMessage(name, key, variables or {}, _duration_ms(ttl), id, business_id)
+        published = self._granted(self._engine.publish(new))
+        told = next(told for told in reversed(self._history.messages) if told.message.key == published.key)
+        return Message(published.key, told, self._engine, self._history)
+
+    def correlate(
+        self, name: str, key: str = "", variables: Variables | None = None, *, business_id: str = ""
+    ) -> Instance:
+        """Synchronous: the instance that took the message; raises `Refused` when nobody did."""
+        new = NewMessage(name, key, variables or {}, business_id=business_id)
+        return self._instance(self._granted(self._engine.correlate(new)).instance_key)
+
+    def signal(self, name: str, variables: Variables | None = None) -> None:
+        self._granted(self._engine.broadcast_signal(name, variables or {}))
+
+    def advance(self, duration: str | int) -> None:
+        """Move the clock by milliseconds, or `30s`, `5m`, `1h`; what falls due happens."""
+        self.clock.advance_ms(_duration_ms(duration))
+        self._engine.tick()
+
+    def activate(self, type: str, limit: int = 1) -> list[Job]:
+        """The oldest jobs of a type, as a worker gets them."""
+        return [self._job(job) for job in self._granted(self._engine.activate_jobs(type, limit))]
+
+    def complete(self, type: str, variables: Variables | None = None, limit: int = 1) -> list[Job]:
+        """Do the oldest jobs of a type; there must be as many as asked for."""
+        return [self._done(job, self._engine.complete_job(job.key, variables or {})) for job in self._some(type, limit)]
+
+    def fail(self, type: str, retries: int = 0, message: str = "") -> Job:
+        job = self._some(type, 1)[0]
+        return self._done(job, self._engine.fail_job(job.key, retries, message))
+
+    def throw_error(self, type: str, code: str, variables: Variables | None = None) -> Job:
+        job = self._some(type, 1)[0]
+        return self._done(job, self._engine.throw_error(job.key, code, "", variables))
+
+    def complete_user_task(self, element_id: str, variables: Variables | None = None) -> None:
+        """The oldest user task of this element; one that is a job is completed as such."""
+        for task in sorted(user_tasks(self._engine), key=lambda task: task.key):
+            if task.element_id == element_id:
+                self._granted(self._engine.complete_job(task.key, variables or {}))
+                return
+        raise Refused("NOT_FOUND", f"no user task waits at {element_id!r}")
+
+    def cancel(self, instance: Instance) -> None:
+        self._granted(self._engine.cancel_instance(instance.key))
+
+    def set_variables(self, instance: Instance, variables: Variables) -> None:
+        self._granted(self._engine.set_variables(instance.key, variables))
+
+    def resolve_incidents(self, instance: Instance) -> None:
+        """Every open one of the instance, oldest first."""
+        for incident in instance.incidents:
+            self._granted(self._engine.resolve_incident(incident.key))
+
+    def update_retries(self, job: Job, retries: int) -> None:
+        self._granted(self._engine.update_retries(job.key, retries))
+
+    @property
+    def instances(self) -> list[Instance]:
+        """Every instance there ever was, in the order in which they came to be."""
+        return [self._instance(key) for key in self._history.instances]
+
+    def _granted(self, answer: _A | Refusal) -> _A:
+        """What was asked for, after all that it caused: a timer that is due at once, too."""
+        if isinstance(answer, Refusal):
+            raise Refused(answer.code, answer.text)
+        self._engine.tick()
+        return answer
+
+    def _instance(self, key: int) -> Instance:
+        return Instance(key, self._engine, self._history)
+
+    def _some(self, type: str, limit: int) -> list[Job]:
+        jobs = self.activate(type, limit)
+        if len(jobs) < limit:
+            there = sorted({job.type for job in open_jobs(self._engine)})
+            raise Refused("NOT_FOUND", f"{len(jobs)} of {limit} jobs of type {type!r}; open are jobs of {there}")
+        return jobs
+
+    def _done(self, job: Job, answer: Done | Refusal) -> Job:
+        self._granted(answer)
+        return job
+
+    def _job(self, job: ActivatedJob) -> Job:
+        about = (job.key, job.type, job.element_id, job.retries, dict(job.variables))
+        return Job(*about, self._instance(job.instance_key))
+
+
+def _duration_ms(duration: str | int) -> int:
+    ms = read_ms(duration)
+    if ms is None:
+        raise ValueError(f"{duration!r} is neither milliseconds nor a duration such as 30s, 5m or 1h")
+    return ms

@@ -1,0 +1,125 @@
+"""What a test holds in its hands: an instance, a message, a job. They answer for the engine as it is now."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from conjoin.runtime.engine import Engine
+from conjoin.runtime.history import ACTIVE, History, InstanceHistory, MessageHistory
+from conjoin.runtime.queries import (
+    OpenIncident,
+    OpenSubscription,
+    Taken,
+    explanation,
+    open_incidents,
+    open_subscriptions,
+    taken_by,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    key: int
+    _engine: Engine = field(repr=False, compare=False)
+    _history: History = field(repr=False, compare=False)
+
+    @property
+    def _told(self) -> InstanceHistory:
+        return self._history.instances[self.key]
+
+    @property
+    def process_id(self) -> str:
+        return self._told.process_id
+
+    @property
+    def version(self) -> int:
+        return self._told.version
+
+    @property
+    def state(self) -> str:
+        """active, completed or terminated"""
+        return self._told.state
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """Those of the instance itself, without the local ones of its elements."""
+        return dict(self._told.variables)
+
+    @property
+    def active_elements(self) -> list[str]:
+        """Where its tokens are, each element once, in the order in which they were entered."""
+        return list(dict.fromkeys(e.element_id for e in self._told.elements.values() if e.state == ACTIVE))
+
+    @property
+    def entered_elements(self) -> list[str]:
+        return [element.element_id for element in self._told.elements.values()]
+
+    def states_of(self, element_id: str) -> list[str]:
+        return [element.state for element in self._told.elements.values() if element.element_id == element_id]
+
+    @property
+    def incidents(self) -> list[OpenIncident]:
+        return [incident for incident in open_incidents(self._engine) if incident.instance_key == self.key]
+
+    @property
+    def subscriptions(self) -> list[OpenSubscription]:
+        return [wait for wait in open_subscriptions(self._engine) if wait.instance_key == self.key]
+
+    @property
+    def children(self) -> list["Instance"]:
+        """The instances that its call activities have called."""
+        mine = self._told.elements
+        told = self._history.instances.values()
+        return [Instance(child.key, self._engine, self._history) for child in told if child.parent_key in mine]
+
+    def __str__(self) -> str:
+        return f"instance {self.key} of process {self.process_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    key: int
+    _told: MessageHistory = field(repr=False, compare=False)
+    _engine: Engine = field(repr=False, compare=False)
+    _history: History = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self._told.message.name
+
+    @property
+    def correlation_key(self) -> str:
+        return self._told.correlation_key
+
+    @property
+    def is_buffered(self) -> bool:
+        """Its deadline is still ahead: somebody may take it, also after others have."""
+        return self._told.message.stored and self._told.message.deadline > self._engine.now
+
+    @property
+    def taken(self) -> list[Taken]:
+        return taken_by(self._told.message)
+
+    @property
+    def receivers(self) -> list[Instance]:
+        """The instances that have it, those that it started included."""
+        return [Instance(taken.instance_key, self._engine, self._history) for taken in self.taken]
+
+    @property
+    def verdict(self) -> str:
+        """What became of it and why, as one sentence."""
+        return explanation(self._engine, self._told)
+
+    def __str__(self) -> str:
+        return f"message {self.name!r} with key {self.correlation_key!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that a test has activated; `variables` are what its worker sees."""
+
+    key: int
+    type: str
+    element_id: str
+    retries: int
+    variables: dict[str, Any]
+    instance: Instance
