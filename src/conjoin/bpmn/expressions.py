@@ -29,6 +29,11 @@ def expression(text: str) -> Expression:
     return compiled(text) if is_expression(text) else Literal(text, text)
 
 
+def stored_expression(text: str) -> Expression:
+    """The same for a value that becomes a variable: dates, times and durations become their text."""
+    return compiled(text).stored() if is_expression(text) else Literal(text, text)
+
+
 def number_expression(text: str) -> Expression:
     """The same where a number is meant: a literal that is written as one is one."""
     stripped = text.strip()

@@ -12,7 +12,7 @@ from conjoin.bpmn import Model, ModelError, read_model
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.plan import MessageDefinition
-from conjoin.kernel.policies import Policies
+from conjoin.kernel.policies import Policies, read_policies
 from conjoin.runtime.answers import DeployedProcess, Deployment, Refusal
 from conjoin.runtime.business_ids import BusinessIds
 
@@ -24,7 +24,7 @@ read_once = lru_cache(maxsize=1024)(read_model)
 
 class Deployments:
     def __init__(self, policies: Policies | None = None, profile: str = "zeebe") -> None:
-        self.policies = policies or Policies()
+        self.policies = policies or read_policies(profile, {})[0]
         self.profile = profile
         self.definitions = Definitions()
         self.version = 0
@@ -55,10 +55,16 @@ class Deployments:
         problems: list[str] = []
         for name, content in resources:
             try:
-                models.append(read_once(content, name, self.profile))
+                models.append(self._model(name, content))
             except ModelError as error:
                 problems += str(error).splitlines()
         return models, problems
+
+    def _model(self, name: str, content: bytes) -> Model:
+        """Where a model need not name its keys, the policies say how it matches, so it is read anew."""
+        if self.profile == "zeebe":
+            return read_once(content, name)
+        return read_model(content, name, self.profile, self.policies)
 
     def _add(self, model: Model, number: int, content: bytes, tenant_id: str, at: int) -> DeployedProcess:
         plan = model.plans[number]

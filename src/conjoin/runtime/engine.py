@@ -71,7 +71,9 @@ class Engine:
     @property
     def now(self) -> int:
         """Time does not go back, whatever the clock says."""
-        self._time = max(self._time, self._clock())
+        now = self._clock()
+        if now > self._time:
+            self._time = now
         return self._time
 
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
@@ -144,8 +146,10 @@ class Engine:
     def _offer(self, new: NewMessage, sync: bool) -> tuple[int, e.Event | None]:
         """The key that the message got, and what correlation answered, if it did."""
         now = self.now
-        shard = self.shards[shard_of(new.key, len(self.shards))]
-        self._follow_keys(shard)
+        shard = self.shards[0]
+        if len(self.shards) > 1:
+            shard = self.shards[shard_of(new.key, len(self.shards))]
+            self._follow_keys(shard)
         message = accepted(new, shard.keys.take(), now, self.catalog.policies)
         message.sync = sync
         order = correlation.CorrelateMessage if sync else correlation.PublishMessage

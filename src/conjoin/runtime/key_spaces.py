@@ -7,7 +7,8 @@ can say who stopped waiting a moment ago. Nothing of what the rules decide is lo
 
 from collections.abc import Iterator
 
-from conjoin.kernel.correlation import KeySpace, Subscription, apply
+from conjoin.kernel.correlation import KeySpace, Subscription
+from conjoin.kernel.correlation.apply import APPLY
 from conjoin.kernel.correlation.events import SubscriptionOpened
 
 Place = tuple[str, str]
@@ -17,6 +18,7 @@ LATELY = 500
 """At least so many key spaces, and at most twice as many, stay whole after they were last touched."""
 
 _MOST_SPARE = 1_000
+_open = APPLY[SubscriptionOpened]
 
 
 class KeySpaces:
@@ -32,16 +34,14 @@ class KeySpaces:
         found = self._places.get(place)
         if isinstance(found, KeySpace):
             return found
-        space = self._places[place] = self._empty(place)
+        if self._spare:
+            space = self._spare.pop()
+            space.tenant_id, space.key = place
+        else:
+            space = KeySpace(*place)
+        self._places[place] = space
         if found is not None:
-            apply(space, SubscriptionOpened(found, found.opened_at))
-        return space
-
-    def _empty(self, place: Place) -> KeySpace:
-        if not self._spare:
-            return KeySpace(*place)
-        space = self._spare.pop()
-        space.tenant_id, space.key = place
+            _open(space, SubscriptionOpened(found, found.opened_at))
         return space
 
     def subscriptions(self) -> Iterator[tuple[Place, Subscription]]:

@@ -38,23 +38,24 @@ class NewMessage:
 
 def unusable(message: NewMessage) -> Refusal | None:
     """A7, A10, Q16."""
-    if not message.name.strip():
+    name, key, variables, business_id = message.name, message.key, message.variables, message.business_id
+    if not name or name.isspace():
         return Refusal("INVALID_ARGUMENT", "a message needs a name")
-    if len(message.key) > LONGEST_KEY:
+    if len(key) > LONGEST_KEY:
         return Refusal("INVALID_ARGUMENT", f"the correlation key is longer than {LONGEST_KEY} characters")
-    if type(message.variables) is not dict and not isinstance(message.variables, Mapping):
+    if type(variables) is not dict and not isinstance(variables, Mapping):
         return Refusal("INVALID_ARGUMENT", "the variables of a message are an object")
-    if len(message.business_id) > LONGEST_BUSINESS_ID:
+    if len(business_id) > LONGEST_BUSINESS_ID:
         return Refusal("INVALID_ARGUMENT", f"the business id is longer than {LONGEST_BUSINESS_ID} characters")
     return None
 
 
 def accepted(message: NewMessage, key: int, at: int, policies: Policies) -> Message:
     """The record that correlation works with; its variables are those of this instant (N9)."""
-    policy = policies.of(message.name)
+    name, business_id = message.name, message.business_id
+    policy = policies.of(name)
     deadline = deadline_of(at, message.ttl_ms, policy)
-    ids = (message.message_id, message.business_id)
-    return Message(key, message.name, at, deadline, policy, *ids, payload=dict(message.variables))
+    return Message(key, name, at, deadline, policy, message.message_id, business_id, dict(message.variables))
 
 
 def refusal_of(event: e.MessageRefused, key: str) -> Refusal:

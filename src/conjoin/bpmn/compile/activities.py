@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conjoin.bpmn.document import Node, Part, attribute, read_flag, text_of
-from conjoin.bpmn.expressions import expression, number_expression, variable_of
+from conjoin.bpmn.expressions import expression, number_expression, stored_expression, variable_of
 from conjoin.bpmn.names import BPMN, ZEEBE
 from conjoin.bpmn.xml import Xml
 from conjoin.kernel.plan import CallDefinition, JobDefinition, Literal, Loop, Mapped, ScriptDefinition
@@ -49,7 +49,7 @@ def compile_script(node: Node) -> ScriptDefinition | None:
     if script is None:
         return None
     return ScriptDefinition(
-        expression(attribute(script, "expression") or ""), attribute(script, "resultVariable") or ""
+        stored_expression(attribute(script, "expression") or ""), attribute(script, "resultVariable") or ""
     )
 
 
@@ -73,10 +73,10 @@ def compile_loop(node: Node) -> Loop | None:
     enough = text_of(xml.find(f"{{{BPMN}}}completionCondition"))
     return Loop(
         sequential=read_flag(xml.get("isSequential"), False),
-        collection=expression(attribute(loop, "inputCollection") or ""),
+        collection=stored_expression(attribute(loop, "inputCollection") or ""),
         input_element=attribute(loop, "inputElement") or None,
         output_collection=attribute(loop, "outputCollection") or None,
-        output_element=expression(output) if output else None,
+        output_element=stored_expression(output) if output else None,
         output_variable=variable_of(output) if output else None,
         completion_condition=expression(enough) if enough else None,
     )
@@ -85,7 +85,7 @@ def compile_loop(node: Node) -> Loop | None:
 def compile_mappings(node: Node, name: str) -> tuple[Mapped, ...]:
     """The mappings of one name, `input` or `output`, in the order in which they are written."""
     return tuple(
-        Mapped(expression(attribute(xml, "source") or ""), tuple((attribute(xml, "target") or "").split(".")))
+        Mapped(stored_expression(attribute(xml, "source") or ""), tuple((attribute(xml, "target") or "").split(".")))
         for xml in mapping_elements(node, name)
     )
 

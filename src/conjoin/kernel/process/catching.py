@@ -18,9 +18,10 @@ from conjoin.kernel.process.state import ACTIVE, ElementInstance, Instance, Scop
 from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR, Failure, Step
 from conjoin.kernel.process.timers import Schedule, schedule
 from conjoin.kernel.process.tokens import close_subscription, enter
-from conjoin.kernel.process.values import failure_of, text_value
+from conjoin.kernel.process.values import LARGEST_EXPONENT, failure_of, integer_part, text_value
 
 LONGEST_KEY = 32_768
+_TOO_LARGE = 10**LARGEST_EXPONENT
 
 
 class _Message(NamedTuple):
@@ -90,10 +91,8 @@ def key_text(value: Any) -> str | None:
         return value
     if value is None or isinstance(value, (bool, list, dict)):
         return None
-    try:
-        return str(int(value))
-    except (TypeError, ValueError, OverflowError):
-        return None
+    cut = integer_part(value)
+    return None if cut is None or abs(cut) >= _TOO_LARGE else str(cut)
 
 
 def open_waits(step: Step, key: int, instance: Instance, prepared: Prepared) -> None:
@@ -190,7 +189,7 @@ def _accepts(step: Step, it: ElementInstance, catch: Element) -> bool:
         beside = catch.kind == "boundary_event" and not catch.interrupting
         if not beside or it.trigger.element_id != it.element.id:
             return False
-    if catch.kind == "start_event" and isinstance(it, Scope) and (it.pending or it.interrupted or it.ending):
+    if isinstance(it, Scope) and catch.kind == "start_event" and (it.pending or it.interrupted or it.ending):
         return False
     return not is_doomed(step, it)
 

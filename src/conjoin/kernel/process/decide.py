@@ -63,7 +63,7 @@ def _complete_element(step: Step, command: c.CompleteElement) -> None:
     it = step.state.elements.get(command.key)
     if it is None or not _may_complete(it):
         return
-    if isinstance(it, LoopBody):
+    if type(it) is LoopBody:
         loops.complete_body(step, it)
     else:
         BEHAVIOURS[it.element.kind].complete(step, it)
@@ -73,7 +73,7 @@ def _may_complete(it: ElementInstance) -> bool:
     """Not if something has come between: its scope is being left, it was interrupted, or something began inside."""
     if it.state != ACTIVE or (it.scope is not None and it.scope.shut):
         return False
-    if it.trigger is not None and interrupted_by(it) is not None:
+    if it.trigger is not None and it.trigger.element_id != it.element.id and interrupted_by(it) is not None:
         return False
     return not isinstance(it, Scope) or (it.tokens == 0 and it.pending is None)
 

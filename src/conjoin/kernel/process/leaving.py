@@ -51,7 +51,7 @@ def _map_out(step: Step, it: ElementInstance, brought: Mapping[str, Any] | None)
 def complete_element(step: Step, it: ElementInstance) -> None:
     if not propagate(step, it):
         return
-    if isinstance(it.scope, LoopBody):
+    if type(it.scope) is LoopBody:
         complete_item(step, it.scope, it)
     else:
         leave(step, it)

@@ -14,7 +14,7 @@ from conjoin.kernel.process.entering import raise_incident, stuck
 from conjoin.kernel.process.state import ElementInstance, LoopBody, Scope
 from conjoin.kernel.process.step import Failure, Step
 from conjoin.kernel.process.tokens import close_waits, enter, leave, path_ended
-from conjoin.kernel.process.values import boolean_value, list_value, plain_value
+from conjoin.kernel.process.values import boolean_value, list_value
 from conjoin.kernel.process.variables import merge, visible, write
 
 
@@ -30,7 +30,7 @@ def activate_body(step: Step, command: c.ActivateElement, element: Element, scop
         stuck(step, command, None, prepared)
         return
     own = {loop.output_collection: [None] * len(items)} if loop.output_collection else None
-    step.out.append(e.LoopEntered(command.key, element.id, scope.key, plain_value(items), own))
+    step.out.append(e.LoopEntered(command.key, element.id, scope.key, items, own))
     open_waits(step, command.key, scope.instance, prepared)
     _begin(step, command.key, element, items)
 
@@ -90,7 +90,7 @@ def _keep_result(step: Step, loop: Loop, body: LoopBody, it: ElementInstance) ->
     if loop.output_collection is None or loop.output_element is None:
         return
     results = list((body.variables or {}).get(loop.output_collection) or [None] * len(body.items))
-    results[body.index_of[it.key]] = plain_value(loop.output_element(visible(step, it), step.at))
+    results[body.index_of[it.key]] = loop.output_element(visible(step, it), step.at)
     write(step, body, {loop.output_collection: results})
 
 

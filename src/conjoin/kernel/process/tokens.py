@@ -111,7 +111,7 @@ def end_by_force(step: Step, it: ElementInstance) -> None:
 
 
 def interrupted_by(it: ElementInstance) -> Element | None:
-    if it.trigger is None or it.trigger.element_id == it.element.id:
+    if it.trigger is None:
         return None
     cause = it.instance.definition.plan.elements[it.trigger.element_id]
     return cause if cause.kind == "boundary_event" else None

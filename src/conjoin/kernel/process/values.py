@@ -7,6 +7,9 @@ from typing import Any
 from conjoin.kernel.plan import Expression
 from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR, Failure
 
+LARGEST_EXPONENT = 4_000
+"""1E+999999999 is a short text and a number of a gigabyte."""
+
 
 def text_value(expression: Expression, view: Mapping[str, Any], at: int, what: str) -> str | Failure:
     value = expression(view, at)
@@ -19,10 +22,18 @@ def whole_number(expression: Expression, view: Mapping[str, Any], at: int, what:
         return int(value)
     if value is None or isinstance(value, (str, bool, list, dict)):
         return failure_of(what, expression, value, "a number")
+    cut = integer_part(value)
+    return failure_of(what, expression, value, "a number") if cut is None else cut
+
+
+def integer_part(value: Any) -> int | None:
+    """A number cut towards zero; None where it is none, or too large to be written out."""
+    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > LARGEST_EXPONENT:
+        return None
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
-        return failure_of(what, expression, value, "a number")
+        return None
 
 
 def boolean_value(expression: Expression, view: Mapping[str, Any], at: int, what: str) -> bool | Failure:
@@ -33,21 +44,6 @@ def boolean_value(expression: Expression, view: Mapping[str, Any], at: int, what
 def list_value(expression: Expression, view: Mapping[str, Any], at: int, what: str) -> list[Any] | Failure:
     value = expression(view, at)
     return value if isinstance(value, list) else failure_of(what, expression, value, "a list")
-
-
-_PLAIN = (str, int, Decimal, bool, type(None))
-
-
-def plain_value(value: Any) -> Any:
-    """A value as a variable holds it: dates, times and durations become their text."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is list:
-        return [plain_value(part) for part in value]
-    if isinstance(value, Mapping):
-        return {name: plain_value(part) for name, part in value.items()}
-    return str(value)
 
 
 def failure_of(what: str, expression: Expression, value: Any, wanted: str) -> Failure:

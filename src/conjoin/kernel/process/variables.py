@@ -12,7 +12,6 @@ from conjoin.kernel.plan import Mapped
 from conjoin.kernel.process.events import VariablesWritten
 from conjoin.kernel.process.state import ElementInstance
 from conjoin.kernel.process.step import IO_MAPPING_ERROR, Failure, Step
-from conjoin.kernel.process.values import plain_value
 
 _ASSERTION = re.compile(r"=\s*assert\s*\(")
 """Null is what an expression answers where it fails, and mostly a legal value; of an assertion it is a failure."""
@@ -138,7 +137,7 @@ def mapped(
     results: dict[str, Any] = {}
     seen = View((results, *view.frames) if isinstance(view, View) else (results, view))
     for mapping in mappings:
-        value = plain_value(mapping.source(seen, at))
+        value = mapping.source(seen, at)
         if value is None and _ASSERTION.match(mapping.source.text):
             return Failure(IO_MAPPING_ERROR, f"{mapping.source.text} for {'.'.join(mapping.target)} does not hold")
         name, *path = mapping.target

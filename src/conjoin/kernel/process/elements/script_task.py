@@ -8,7 +8,6 @@ from conjoin.kernel.process.entering import Own, entered_with_waits, stuck, wait
 from conjoin.kernel.process.events import ElementTriggered
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Failure, Step
-from conjoin.kernel.process.values import plain_value
 from conjoin.kernel.process.variables import visible
 
 
@@ -20,7 +19,7 @@ def activate(step: Step, command: ActivateElement, element: Element, scope: Scop
         return
     script = element.script
     assert script is not None
-    result = {script.result_variable: plain_value(script.expression(view, step.at))}
+    result = {script.result_variable: script.expression(view, step.at)}
     entered_with_waits(step, command, scope, own, prepared)
     step.out.append(ElementTriggered(command.key, element.id, result))
     step.out.append(CompleteElement(command.key, step.at))
