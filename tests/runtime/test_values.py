@@ -1,0 +1,64 @@
+"""What expressions compute, as it reaches variables and correlation keys."""
+
+from decimal import Decimal
+
+import pytest
+
+from conjoin.kernel.process.catching import key_text
+from conjoin.testing import LocalEngine, assert_that
+from tests.testing.order import ORDER
+
+SCRIPT = b"""<?xml version="1.0" encoding="UTF-8"?>
+<bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"
+    xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="definitions" targetNamespace="urn:conjoin:tests">
+  <bpmn:process id="compute" isExecutable="true">
+    <bpmn:startEvent id="begin"/>
+    <bpmn:scriptTask id="script">
+      <bpmn:extensionElements>
+        <zeebe:script expression="={at: now(), parts: [duration(&quot;PT1H&quot;), 5 / 2]}" resultVariable="it"/>
+      </bpmn:extensionElements>
+    </bpmn:scriptTask>
+    <bpmn:serviceTask id="rest">
+      <bpmn:extensionElements>
+        <zeebe:taskDefinition type="rest"/>
+        <zeebe:ioMapping><zeebe:input source="=date(&quot;2030-01-01&quot;)" target="day"/></zeebe:ioMapping>
+      </bpmn:extensionElements>
+    </bpmn:serviceTask>
+    <bpmn:endEvent id="end"/>
+    <bpmn:sequenceFlow id="f1" sourceRef="begin" targetRef="script"/>
+    <bpmn:sequenceFlow id="f2" sourceRef="script" targetRef="rest"/>
+    <bpmn:sequenceFlow id="f3" sourceRef="rest" targetRef="end"/>
+  </bpmn:process>
+</bpmn:definitions>
+"""
+
+
+def test_temporal_values_become_text_when_they_become_variables() -> None:
+    engine = LocalEngine()
+    engine.deploy_texts({"compute.bpmn": SCRIPT})
+    instance = engine.start("compute")
+    assert instance.variables["it"] == {"at": "2030-01-01T00:00:00Z", "parts": ["PT1H", Decimal("2.5")]}
+    [job] = engine.activate("rest")
+    assert job.variables["day"] == "2030-01-01"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12, "12"), (Decimal("12.7"), "12"), (Decimal("-0.5"), "0"), (Decimal("1E+3"), "1000"), ("", "")],
+)
+def test_a_number_as_a_key_is_its_integer_part(value: object, text: str) -> None:
+    assert key_text(value) == text
+
+
+@pytest.mark.parametrize(
+    "value", [Decimal("1E+999999999"), 10**5_000, Decimal("NaN"), Decimal("Infinity"), True, None], ids=type
+)
+def test_what_cannot_be_a_key_is_none(value: object) -> None:
+    assert key_text(value) is None
+
+
+def test_a_number_that_is_too_large_for_a_key_is_an_incident() -> None:
+    engine = LocalEngine()
+    engine.deploy_texts({"order.bpmn": ORDER})
+    instance = engine.start("order", {"orderId": Decimal("1E+999999999")})
+    assert_that(instance).has_incident_at("paid", "EXTRACT_VALUE_ERROR")
