@@ -1,14 +1,10 @@
 """Variables and mappings: where values go, and what an element sees (sections H, J, N)."""
 
-from decimal import Decimal
 from typing import Any
 
-import pytest
-
-from conjoin.kernel.plan import Element, Literal
+from conjoin.kernel.plan import Element, Literal, ScriptDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process.values import plain_value
 from conjoin.kernel.process.variables import View, flattened, mapped
 from tests.kernel.process.plans import Half, Var, catch, maps, row, task
 
@@ -119,30 +115,6 @@ def test_variables_set_from_outside_go_where_they_are_or_stay_local() -> None:
 
 def test_a_script_result_is_merged_like_any_other() -> None:
     script = Element("sum", "script_task")
-    from conjoin.kernel.plan import ScriptDefinition
-
     script.script = ScriptDefinition(Literal(3), "total")
     half = Half(row("p", script))
     assert half.variables(half.start()) == {"total": 3}
-
-
-class Moment:
-    """Stands for a temporal value of an expression."""
-
-    def __str__(self) -> str:
-        return "2030-01-01"
-
-
-@pytest.mark.parametrize(
-    ("value", "plain"),
-    [
-        (Moment(), "2030-01-01"),
-        ([1, Moment()], [1, "2030-01-01"]),
-        ({"a": {"b": Moment()}}, {"a": {"b": "2030-01-01"}}),
-        (Decimal("1.50"), Decimal("1.50")),
-        (None, None),
-        (True, True),
-    ],
-)
-def test_variables_hold_plain_values_only(value: Any, plain: Any) -> None:
-    assert plain_value(value) == plain
