@@ -81,6 +81,8 @@ class Fold:
         catalog = Catalog(starts, self._policies, self._name_instance)
         setting = Setting(self._policies, catalog, control.as_of, self._since)
         self._outputs.as_of = control.as_of
+        # Spark can be told to send texts with wide offsets; those are walked.
+        self._shares &= batch.schema.field("key").type == pa.string()
         self._walk = Walk(setting, self._outputs, self._names.end_key)
         self._words, self._tenants = new_words()
         times = {at for start in starts for at in (start.from_at, start.until_at)} - {ALWAYS, NEVER, control.as_of}

@@ -67,13 +67,17 @@ class Rows:
         return len(self.taken_by[row] or ())
 
 
+NO_OBJECT = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
+"""What `read_object` raises where a text is no JSON object."""
+
+
 def problem_of_variables(variables: str) -> str | None:
     """Why a text is not the variables of a message; None when it is."""
     if len(variables) > MOST_VARIABLES_BYTES:
         return "too_large"
     try:
         read_object(variables)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+    except NO_OBJECT:
         return "bad_variables"
     return None
 

@@ -12,7 +12,14 @@ from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.gathered import LAST_DAY
-from conjoin.pipeline.rows import DEFAULT_TENANT, MOST_VARIABLES_BYTES, filled, problem_of_variables, read_object
+from conjoin.pipeline.rows import (
+    DEFAULT_TENANT,
+    MOST_VARIABLES_BYTES,
+    NO_OBJECT,
+    filled,
+    problem_of_variables,
+    read_object,
+)
 from conjoin.pipeline.shape import END, OPEN, PUBLISH
 
 _KIND, _KIND_BITS = 0, 3
@@ -199,6 +206,6 @@ def _leave_out_bad_variables(column: pa.Array | None, publish: np.ndarray, ordin
         some = texts[start : start + _SLICE]
         try:
             deque(map(read_object, some), maxlen=0)
-        except Exception:  # noqa: BLE001 - whatever it is, the rows are asked one by one
+        except NO_OBJECT:
             for row, text in zip(rows[start : start + _SLICE].tolist(), some, strict=True):
                 ordinary[row] = problem_of_variables(text) is None
