@@ -108,6 +108,39 @@ SENTENCES: list[tuple[str, str, dict[str, Any], str]] = [
     ),
     (
         "refused",
+        "duplicate_id",
+        {"first_message": "m-1", "until_at": "never"},
+        "Refused: 'Paid' with key 'o-3' has the id of message m-1, which is still remembered; the id is never free "
+        "again.",
+    ),
+    (
+        "refused",
+        "invalid",
+        {"why": "a message needs a name"},
+        "Refused: 'Paid' with key 'o-3' cannot be used: a message needs a name.",
+    ),
+    (
+        "buffered",
+        "given_back",
+        {"instance": "i-7", "why": "it had moved on"},
+        "Buffered: instance i-7 gave 'Paid' with key 'o-3' back (it had moved on); it is kept, for whoever waits next.",
+    ),
+    (
+        "buffered",
+        "taken_by_process",
+        {"process": "order", "instance": "i-7", "taken_at": "2026-01-31T08:00:00Z"},
+        "Buffered: process order already has 'Paid' with key 'o-3' through instance i-7 since 2026-01-31T08:00:00Z, "
+        "and a process gets a message once.",
+    ),
+    (
+        "discarded",
+        "policy",
+        {"near_misses": [{"kind": "other_name", "name": "Refunded", "differs": "name", "process": "order"}]},
+        "Discarded: nobody waited for 'Paid' with key 'o-3' and the policy on_no_match says discard; process order "
+        "waits for 'Refunded' on the same key - is one of the two names wrong?",
+    ),
+    (
+        "refused",
         "ambiguous",
         {"candidates": ["i-7", "i-8"], "count": 2},
         "Refused: 2 could take 'Paid' with key 'o-3' and exactly one may: i-7, i-8.",
@@ -170,6 +203,42 @@ NEAR_MISSES: list[tuple[dict[str, Any], str]] = [
     (
         {"kind": "other_tenant", "tenant": "acme", **WHO},
         "process order (instance i-7 at wait) waits for it in tenant 'acme' - publish it there",
+    ),
+    (
+        {"kind": "other_key", "key": "o-33", "differs": "key", **WHO},
+        "process order (instance i-7 at wait) waits for it with key 'o-33' - is one of the two keys wrong?",
+    ),
+    (
+        {"kind": "other_key", "key": "O-3", "differs": "case or blanks only", **WHO},
+        "process order (instance i-7 at wait) waits for it with key 'O-3' - the key differs in case or blanks only",
+    ),
+    (
+        {"kind": "other_key", "key": "7", "differs": "number", **WHO},
+        "process order (instance i-7 at wait) waits for it with key '7' - the same number, written in another way",
+    ),
+    (
+        {"kind": "other_business_id", "business_id": "", **WHO},
+        "process order (instance i-7 at wait) waits for it without a business id - send none to reach anybody",
+    ),
+    (
+        {"kind": "expired_before", "late_ms": 1_500, **WHO},
+        "it was gone 1.5 s before process order (instance i-7 at wait) began to wait - "
+        "publish it with a longer time to live",
+    ),
+    (
+        {"kind": "taken_by_process", "process": "order", "instance": "i-6", "waiting_instance": "i-7"},
+        "process order already has it through instance i-6, so instance i-7 waits for another one",
+    ),
+    ({"kind": "never_awaited"}, "no process that is deployed ever waits for this name - is it spelled right?"),
+    (
+        {"kind": "never_awaited", "similar": "paid", "computed": ["audit", "stock"], "tenant": "acme"},
+        "no process that is deployed in tenant 'acme' ever waits for this name, unless process audit, stock computes "
+        "it - did you mean 'paid'?",
+    ),
+    (
+        {"kind": "incident", "incident": "x-1", "text": "orderId is null", **WHO},
+        "process order (instance i-7 at wait) should wait for it but does not because of incident x-1 "
+        "(orderId is null) - mend the cause and resolve it",
     ),
 ]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from conjoin.kernel.correlation.near_misses import near_misses
 from conjoin.kernel.correlation.verdicts import REASONS
 from tests.kernel.story import Story, start
 
@@ -336,6 +337,25 @@ def test_near_misses_are_ten_at_most() -> None:
         story.open(f"s{number}", business="b-1")
     story.publish("m", ttl=10, business="b-2")
     assert len(story.parameters("m")["near_misses"]) == 10
+
+
+def test_whoever_has_a_message_did_not_miss_it_but_others_of_its_process_did() -> None:
+    story = Story()
+    story.open("s1", interrupting=False)
+    story.open("s2")
+    story.publish("m", at=3, ttl=10)
+    story.acknowledge("s1")
+    message = story.messages["m"]
+    taken = {"kind": "taken_by_process", "process": "order", "instance": "i-s1", "taken_at": 3_000}
+    assert near_misses(story.space(), message, 3_000) == ({**taken, "waiting_instance": "i-s2"},)
+
+
+def test_whoever_closed_by_taking_the_message_did_not_stop_waiting_before_it() -> None:
+    story = Story()
+    story.open("s1")
+    story.publish("m", at=3, ttl=10)
+    story.acknowledge("s1")
+    assert near_misses(story.space(), story.messages["m"], 3_000) == ()
 
 
 def test_a_verdict_changes_nothing() -> None:

@@ -4,7 +4,7 @@ The halves share one queue and know each other's commands only. What a message s
 as in Zeebe, whatever the order in which both were decided.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from conjoin.kernel.correlation import KeySpace
@@ -15,12 +15,9 @@ from conjoin.kernel.process import commands as c
 Order = c.Command | c.ForKey
 
 
-def orders_of(space: KeySpace, events: Sequence[e.Event]) -> list[Order]:
-    """The commands that follow from what correlation has decided, in their order."""
-    orders = [_ORDERS[type(event)](space, event) for event in events if type(event) in _ORDERS]
-    if len(orders) > 1:
-        orders.sort(key=lambda order: type(order) is not c.StartInstance)
-    return orders
+def starts_first(orders: list[Order]) -> list[Order]:
+    """What follows from one command of correlation, in the order in which it is to be done."""
+    return sorted(orders, key=lambda order: type(order) is not c.StartInstance)
 
 
 def _start(space: KeySpace, event: e.InstanceStarted) -> Order:
@@ -53,11 +50,10 @@ def _refuse(space: KeySpace, event: e.SubscriptionRefused) -> Order:
     return c.RefuseSubscription(event.subscription, event.holder, event.at)
 
 
-_ORDERS: dict[type, Callable[[KeySpace, Any], Order]] = {
+ORDER_OF: dict[type, Callable[[KeySpace, Any], Order]] = {
     e.InstanceStarted: _start,
     e.MessageCorrelated: _deliver,
     e.MessageReleased: _offer_again,
     e.SubscriptionRefused: _refuse,
 }
-ASKING = frozenset(_ORDERS)
-"""The kinds of events that ask for something."""
+"""The kinds of events that ask for something, and what."""

@@ -16,6 +16,10 @@ class Keys:
     __slots__ = ("next", "shard")
 
     def __init__(self, shard: int) -> None:
+        self.number_as(shard)
+
+    def number_as(self, shard: int) -> None:
+        """Begin anew under the number of another shard: after a change of the number of shards nobody keeps his own."""
         self.shard = shard
         self.next = (shard + 1) << COUNTER_BITS | 1
 
@@ -40,6 +44,11 @@ class Keys:
 
 def shard_of_key(key: int) -> int:
     return (key >> COUNTER_BITS) - 1
+
+
+def last_key_of(shard: int) -> int:
+    """No key of the shard is larger."""
+    return (shard + 1) << COUNTER_BITS | _COUNTER_MASK
 
 
 def rank_of(key: int) -> int:

@@ -20,16 +20,23 @@ class Story:
         self.seed = seed
         self.chance = Random(seed)
         self.clock = FakeClock()
-        self.engine = Engine(self.clock, shards)
-        self.history = History()
+        self.history: Any = History()
         self.log: list[tuple[int, Any, Any]] = []
         self.told: list[str] = []
-        self.engine.listen(self._listen)
+        self.engine = self._engine(shards)
         self.models = {
             "beta.bpmn": ModelMaker(self.chance, "beta").xml(),
             "alpha.bpmn": ModelMaker(self.chance, "alpha", calls="beta").xml(),
         }
         self.engine.deploy(list(self.models.items()))
+
+    def _engine(self, shards: int) -> Any:
+        engine = Engine(self.clock, shards)
+        engine.listen(self._listen)
+        return engine
+
+    def _incidents(self) -> list[Any]:
+        return open_incidents(self.engine)
 
     def _listen(self, shard: Any, command: Any, event: Any) -> None:
         self.history(shard, command, event)
@@ -109,7 +116,7 @@ class Story:
         return f"cancel {key}: {self.engine.cancel_instance(key)}"
 
     def _resolve(self) -> str:
-        incidents = open_incidents(self.engine)
+        incidents = self._incidents()
         if not incidents:
             return "nothing"
         incident = self.chance.choice(incidents)

@@ -8,6 +8,7 @@ from conjoin.kernel.correlation import Message, Subscription
 from conjoin.kernel.policies import Policy
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import decide
+from conjoin.kernel.process.decide import decide_in
 from conjoin.runtime import shard as shards
 from tests.kernel.process.random_stories import Story
 from tests.kernel.process.replay import plain_state
@@ -67,14 +68,14 @@ def test_deciding_in_the_middle_of_things_changes_nothing(seed: int, monkeypatch
     """Every command of a story, those that an engine orders of itself too."""
     looked: set[type] = set()
 
-    def look(state: Any, command: Any, definitions: Any) -> Any:
-        before = plain_state(state)
-        decided = decide(state, command, definitions)
-        assert plain_state(state) == before, command
+    def look(step: Any, command: Any) -> Any:
+        before = plain_state(step.state)
+        decided = decide_in(step, command)
+        assert plain_state(step.state) == before, command
         looked.add(type(command))
         return decided
 
-    monkeypatch.setattr(shards, "decide_process", look)
+    monkeypatch.setattr(shards, "decide_in", look)
     for number in range(12):
         for _ in Story(f"{seed}/{number}", 1).steps(12):
             pass

@@ -8,7 +8,7 @@ from typing import Any
 
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.marks import add_mark, instance_mark, mark_taken, remove_mark, start_mark_of
-from conjoin.kernel.correlation.messages import Message, is_kept
+from conjoin.kernel.correlation.messages import Message, Subscription, is_kept
 from conjoin.kernel.correlation.state import KeySpace, Lane, Lock
 from conjoin.kernel.policies import ALL, OFF, ONCE_PER_INSTANCE, WHILE_BUFFERED
 
@@ -103,11 +103,16 @@ def _message_answered(space: KeySpace, event: e.MessageAnswered) -> None:
 
 
 def _subscription_opened(space: KeySpace, event: e.SubscriptionOpened) -> None:
-    subscription = event.subscription
-    topic = space.topics.get(subscription.name) or space.new_topic(subscription.name)
-    lane = topic.lanes.get(subscription.process_id)
+    add_subscription(space, event.subscription)
+
+
+def add_subscription(space: KeySpace, subscription: Subscription) -> None:
+    """It waits from now on, or again, where only it was kept of its key."""
+    name, process_id = subscription.name, subscription.process_id
+    topic = space.topics.get(name) or space.new_topic(name)
+    lane = topic.lanes.get(process_id)
     if lane is None:
-        topic.lanes[subscription.process_id] = Lane(subscription)
+        topic.lanes[process_id] = Lane(subscription)
     else:
         lane.add(subscription)
     space.subscriptions[subscription.key] = subscription
@@ -119,16 +124,17 @@ def _subscription_opened(space: KeySpace, event: e.SubscriptionOpened) -> None:
 
 def _subscription_closed(space: KeySpace, event: e.SubscriptionClosed) -> None:
     subscription = event.subscription
+    process_id = subscription.process_id
     topic = space.topics[subscription.name]
     subscription.closed = True
     del space.subscriptions[subscription.key]
     topic.last_closed = event
-    lane = topic.lanes[subscription.process_id]
-    lane.open -= 1
-    if lane.open:
+    lane = topic.lanes[process_id]
+    if lane.open > 1:
+        lane.open -= 1
         lane.drop_closed()
     else:
-        del topic.lanes[subscription.process_id]
+        del topic.lanes[process_id]
     if event.answered:
         subscription.busy_with = None
 

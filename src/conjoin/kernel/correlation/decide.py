@@ -21,14 +21,12 @@ from conjoin.kernel.correlation.waiting import (
     reject,
 )
 
-_DECIDE: dict[type, Callable[[KeySpace, Any, Catalog], list[Event]]] = {
+DECIDE: dict[type, Callable[[KeySpace, Any, Catalog], list[Event]]] = {
     c.PublishMessage: lambda space, it, catalog: publish(space, it.message, it.at, catalog),
     c.CorrelateMessage: lambda space, it, catalog: offer(space, it.message, it.at, catalog),
     c.OpenSubscription: lambda space, it, catalog: open_subscription(space, it.subscription, it.at, catalog),
     c.CloseSubscription: lambda space, it, catalog: close_subscription(space, it.subscription_key, it.at),
-    c.AcknowledgeCorrelation: lambda space, it, catalog: acknowledge(
-        space, it.subscription_key, it.message_key, it.at, catalog
-    ),
+    c.AcknowledgeCorrelation: acknowledge,
     c.RejectCorrelation: lambda space, it, catalog: reject(space, it.subscription, it.message, it.at, it.why),
     c.EndInstance: lambda space, it, catalog: end_instance(space, it.process_id, it.instance_id, it.at, catalog),
     c.StartBuffered: lambda space, it, catalog: start_buffered(space, it.message, it.process_id, it.at, catalog),
@@ -37,4 +35,4 @@ _DECIDE: dict[type, Callable[[KeySpace, Any, Catalog], list[Event]]] = {
 
 
 def decide(space: KeySpace, command: c.Command, catalog: Catalog) -> list[Event]:
-    return _DECIDE[type(command)](space, command, catalog)
+    return DECIDE[type(command)](space, command, catalog)

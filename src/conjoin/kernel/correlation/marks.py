@@ -14,6 +14,9 @@ ANYBODY = "*"
 BY_SUBSCRIPTION = "(subscription)"
 """With `subscription_first`: a subscription has it, so no start event gets it any more."""
 
+_NARROWER = frozenset((ALL, ONCE_PER_INSTANCE))
+"""A mark of these stands for less than a process."""
+
 _FEW = 8
 _BETWEEN = "\x1f"
 """Stands in no id, so that no two marks are the same by accident."""
@@ -52,7 +55,9 @@ def is_taken_by_process(message: Message, process_id: str) -> bool:
 
 def add_mark(message: Message, mark: Any) -> None:
     marks = message.marks
-    if isinstance(marks, dict):
+    if not marks:
+        message.marks = (mark,)
+    elif isinstance(marks, dict):
         marks[mark] = None
     elif len(marks) < _FEW:
         message.marks = (*marks, mark)
@@ -69,7 +74,7 @@ def mark_taken(message: Message, subscription: Subscription) -> str:
     cardinality = policy.cardinality
     mark = mark_of(cardinality, subscription)
     add_mark(message, mark)
-    if cardinality in (ALL, ONCE_PER_INSTANCE) and subscription.process_id not in message.marks:
+    if cardinality in _NARROWER and subscription.process_id not in message.marks:
         add_mark(message, subscription.process_id)
     if policy.start_precedence == SUBSCRIPTION_FIRST and BY_SUBSCRIPTION not in message.marks:
         add_mark(message, BY_SUBSCRIPTION)

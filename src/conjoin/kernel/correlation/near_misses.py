@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from conjoin.kernel.catalog import StartSubscription
+from conjoin.kernel.correlation.marks import is_taken_for
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.starting import locked_starts
 from conjoin.kernel.correlation.state import KeySpace, Topic
@@ -46,32 +47,49 @@ def _all(
     topic = space.topics.get(message.name)
     if topic is not None:
         yield from _on_the_same_name(topic, message, at)
-    for name, other in islice(space.topics.items(), _MOST_TOPICS):
-        if name != message.name:
-            yield from _on_another_name(message.name, name, other)
+    yield from _on_other_names(space, message.name)
     for tenant in other_tenants:
         theirs = tenant.topics.get(message.name)
         if tenant is not space and theirs is not None:
-            for subscription in islice(theirs.open_subscriptions(), 1):
+            for subscription in islice(theirs.open_by_rank(), 1):
                 yield {"kind": "other_tenant", "tenant": tenant.tenant_id, **_who(subscription)}
 
 
 def _on_the_same_name(topic: Topic, message: Message, at: int) -> Iterator[NearMiss]:
-    for subscription in islice(topic.open_subscriptions(), MOST):
-        if subscription.busy_with is not None:
+    for subscription in islice(topic.open_by_rank(), MOST):
+        if is_taken_for(message, subscription):
+            yield from _taken_for(message, subscription)
+        elif subscription.busy_with is not None:
             yield {"kind": "busy", "subscription": subscription.key, **_who(subscription)}
         elif message.business_id and message.business_id != subscription.business_id:
             yield {"kind": "other_business_id", "business_id": subscription.business_id, **_who(subscription)}
         elif message.policy.constraint is not None:
             yield {"kind": "constraint", **_who(subscription)}
     end = topic.last_closed
-    if end is not None and end.at <= message.published_at:
+    if end is not None and end.at <= message.published_at and not _has_it(message, end.subscription):
         closed_ms = elapsed_ms(end.at, message.published_at)
         yield {"kind": "closed_before", "closed_ms_before": closed_ms, **_who(end.subscription)}
 
 
-def _on_another_name(wanted: str, name: str, topic: Topic) -> Iterator[NearMiss]:
-    for subscription in islice(topic.open_subscriptions(), 1):
+def _taken_for(message: Message, subscription: Subscription) -> Iterator[NearMiss]:
+    """It waits in vain: what it stands for has the message already, through another."""
+    targets = message.targets
+    if not targets or _has_it(message, subscription):
+        return
+    first = next((target for target in targets if target.process_id == subscription.process_id), targets[0])
+    taken = {"process": first.process_id, "instance": first.instance_id, "taken_at": first.at}
+    yield {"kind": "taken_by_process", **taken, "waiting_instance": subscription.instance_id}
+
+
+def _has_it(message: Message, subscription: Subscription) -> bool:
+    return any(getattr(target, "subscription", None) is subscription for target in message.targets)
+
+
+def _on_other_names(space: KeySpace, wanted: str) -> Iterator[NearMiss]:
+    """The first who waits for each; by rank, so that it does not depend on what was there before."""
+    others = [topic for name, topic in islice(space.topics.items(), _MOST_TOPICS) if name != wanted and topic.lanes]
+    for subscription in sorted((next(topic.open_by_rank()) for topic in others), key=lambda s: s.rank):
+        name = subscription.name
         differs = "case or blanks only" if _folded(wanted) == _folded(name) else "name"
         yield {"kind": "other_name", "name": name, "differs": differs, **_who(subscription)}
 

@@ -30,9 +30,7 @@ def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[
     topic = space.topics.get(message.name)
     starts = catalog.starts_for(space.tenant_id, message.name, at)
     waiting = receivers(topic, message, starts) if topic is not None and topic.lanes else []
-    starting = startable(space, message, starts, waiting) if starts else []
-    if starting and message.business_id:
-        starting = [start for start in starting if catalog.is_free(space.tenant_id, start.process_id, message)]
+    starting = startable(space, message, starts, waiting, catalog) if starts else []
     if not waiting and not starting:
         return _nobody(space, message, at, starts)
     if message.policy.cardinality == EXACTLY_ONE and len(waiting) + len(starting) > 1:

@@ -18,7 +18,8 @@ def sentence(verdict: str, reason: str, parameters: Told, name: str = "", key: s
     phrase = _PHRASES.get((verdict, reason))
     what = phrase(parameters, _message(name, key)) if phrase else reason.replace("_", " ")
     nearest = _nearest(parameters)
-    return f"{verdict.capitalize()}: {what}{'; ' + nearest if nearest else ''}."
+    end = "" if nearest.endswith("?") else "."
+    return f"{verdict.capitalize()}: {what}{'; ' + nearest if nearest else ''}{end}"
 
 
 def near_miss(miss: Told) -> str:
@@ -115,12 +116,13 @@ def _behind_lock(told: Told, message: str) -> str:
 
 def _taken_by_process(told: Told, message: str) -> str:
     taken = f"process {told.get('process', '?')} already has {message}"
-    through = _of(told, "instance", " through instance {}") + _of(told, "at", " since {}")
+    through = _of(told, "instance", " through instance {}") + _of(told, "taken_at", " since {}")
     return f"{taken}{through}, and a process gets a message once{_kept_until(told)}"
 
 
 def _given_back(told: Told, message: str) -> str:
-    return f"{_who(told)} gave {message} back{_of(told, 'why', ' ({})')}; it is offered again{_kept_until(told)}"
+    kept = _kept_until(told) or "; it is kept"
+    return f"{_who(told)} gave {message} back{_of(told, 'why', ' ({})')}{kept}, for whoever waits next"
 
 
 def _busy(told: Told, message: str) -> str:
@@ -140,12 +142,13 @@ def _by_policy(told: Told, message: str) -> str:
 
 
 def _duplicate(told: Told, message: str) -> str:
+    holder = _of(told, "first_message", "message {}, which") or "a message that"
     first = _of(told, "first_published_at", ", first published at {}")
     until = _of(told, "until_at", "; the id is free again at {}")
     if told.get("until_at") == "never":
         until = "; the id is never free again"
     answer = " (answered as if it were accepted)" if told.get("acknowledged") else ""
-    return f"{message} has the id of a message that is still remembered{first}{until}{answer}"
+    return f"{message} has the id of {holder} is still remembered{first}{until}{answer}"
 
 
 def _ambiguous(told: Told, message: str) -> str:
@@ -159,8 +162,10 @@ def _refused_by_lock(told: Told, message: str) -> str:
 
 
 def _invalid(told: Told, message: str) -> str:
+    if "field" not in told:
+        return f"{message} cannot be used{_of(told, 'why', ': {}')}"
     value = _of(told, "value", " is {!r}")
-    return f"{told.get('field', 'a field')} of {message}{value}{_of(told, 'why', ': {}')}"
+    return f"{told['field']} of {message}{value}{_of(told, 'why', ': {}')}"
 
 
 def _short(told: Told, message: str) -> str:
@@ -190,7 +195,8 @@ _PHRASES: dict[tuple[str, str], Phrase] = {
     ("expired", "nobody_waited"): _expired("nobody waited for {}"),
     ("expired", "was_locked"): _expired("an instance with its key ran, so {} could not start another"),
     ("expired", "never_offered"): _expired(
-        "who could take {} was deployed after it, and a new deployment looks at no old messages; it was kept"
+        "the process that {} could start was deployed later, and a deployment does not look at messages"
+        " that are already there; it was kept"
     ),
     ("discarded", "ttl_zero"): _ttl_zero,
     ("discarded", "policy"): _by_policy,
@@ -220,25 +226,51 @@ def _other_name(miss: Told) -> str:
     return f"{_who(miss)} waits for {miss.get('name')!r} on the same key - {mend}"
 
 
+def _other_business_id(miss: Told) -> str:
+    if not miss.get("business_id"):
+        return f"{_who(miss)} waits for it without a business id - send none to reach anybody"
+    return f"{_who(miss)} waits for business id {miss['business_id']!r} - send that one, or none to reach anybody"
+
+
+def _mended_key(miss: Told) -> str:
+    differs = miss.get("differs", "key")
+    if differs == "key":
+        return "is one of the two keys wrong?"
+    return "the same number, written in another way" if differs == "number" else f"the key differs in {differs}"
+
+
+def _never_awaited(miss: Told) -> str:
+    computed, similar = miss.get("computed"), miss.get("similar")
+    unless = f", unless process {_listed(computed)} computes it" if computed else ""
+    mend = f"did you mean {similar!r}?" if similar else "is it spelled right?"
+    where = _of(miss, "tenant", " in tenant {!r}")
+    return f"no process that is deployed{where} ever waits for this name{unless} - {mend}"
+
+
 _NEAR_MISSES: dict[str, Callable[[Told], str]] = {
     "lock_held": lambda m: (
         f"instance {m.get('instance')} of process {m.get('process')} holds the key - it must end first"
     ),
     "busy": lambda m: f"{_who(m)} waits for it but is just taking another message - it is free in a moment",
-    "other_business_id": lambda m: (
-        f"{_who(m)} waits for business id {m.get('business_id')!r} - send that one, or none to reach anybody"
-    ),
+    "other_business_id": _other_business_id,
     "constraint": lambda m: f"{_who(m)} waits for it but the policy's constraint says no",
     "closed_before": lambda m: (
         f"{_who(m)} stopped waiting {duration(m.get('closed_ms_before'))} before it was published - it came too late"
     ),
     "other_name": _other_name,
     "other_tenant": lambda m: f"{_who(m)} waits for it in tenant {m.get('tenant')!r} - publish it there",
-    "other_key": lambda m: f"{_who(m)} waits for it with key {m.get('key')!r} - {m.get('differs', 'the key differs')}",
+    "other_key": lambda m: f"{_who(m)} waits for it with key {m.get('key')!r} - {_mended_key(m)}",
     "expired_before": lambda m: (
-        f"it expired {duration(m.get('late_ms'))} before {_who(m)} began to wait - a longer time to live mends it"
+        f"it was gone {duration(m.get('late_ms'))} before {_who(m)} began to wait -"
+        " publish it with a longer time to live"
     ),
-    "taken_by_process": lambda m: f"process {m.get('process')} already has it through instance {m.get('instance')}",
-    "never_awaited": lambda m: "no process that is deployed ever waits for this name - is it spelled right?",
-    "incident": lambda m: f"{_who(m)} does not wait because of incident {m.get('incident')} - resolve it",
+    "taken_by_process": lambda m: (
+        f"process {m.get('process')} already has it through instance {m.get('instance')}"
+        f"{_of(m, 'waiting_instance', ', so instance {} waits for another one')}"
+    ),
+    "never_awaited": _never_awaited,
+    "incident": lambda m: (
+        f"{_who(m)} should wait for it but does not because of incident {m.get('incident')}"
+        f"{_of(m, 'text', ' ({})')} - mend the cause and resolve it"
+    ),
 }

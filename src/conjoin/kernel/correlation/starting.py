@@ -28,8 +28,9 @@ def startable(
     message: Message,
     starts: Sequence[StartSubscription],
     receivers: Sequence[Subscription],
+    catalog: Catalog,
 ) -> list[StartSubscription]:
-    """The processes that a message being published starts (D13, D15, G12)."""
+    """The processes that a message being published starts (D13, D15, G12, Q8)."""
     if receivers and message.policy.start_precedence == SUBSCRIPTION_FIRST:
         return []
     receiving = {subscription.process_id for subscription in receivers}
@@ -37,8 +38,8 @@ def startable(
         start
         for start in starts
         if start.process_id not in receiving
-        and not is_taken_by_process(message, start.process_id)
         and not is_locked(space, message, start.process_id)
+        and _may_start(space, message, start.process_id, catalog)
     ]
 
 

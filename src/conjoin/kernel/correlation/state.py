@@ -8,9 +8,8 @@ subscriptions one key has. Only `apply` calls the methods that change something.
 from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from heapq import heappop, heappush, merge
+from typing import TYPE_CHECKING, Any, final
 
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.instants import NEVER
@@ -83,14 +82,19 @@ class Topic:
         self.last_closed: SubscriptionClosed | None = None
 
     def clear(self) -> None:
-        self.lanes.clear()
-        self.messages.clear()
-        self.head = self.gone = 0
+        if self.lanes:
+            self.lanes.clear()
+        if self.messages:
+            self.messages.clear()
+            self.head = self.gone = 0
         self.cursors = self.ids = self.held = self.missed = self.last_closed = None
 
     def open_subscriptions(self) -> Iterator[Subscription]:
         for lane in self.lanes.values():
             yield from lane
+
+    def open_by_rank(self) -> Iterator[Subscription]:
+        return merge(*self.lanes.values(), key=lambda s: s.rank)
 
     def stored_from(self, mark: Any) -> Iterator[Message]:
         """The stored messages in order, without those at the front that the mark has taken already."""
@@ -141,6 +145,7 @@ def _is_done_with(message: Message, mark: str, cardinality: str) -> bool:
     return not message.stored or (message.policy.cardinality == cardinality and mark in message.marks)
 
 
+@final
 class KeySpace:
     """Messages, subscriptions, marks and locks of one (tenant, correlation key)."""
 
@@ -158,15 +163,18 @@ class KeySpace:
     def clear(self, key: str) -> None:
         """Empty it for another correlation key; what it has allocated is used again."""
         self.key = key
-        for topic in islice(self.topics.values(), 2):
-            topic.clear()
-            self._spare.append(topic)
-        del self._spare[2:]
+        spare = self._spare
+        for topic in self.topics.values():
+            if len(spare) < 2:
+                topic.clear()
+                spare.append(topic)
         # Emptied as well: the order of its topics is seen in explanations, and belongs to one key.
         self.topics.clear()
         self.subscriptions.clear()
-        self.locks.clear()
-        self.deadlines.clear()
+        if self.locks:
+            self.locks.clear()
+        if self.deadlines:
+            self.deadlines.clear()
 
     def new_topic(self, name: str) -> Topic:
         topic = self.topics[name] = self._spare.pop() if self._spare else Topic()

@@ -8,6 +8,7 @@ from typing import Any
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.commands import AcknowledgeCorrelation
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.offers import next_message, next_receiver
 from conjoin.kernel.correlation.state import KeySpace, Topic
@@ -44,20 +45,20 @@ def close_subscription(space: KeySpace, subscription_key: Any, at: int) -> list[
     return events + _released(topic, at) if topic.held else events
 
 
-def acknowledge(space: KeySpace, subscription_key: Any, message_key: Any, at: int, catalog: Catalog) -> list[e.Event]:
-    subscription = space.subscriptions.get(subscription_key)
+def acknowledge(space: KeySpace, command: AcknowledgeCorrelation, catalog: Catalog) -> list[e.Event]:
+    subscription = space.subscriptions.get(command.subscription_key)
     if subscription is None:
-        return [e.CommandRefused("NOT_FOUND", f"subscription {subscription_key} is not open", at)]
+        return [e.CommandRefused("NOT_FOUND", f"subscription {command.subscription_key} is not open", command.at)]
     message = subscription.busy_with
-    if message is None or message.key != message_key:
-        return [e.CommandRefused("INVALID_STATE", f"message {message_key} is not on its way", at)]
-    return accept(space, subscription, message, at, catalog)
+    if message is None or message.key != command.message_key:
+        return [e.CommandRefused("INVALID_STATE", f"message {command.message_key} is not on its way", command.at)]
+    return accept(space, subscription, message, command.at, catalog)
 
 
 def accept(space: KeySpace, subscription: Subscription, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
     """The instance has taken the message that was on its way to this open subscription."""
     if subscription.interrupting:
-        events: list[e.Event] = [e.SubscriptionClosed(subscription, at, answered=True)]
+        events: list[e.Event] = [e.SubscriptionClosed(subscription, at, True)]
     else:
         events = [e.CorrelationAcknowledged(subscription, message, at)]
         following = next_message(space, subscription, at, catalog)

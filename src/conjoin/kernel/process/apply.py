@@ -22,7 +22,7 @@ from conjoin.kernel.process.state import (
     Trigger,
 )
 
-_SCOPES = ("subprocess", "event_subprocess")
+_SCOPES = frozenset(("subprocess", "event_subprocess"))
 
 
 def apply(state: ProcessState, event: e.Event) -> None:
@@ -55,23 +55,23 @@ def _instance_ended(state: ProcessState, event: e.InstanceCompleted | e.Instance
 
 
 def _element_entered(state: ProcessState, event: e.ElementEntered) -> None:
-    it = state.elements.get(event.key)
-    if it is None:
-        scope: Any = state.elements[event.scope_key]
-        element = scope.instance.definition.plan.elements[event.element_id]
-        it = _put(state, scope, _new(event.key, element, scope))
+    it = state.elements.get(event.key) or _new(state, event)
     it.variables = dict(event.variables) if event.variables else None
-    it.state = ACTIVE if event.active else ACTIVATING
-    if not event.active:
+    if event.active:
+        it.state = ACTIVE
+    else:
+        it.state = ACTIVATING
         stop_waiting(state, it)
 
 
-def _new(key: int, element: Element, scope: Scope) -> ElementInstance:
-    if element.kind in _SCOPES:
-        it = Scope(key, element, scope, None)
-        _watch_moves(it, element)
-        return it
-    return ElementInstance(key, element, scope, None)
+def _new(state: ProcessState, event: e.ElementEntered) -> ElementInstance:
+    scope: Any = state.elements[event.scope_key]
+    element = scope.instance.definition.plan.elements[event.element_id]
+    if element.kind not in _SCOPES:
+        return _put(state, scope, ElementInstance(event.key, element, scope, None))
+    it = Scope(event.key, element, scope, None)
+    _watch_moves(it, element)
+    return _put(state, scope, it)
 
 
 def _put(state: ProcessState, scope: Scope, it: ElementInstance) -> ElementInstance:
@@ -111,8 +111,9 @@ def _element_passed(state: ProcessState, event: e.ElementPassed) -> None:
 
 def _element_completed(state: ProcessState, event: e.ElementCompleted) -> None:
     it = state.elements[event.key]
-    if type(it.scope) is LoopBody:
-        it.scope.completed += 1
+    scope = it.scope
+    if type(scope) is LoopBody:
+        scope.completed += 1
     _take_out(state, it)
 
 

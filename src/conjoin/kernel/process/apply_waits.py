@@ -9,14 +9,14 @@ from conjoin.kernel.process.state import ElementInstance, ProcessState, SignalWa
 
 def _message_awaited(state: ProcessState, event: e.MessageAwaited) -> None:
     it = state.elements[event.key]
-    it.waits = (*it.waits, event.subscription)
+    it.waits += (event.subscription,)
     state.keys.used(event.subscription.key)
 
 
 def _signal_awaited(state: ProcessState, event: e.SignalAwaited) -> None:
     it = state.elements[event.owner_key]
     wait = SignalWait(event.key, event.owner_key, event.element_id, event.name)
-    it.waits = (*it.waits, wait)
+    it.waits += (wait,)
     state.signals.setdefault((it.instance.tenant_id, event.name), {})[event.key] = wait
     state.keys.used(event.key)
 
@@ -27,7 +27,7 @@ def _timer_started(state: ProcessState, event: e.TimerStarted) -> None:
     state.keys.used(event.key)
     it = state.elements.get(event.owner_key)
     if it is not None:
-        it.waits = (*it.waits, timer)
+        it.waits += (timer,)
     else:
         definition = state.definitions.by_key[event.owner_key]
         state.start_timers.setdefault((definition.tenant_id, definition.process_id), []).append(event.key)

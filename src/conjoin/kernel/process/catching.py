@@ -6,12 +6,12 @@ an effect, and what is not accepted is given back.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from conjoin.kernel.correlation.commands import OpenSubscription
 from conjoin.kernel.correlation.messages import Subscription
 from conjoin.kernel.keys import rank_of
-from conjoin.kernel.plan import Element, MessageDefinition, SignalDefinition, TimerDefinition
+from conjoin.kernel.plan import Element, Literal, MessageDefinition, SignalDefinition, TimerDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, Instance, Scope
@@ -24,21 +24,20 @@ LONGEST_KEY = 32_768
 _TOO_LARGE = 10**LARGEST_EXPONENT
 
 
-class _Message(NamedTuple):
-    catch: Element
-    name: str
-    key: str
-
-
+@final
 class _Signal(NamedTuple):
     catch: Element
     name: str
 
 
+@final
 class _Timer(NamedTuple):
     catch: Element
     schedule: Schedule
 
+
+_Message = tuple[Element, str, str]
+"""The catching element, and the name and key that it listens to."""
 
 Prepared = list[_Message | _Timer | _Signal]
 
@@ -61,7 +60,7 @@ def prepare(
             wait = name if isinstance(name, Failure) else _Signal(catch, name)
         else:
             continue
-        if isinstance(wait, Failure):
+        if type(wait) is Failure:
             return wait
         found.append(wait)
     return found
@@ -70,19 +69,20 @@ def prepare(
 def _message(
     step: Step, catch: Element, event: MessageDefinition, view: Mapping[str, Any], instance: Instance
 ) -> "_Message | Failure":
-    name = event.name(view, step.at)
+    name_of, key_of = event.name, event.key
+    name = name_of.value if type(name_of) is Literal else name_of(view, step.at)
     if not isinstance(name, str):
-        return failure_of("message name", event.name, name, "a string")
-    if event.key is None:
+        return failure_of("message name", name_of, name, "a string")
+    if key_of is None:
         by_business_key = event.match == "business_key"
-        return _Message(catch, name, instance.business_id if by_business_key else str(instance.key))
-    value = event.key(view, step.at)
+        return (catch, name, instance.business_id if by_business_key else str(instance.key))
+    value = key_of(view, step.at)
     key = key_text(value)
     if key is None:
-        return failure_of("correlation key", event.key, value, "a string or a number")
+        return failure_of("correlation key", key_of, value, "a string or a number")
     if len(key) > LONGEST_KEY:
-        return Failure(EXTRACT_VALUE_ERROR, f"the correlation key {event.key.text} is longer than {LONGEST_KEY}")
-    return _Message(catch, name, key)
+        return Failure(EXTRACT_VALUE_ERROR, f"the correlation key {key_of.text} is longer than {LONGEST_KEY}")
+    return (catch, name, key)
 
 
 def key_text(value: Any) -> str | None:
@@ -99,10 +99,10 @@ def open_waits(step: Step, key: int, instance: Instance, prepared: Prepared) -> 
     """Messages first, then timers and signals, each in the order of the plan."""
     others = 0
     for wait in prepared:
-        if type(wait) is _Message:
-            _open_subscription(step, key, instance, wait)
-        else:
+        if type(wait) is _Timer or type(wait) is _Signal:
             others += 1
+        else:
+            _open_subscription(step, key, instance, wait)
     for wait in prepared if others else ():
         if type(wait) is _Timer:
             start_timer(step, key, wait.catch, wait.schedule)
@@ -111,21 +111,21 @@ def open_waits(step: Step, key: int, instance: Instance, prepared: Prepared) -> 
 
 
 def _open_subscription(step: Step, key: int, instance: Instance, wait: _Message) -> None:
-    catch = wait.catch
+    (catch, name, correlation_key), at = wait, step.at
     subscription = Subscription(
         step.new_key(),
         rank_of(key),
-        wait.name,
+        name,
         instance.definition.plan.process_id,
         instance.key,
         catch.id,
-        step.at,
+        at,
         catch.interrupting,
         instance.business_id,
-        wait.key,
+        correlation_key,
     )
     step.out.append(e.MessageAwaited(key, subscription))
-    step.out.append(c.ForKey(instance.tenant_id, wait.key, OpenSubscription(subscription, step.at)))
+    step.out.append(c.ForKey(instance.tenant_id, correlation_key, OpenSubscription(subscription, at)))
 
 
 def start_timer(step: Step, owner_key: int, catch: Element, when: Schedule) -> None:
@@ -189,7 +189,7 @@ def _accepts(step: Step, it: ElementInstance, catch: Element) -> bool:
         beside = catch.kind == "boundary_event" and not catch.interrupting
         if not beside or it.trigger.element_id != it.element.id:
             return False
-    if isinstance(it, Scope) and catch.kind == "start_event" and (it.pending or it.interrupted or it.ending):
+    if catch.kind == "start_event" and isinstance(it, Scope) and (it.pending or it.interrupted or it.ending):
         return False
     return not is_doomed(step, it)
 

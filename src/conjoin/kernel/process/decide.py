@@ -20,9 +20,17 @@ from conjoin.kernel.process.tokens import check_joins, emptied, interrupted_by, 
 
 
 def decide(state: ProcessState, command: c.Command, definitions: Definitions) -> list[Item]:
-    step = Step(state, definitions, command.at)
+    return decide_in(Step(state, definitions), command)
+
+
+def decide_in(step: Step, command: c.Command) -> list[Item]:
+    """The same in a step that may have decided others before: a shard makes one for all its commands."""
+    step.at = command.at
+    step.written = None
+    step.next_key = step.state.keys.next
+    out = step.out = []
     _DECIDE[type(command)](step, command)
-    return step.out
+    return out
 
 
 def _activate_element(step: Step, command: c.ActivateElement) -> None:
@@ -39,10 +47,11 @@ def _activate_element(step: Step, command: c.ActivateElement) -> None:
         loops.activate_body(step, command, element, scope)
         return
     own = own_variables(step, command, element, scope) if element.inputs or inside_loop else None
-    if isinstance(own, Failure):
+    if type(own) is Failure:
         stuck(step, command, None, own)
     else:
-        BEHAVIOURS[element.kind].activate(step, command, element, scope, own)
+        activate = BEHAVIOURS[element.kind].activate
+        activate(step, command, element, scope, own)
 
 
 def _arrive_too_late(step: Step, command: c.ActivateElement, scope: Scope) -> None:
@@ -66,7 +75,8 @@ def _complete_element(step: Step, command: c.CompleteElement) -> None:
     if type(it) is LoopBody:
         loops.complete_body(step, it)
     else:
-        BEHAVIOURS[it.element.kind].complete(step, it)
+        complete = BEHAVIOURS[it.element.kind].complete
+        complete(step, it)
 
 
 def _may_complete(it: ElementInstance) -> bool:
@@ -75,7 +85,10 @@ def _may_complete(it: ElementInstance) -> bool:
         return False
     if it.trigger is not None and it.trigger.element_id != it.element.id and interrupted_by(it) is not None:
         return False
-    return not isinstance(it, Scope) or (it.tokens == 0 and it.pending is None)
+    if type(it) is ElementInstance:
+        return True
+    assert isinstance(it, Scope)
+    return not it.tokens and it.pending is None
 
 
 def _terminate_element(step: Step, command: c.TerminateElement) -> None:

@@ -43,7 +43,7 @@ def _item_variables(index: int, element: Element, body: LoopBody) -> dict[str, A
 
 def waits_of(element: Element, scope: Scope) -> tuple[Element, ...]:
     """The boundary events that open with an activity; those of a multi-instance activity open with its body."""
-    return () if isinstance(scope, LoopBody) else element.boundaries
+    return () if type(scope) is LoopBody else element.boundaries
 
 
 def entered(step: Step, command: ActivateElement, own: Mapping[str, Any] | None = None) -> None:
@@ -70,7 +70,7 @@ def raise_incident(step: Step, element_key: int, failure: Failure, job_key: int 
 def pass_through(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """An element in which nothing has to be waited for: entered now, done with the next step."""
     prepared = prepare(step, waits_of(element, scope), visible(step, scope, own), scope.instance)
-    if isinstance(prepared, Failure):
+    if type(prepared) is Failure:
         stuck(step, command, own, prepared)
         return
     entered_with_waits(step, command, scope, own, prepared)

@@ -5,7 +5,7 @@ expressions that it evaluates afterwards.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.process.commands import Command, ForKey
@@ -18,10 +18,10 @@ Item = Event | Command | ForKey
 class Step:
     __slots__ = ("at", "definitions", "next_key", "out", "state", "written")
 
-    def __init__(self, state: ProcessState, definitions: Definitions, at: int) -> None:
+    def __init__(self, state: ProcessState, definitions: Definitions) -> None:
         self.state = state
         self.definitions = definitions
-        self.at = at
+        self.at = 0
         self.out: list[Item] = []
         self.written: dict[int, Mapping[str, Any]] | None = None
         self.next_key = state.keys.next
@@ -32,6 +32,7 @@ class Step:
         return key
 
 
+@final
 class Failure:
     """Why an element cannot go on: what becomes an incident."""
 

@@ -33,13 +33,13 @@ def enter(
 
 
 def take(step: Step, scope: Scope, flows: Iterable[Flow]) -> None:
-    out, scope_key, key = step.out, scope.key, step.next_key
+    out, scope_key = step.out, scope.key
     for flow in flows:
-        target = flow.target
-        out.append(e.FlowTaken(key, target.id, scope_key, flow.id, len(target.incoming) > 1 and joins(target)))
-        out.append(c.ActivateElement(key, target.id, scope_key, step.at))
-        key += 1
-    step.next_key = key
+        target, key = flow.target, step.next_key
+        element_id = target.id
+        out.append(e.FlowTaken(key, element_id, scope_key, flow.id, len(target.incoming) > 1 and joins(target)))
+        out.append(c.ActivateElement(key, element_id, scope_key, step.at))
+        step.next_key = key + 1
 
 
 def go_on(step: Step, scope: Scope, flows: tuple[Flow, ...]) -> None:
@@ -57,8 +57,9 @@ def leave(step: Step, it: ElementInstance) -> None:
     if it.waits:
         close_waits(step, it)
     step.out.append(e.ElementCompleted(it.key))
-    assert it.scope is not None
-    go_on(step, it.scope, it.element.outgoing)
+    scope = it.scope
+    assert scope is not None
+    go_on(step, scope, it.element.outgoing)
 
 
 def path_ended(step: Step, scope: Scope) -> None:

@@ -19,7 +19,7 @@ def activate(step: Step, command: ActivateElement, element: Element, scope: Scop
         step.out.append(CompleteElement(command.key, step.at))
         return
     prepared = prepare(step, (element,), visible(step, scope, own), scope.instance)
-    if isinstance(prepared, Failure):
+    if type(prepared) is Failure:
         stuck(step, command, own, prepared)
     else:
         entered_with_waits(step, command, scope, own, prepared)

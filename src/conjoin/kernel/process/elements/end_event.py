@@ -17,11 +17,12 @@ from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+    event = element.event
     if element.job is not None:
         enter_with_job(step, command, element, scope, own)
-    elif isinstance(element.event, ErrorDefinition):
+    elif type(event) is ErrorDefinition:
         _throw(step, command, element, scope, own)
-    elif isinstance(element.event, SignalDefinition):
+    elif type(event) is SignalDefinition:
         throw_signal(step, command, element, scope, own)
     else:
         pass_through(step, command, element, scope, own)
@@ -44,7 +45,7 @@ def _throw(step: Step, command: ActivateElement, element: Element, scope: Scope,
 
 
 def complete(step: Step, it: ElementInstance) -> None:
-    if not isinstance(it.element.event, TerminateDefinition):
+    if type(it.element.event) is not TerminateDefinition:
         complete_element(step, it)
         return
     scope = it.scope
