@@ -1,14 +1,14 @@
 """Columns: what the tables of `correlate` may hold, and how each input type becomes the one the fold reads.
 
 A column of an impossible type, or a required one that is missing, is found here from the schema alone, before any
-job runs. A single value that cannot be read makes its row a dead letter; it never fails a task.
+job runs. A single value that cannot be read makes its row a dead letter; it never fails a task. Expressions are SQL
+text: every column built by a call is a dozen round trips to Spark.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
 MOST_KEY_CHARACTERS = 32_768
@@ -96,8 +96,9 @@ _BAD = {
     "truth": "bad_type",
     "texts": "bad_type",
 }
-_HAS_DATE = r"^[+-]?\d{4}"
-_BLANK = r"(?U)^\s*$"
+# Raw in SQL as well: how it reads a backslash otherwise depends on a setting.
+_HAS_DATE = r"r'^[+-]?\d{4}'"
+_BLANK = r"r'(?U)^\s*$'"
 
 PRIOR = (
     Contract("verdict", "text"),
@@ -114,8 +115,8 @@ PRIOR = (
 class Read:
     """A column as the fold reads it, null where it cannot be read: `present` is true where there is something."""
 
-    value: Column
-    present: Column | None
+    value: str
+    present: str | None
     exact: bool
     """The input column is of the type that is read: nothing is lost by carrying only the one."""
 
@@ -175,10 +176,10 @@ _WANTED = {
 def read_column(contract: Contract, types: Types) -> Read:
     """The column as the fold reads it, null where the table does not have it."""
     if contract.name not in types:
-        return Read(F.lit(None).cast(_SPARK[contract.read]), None, exact=False)
+        return Read(f"cast(null as {_SPARK[contract.read]})", None, exact=False)
     reader = reader_of(contract.read, types[contract.name])
     assert reader is not None, "problems_of comes first"
-    return reader(F.col(quoted(contract.name)))
+    return reader(quoted(contract.name))
 
 
 _SPARK = {
@@ -191,17 +192,17 @@ _SPARK = {
     "texts": "string",
 }
 
-Reader = Callable[[Column], Read]
+Reader = Callable[[str], Read]
 
 
 def reader_of(read: str, kind: T.DataType) -> Reader | None:
     """How a Spark type is read, or None when it cannot be."""
     if isinstance(kind, T.NullType):
-        return lambda c: Read(F.lit(None).cast(_SPARK[read]), None, exact=False)
+        return lambda c: Read(f"cast(null as {_SPARK[read]})", None, exact=False)
     return _READERS[read](kind)
 
 
-def _as_it_is(column: Column) -> Read:
+def _as_it_is(column: str) -> Read:
     """Spark lets any bytes pass as a string; the fold looks at them, at less cost."""
     return Read(column, None, exact=True)
 
@@ -210,52 +211,51 @@ def _text(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.StringType):
         return _as_it_is
     if isinstance(kind, T.IntegralType) or (isinstance(kind, T.DecimalType) and kind.scale == 0):
-        return lambda c: Read(c.cast("string"), None, exact=False)
+        return lambda c: Read(f"cast({c} as string)", None, exact=False)
     return None
 
 
 def _checked_text(kind: T.DataType) -> Reader | None:
     """For what does not go through the fold."""
     if isinstance(kind, T.StringType):
-        return lambda c: Read(F.try_validate_utf8(c), c.isNotNull(), exact=True)
+        return lambda c: Read(f"try_validate_utf8({c})", f"{c} is not null", exact=True)
     return _text(kind)
 
 
 def _instant(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.TimestampType):
-        return lambda c: Read(F.unix_micros(c), None, exact=True)
+        return lambda c: Read(f"unix_micros({c})", None, exact=True)
     if isinstance(kind, (T.TimestampNTZType, T.DateType)):
-        return lambda c: Read(F.unix_micros(_utc_of(c.cast("string"))), None, exact=False)
+        return lambda c: Read(f"unix_micros({_utc_of(f'cast({c} as string)')})", None, exact=False)
     if isinstance(kind, T.StringType):
         return _instant_of_text
     return None
 
 
-def _instant_of_text(column: Column) -> Read:
+def _instant_of_text(column: str) -> Read:
     # A time of day alone would be one of today, whenever that is.
-    value = F.when(F.trim(column).rlike(_HAS_DATE), F.unix_micros(_utc_of(F.trim(column))))
-    return Read(value, column.isNotNull() & (F.trim(column) != ""), exact=False)
+    text = f"trim({column})"
+    value = f"case when {text} rlike {_HAS_DATE} then unix_micros({_utc_of(text)}) end"
+    return _tried(column, value, f"{text} <> ''")
 
 
-def _utc_of(text: Column) -> Column:
+def _utc_of(text: str) -> str:
     """A text without a zone is UTC: tried first with one added, then as it is."""
-    return F.coalesce(
-        F.try_to_timestamp(F.concat(text, F.lit("Z"))),
-        F.try_to_timestamp(F.concat(text, F.lit("T00:00:00Z"))),
-        F.try_to_timestamp(text),
-    )
+    tried = (f"concat({text}, 'Z')", f"concat({text}, 'T00:00:00Z')", text)
+    return f"coalesce({', '.join(f'try_to_timestamp({one})' for one in tried)})"
 
 
 def _long(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.LongType):
         return lambda c: Read(c, None, exact=True)
     if isinstance(kind, T.IntegralType):
-        return lambda c: Read(c.cast("bigint"), None, exact=False)
+        return lambda c: Read(f"cast({c} as bigint)", None, exact=False)
     if isinstance(kind, T.StringType):
-        return lambda c: _tried(c, F.trim(c).try_cast("bigint"), F.trim(c) != "")
+        return lambda c: _tried(c, f"try_cast(trim({c}) as bigint)", f"trim({c}) <> ''")
     if isinstance(kind, T.FractionalType):
         # A null in pandas makes a column of whole numbers a column of doubles.
-        return lambda c: _tried(c, F.when(c == F.floor(c), c.try_cast("bigint")), ~F.isnan(c.cast("double")))
+        whole = "case when {0} = floor({0}) then try_cast({0} as bigint) end"
+        return lambda c: _tried(c, whole.format(c), f"not isnan(cast({c} as double))")
     return None
 
 
@@ -263,7 +263,7 @@ def _truth(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.BooleanType):
         return lambda c: Read(c, None, exact=True)
     if isinstance(kind, T.StringType):
-        return lambda c: _tried(c, F.trim(c).try_cast("boolean"), F.trim(c) != "")
+        return lambda c: _tried(c, f"try_cast(trim({c}) as boolean)", f"trim({c}) <> ''")
     return None
 
 
@@ -271,29 +271,29 @@ def _json(kind: T.DataType) -> Reader | None:
     if isinstance(kind, T.StringType):
         return _as_it_is
     if isinstance(kind, (T.StructType, T.VariantType)):
-        return lambda c: Read(F.to_json(c), None, exact=False)
+        return lambda c: Read(f"to_json({c})", None, exact=False)
     if isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
-        return lambda c: Read(F.to_json(c), None, exact=False)
+        return lambda c: Read(f"to_json({c})", None, exact=False)
     return None
 
 
 def _texts(kind: T.DataType) -> Reader | None:
     """Travels as JSON text: an array makes Spark's way to Arrow several times as slow for the whole row."""
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.StringType, T.NullType)):
-        return lambda c: Read(F.to_json(F.array_compact(c.cast("array<string>"))), None, exact=True)
+        return lambda c: Read(f"to_json(array_compact(cast({c} as array<string>)))", None, exact=True)
     if isinstance(kind, T.StringType):
         return _texts_of_text
     return None
 
 
-def _texts_of_text(column: Column) -> Read:
-    text = F.when(F.trim(column) != "", column)
-    texts = F.from_json(text, "array<string>")
-    return Read(F.to_json(F.array_compact(texts)), text.isNotNull(), exact=False)
+def _texts_of_text(column: str) -> Read:
+    text = f"case when trim({column}) <> '' then {column} end"
+    value = f"to_json(array_compact(from_json({text}, 'array<string>')))"
+    return _tried(column, value, f"trim({column}) <> ''")
 
 
-def _tried(column: Column, value: Column, has_value: Column) -> Read:
-    return Read(value, column.isNotNull() & has_value, exact=False)
+def _tried(column: str, value: str, has_value: str) -> Read:
+    return Read(value, f"({column} is not null and {has_value})", exact=False)
 
 
 _READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
@@ -307,24 +307,21 @@ _READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
 }
 
 
-def fault_of(contract: Contract, value: Column, present: Column | None, blank: bool) -> Column | None:
+def fault_of(contract: Contract, value: str, present: str | None, blank: bool) -> str | None:
     """`reason:column` where the row cannot be used because of this column. `blank`: look for blank names too."""
     conditions = []
     if present is not None:
         bad = "bad_ttl" if contract.name == "ttl_ms" else _BAD[contract.read]
-        conditions.append((present & value.isNull(), f"{bad}:{contract.name}"))
+        conditions.append((f"{present} and {value} is null", bad))
     if contract.fault:
-        missing = value.isNull()
+        missing = f"{value} is null"
         if blank and contract.read in ("text", "checked_text"):
-            missing |= value.rlike(_BLANK)
-        conditions.append((missing, f"{contract.fault}:{contract.name}"))
+            missing += f" or {value} rlike {_BLANK}"
+        conditions.append((missing, contract.fault))
     if contract.name in ("correlation_key", "name"):
-        too_large = F.octet_length(value) > MOST_KEY_CHARACTERS
-        really = F.when(too_large, F.length(value) > MOST_KEY_CHARACTERS).otherwise(False)
-        conditions.append((really, f"too_large:{contract.name}"))
+        many = f"> {MOST_KEY_CHARACTERS}"
+        conditions.append((f"octet_length({value}) {many} and length({value}) {many}", "too_large"))
     if not conditions:
         return None
-    fault = F.lit(None).cast("string")
-    for condition, code in reversed(conditions):
-        fault = F.when(condition, F.lit(code)).otherwise(fault)
-    return fault
+    whens = (f"when {condition} then '{reason}:{contract.name}'" for condition, reason in conditions)
+    return f"case {' '.join(whens)} end"

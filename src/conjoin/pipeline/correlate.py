@@ -23,6 +23,7 @@ from conjoin.pipeline.correlated import Correlated
 from conjoin.pipeline.fold import Fold
 from conjoin.pipeline.outputs import Outputs
 from conjoin.pipeline.packed import PACKED
+from conjoin.pipeline.results import LATER, LOCKED
 from conjoin.pipeline.shape import Layout
 from conjoin.pipeline.worker import make_ready
 
@@ -74,7 +75,13 @@ def correlate(
     ordered = events.in_order(rows, types["messages"], layout, partitions)
     controlled = ordered.withColumn("control", _control(given, types, as_of_us))
     folded = controlled.mapInArrow(_folding(layout, book, since_us), PACKED)
-    return Correlated(folded, layout, types["messages"])
+    return Correlated(folded, layout, types["messages"], _barren(given, as_of_us))
+
+
+def _barren(given: dict[str, DataFrame], as_of: int | None) -> frozenset[int]:
+    """Nothing is later than the latest time, and only a start or an earlier run leaves locks."""
+    found = {LATER} if as_of is None else set()
+    return frozenset(found if given.keys() & {"starts", "locks"} else found | {LOCKED})
 
 
 def _folding(layout: Layout, policies: Policies, since: int | None) -> Folding:
@@ -168,8 +175,9 @@ def _latest(given: dict[str, DataFrame], types: dict[str, Types]) -> Column:
 
 def _greatest_of(frame: DataFrame, types: Types, table: str, columns: list[str]) -> DataFrame:
     contracts = [contract for contract in TABLES[table] if contract.name in columns]
-    times = [F.max(read_column(contract, types).value) for contract in contracts]
-    return frame.agg((F.greatest(*times) if len(times) > 1 else times[0]).alias("at"))
+    times = [f"max({read_column(contract, types).value})" for contract in contracts]
+    latest = f"greatest({', '.join(times)})" if len(times) > 1 else times[0]
+    return frame.agg(F.expr(f"{latest} as at"))
 
 
 def _all_starts(starts: DataFrame) -> Column:

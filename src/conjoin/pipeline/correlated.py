@@ -38,10 +38,12 @@ NAMES = ("verdicts", "correlations", "buffered", "open", "locks", "ids", "later"
 class Correlated:
     """What became of the messages. Each table is a DataFrame; nothing is computed before one is used."""
 
-    def __init__(self, folded: DataFrame, layout: Layout, messages: Types) -> None:
+    def __init__(self, folded: DataFrame, layout: Layout, messages: Types, barren: frozenset[int]) -> None:
         self._folded = folded
         self._layout = layout
         self._messages = messages
+        self._barren = barren
+        """The tables that cannot have a row, as is known without looking."""
 
     @cached_property
     def _kept(self) -> DataFrame:
@@ -53,7 +55,9 @@ class Correlated:
         if table not in (MESSAGE, PAIRED):
             # Mostly small: a task each would cost more than what is in it.
             rows = rows.coalesce(max(1, self._partitions() // 4))
-        return rows.mapInArrow(unpacked, schema)
+        told = rows.mapInArrow(unpacked, schema)
+        # Spark sees that nothing can pass, and does not run what is below.
+        return told.where(F.lit(False)) if table in self._barren else told
 
     def _partitions(self) -> int:
         return int(self._folded.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)

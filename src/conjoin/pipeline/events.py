@@ -4,10 +4,10 @@ Order inside a key: time; within one instant ends, then openings by id, then pub
 travel with their openings.) One row is one row: what cannot be read stays in as a row with a `fault`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -55,48 +55,43 @@ def other_columns(messages: Types) -> list[str]:
 
 
 def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Policies) -> DataFrame:
-    beside = {slot: F.col(quoted(name)) for name, slot in layout.slots.items() if slot.startswith("m_")}
+    beside = {slot: quoted(name) for name, slot in layout.slots.items() if slot.startswith("m_")}
     if layout.prior:
         prior = {contract.name: read_column(contract, types).value for contract in PRIOR}
         beside["kept"] = prior.pop("kept_at")
-        prior["decided_at"] = F.timestamp_micros(prior["decided_at"])
+        prior["decided_at"] = f"timestamp_micros({prior['decided_at']})"
         beside |= {f"prior_{name}": column for name, column in prior.items()}
-    once = F.lit(None).cast("string")
+    once = None
     if "position" in types:
         messages, once = _with_repeated_positions(messages, types)
-        beside["repeated"] = F.col(_REPEATED)
+        beside["repeated"] = _REPEATED
     return _rows(Source("messages", messages, types), PUBLISH, policies, beside, once)
 
 
-def _with_repeated_positions(messages: DataFrame, types: Types) -> tuple[DataFrame, Column]:
+def _with_repeated_positions(messages: DataFrame, types: Types) -> tuple[DataFrame, str]:
     """Of the rows that share a position one is kept: exact copies count as one, of others the lowest hash.
 
     Only the positions go through a shuffle of their own; those that occur twice are few and sent everywhere.
     """
     read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
     # The hash passes over nulls: without a text in their place, one column could be taken for another.
-    texts = [F.coalesce(read[name], F.lit("")) for name in ("correlation_key", "name", "message_id")]
-    told = F.xxhash64(read["position"], read["published_at"], *texts)
-    places = messages.select(read["position"].alias(_PLACE), told.alias("told")).where(F.col(_PLACE).isNotNull())
-    repeated = (
-        places.groupBy(_PLACE)
-        .agg(F.count("*").alias("times"), F.min("told").alias(_CHOSEN))
-        .where("times > 1")
-        .select(_PLACE, _CHOSEN)
-    )
-    joined = messages.join(F.broadcast(repeated), read["position"] == F.col(_PLACE), "left")
-    marked = joined.withColumn(_REPEATED, F.col(_CHOSEN) == told)
-    fault = F.when(~F.col(_REPEATED), F.lit("duplicate_position:position"))
-    return marked.drop(_PLACE, _CHOSEN), fault
+    texts = [f"coalesce({read[name]}, '')" for name in ("correlation_key", "name", "message_id")]
+    told = f"xxhash64({', '.join((read['position'], read['published_at'], *texts))})"
+    places = messages.selectExpr(f"{read['position']} as {_PLACE}", f"{told} as told").where(f"{_PLACE} is not null")
+    chosen = places.groupBy(_PLACE).agg(F.expr("count(*) as times"), F.expr(f"min(told) as {_CHOSEN}"))
+    repeated = chosen.where("times > 1").select(_PLACE, _CHOSEN)
+    joined = messages.join(F.broadcast(repeated), F.expr(f"{read['position']} = {_PLACE}"), "left")
+    marked = joined.withColumn(_REPEATED, F.expr(f"{_CHOSEN} = {told}"))
+    return marked.drop(_PLACE, _CHOSEN), f"case when not {_REPEATED} then 'duplicate_position:position' end"
 
 
 def subscription_rows(subscriptions: DataFrame, types: Types, policies: Policies) -> DataFrame:
     """A subscription without ids of its own is named after its row (the hash passes over nulls: told apart here)."""
     columns = _hashable(types)
-    frame_hash = F.lower(F.hex(F.xxhash64(*columns, *(column.isNull() for column in columns))))
+    frame_hash = f"lower(hex(xxhash64({', '.join([*columns, *(f'{column} is null' for column in columns)])})))"
     read = {contract.name: read_column(contract, types).value for contract in TABLES["subscriptions"]}
     named = {
-        SLOT_OF[column]: F.coalesce(read[column], F.concat(F.lit(f"{column[0]}-"), frame_hash))
+        SLOT_OF[column]: f"coalesce({read[column]}, concat('{column[0]}-', {frame_hash}))"
         for column in ("subscription_id", "instance_id", "element_id")
     }
     return _rows(Source("subscriptions", subscriptions, types), OPEN, policies, named)
@@ -118,20 +113,20 @@ def end_rows(ends: DataFrame, types: Types) -> DataFrame:
 
 
 def lock_rows(locks: DataFrame, types: Types) -> DataFrame:
-    return _rows(Source("locks", locks, types), LOCK, more={"at": F.lit(ALWAYS)})
+    return _rows(Source("locks", locks, types), LOCK, more={"at": f"{ALWAYS}L"})
 
 
 def id_rows(ids: DataFrame, types: Types) -> DataFrame:
     published = read_column(TABLES["ids"][3], types).value
-    return _rows(Source("ids", ids, types), ID, more={"at": F.lit(ALWAYS), "kept": published})
+    return _rows(Source("ids", ids, types), ID, more={"at": f"{ALWAYS}L", "kept": published})
 
 
 def _rows(
     source: Source,
     kind: int,
     policies: Policies | None = None,
-    more: dict[str, Column] | None = None,
-    fault: Column | None = None,
+    more: dict[str, str] | None = None,
+    fault: str | None = None,
 ) -> DataFrame:
     table, frame, types = source
     present = [contract for contract in TABLES[table] if contract.name in types]
@@ -139,35 +134,34 @@ def _rows(
     # Those of the two large tables are looked at where each name is read once, in the fold.
     blank = table not in ("messages", "subscriptions")
     # In steps: each value is read once, and the code that Spark makes of a step stays small.
-    values = {name: F.col(f"_conjoin_{name}") for name in read}
-    presences = {name: one.present for name, one in read.items()}
-    faults = (fault_of(contract, values[contract.name], presences[contract.name], blank) for contract in present)
-    found = [column for column in (*faults, fault) if column is not None]
-    fault = F.coalesce(F.lit(None).cast("string"), *found).alias(_FAULT)
-    own = [F.col(quoted(name)) for name in frame.columns if name != _REPEATED]
-    frame = frame.select("*", *(one.value.alias(f"_conjoin_{name}") for name, one in read.items()))
-    frame = frame.select("*", fault)
+    values = {name: f"_conjoin_{name}" for name in read}
+    faults = (fault_of(contract, values[contract.name], read[contract.name].present, blank) for contract in present)
+    found = ["cast(null as string)", *(text for text in (*faults, fault) if text is not None)]
+    own = ", ".join(quoted(name) for name in frame.columns if name != _REPEATED)
+    frame = frame.selectExpr("*", *(f"{one.value} as {values[name]}" for name, one in read.items()))
+    frame = frame.selectExpr("*", f"coalesce({', '.join(found)}) as {_FAULT}")
     slots = {SLOT_OF[name]: value for name, value in values.items()}
     by_business = _business_keyed(policies) if policies else None
     if by_business is not None:
-        none = F.lit(None).cast("string")
+        none = "cast(null as string)"
         key, business = slots.get("key", none), slots.get("business", none)
-        slots["key"] = F.when(by_business(slots["name"]), business).otherwise(key)
+        slots["key"] = f"case when {by_business} then {business} else {key} end"
     slots |= more or {}
-    fault = F.col(_FAULT)
-    slots["kind"] = F.when(fault.isNull(), F.lit(kind)).otherwise(F.lit(-kind)).cast("tinyint")
-    slots["fault"] = fault
-    slots["raw"] = F.when(fault.isNotNull(), F.make_valid_utf8(F.to_json(F.struct(*own))))
-    return frame.select(*(column.alias(slot) for slot, column in slots.items()))
+    slots["kind"] = f"cast(if({_FAULT} is null, {kind}, -{kind}) as tinyint)"
+    slots["fault"] = _FAULT
+    slots["raw"] = f"case when {_FAULT} is not null then make_valid_utf8(to_json(struct({own}))) end"
+    return frame.selectExpr(*(f"{text} as {quoted(slot)}" for slot, text in slots.items()))
 
 
-def _business_keyed(policies: Policies) -> Callable[[Column], Column] | None:
+def _business_keyed(policies: Policies) -> str | None:
     """Of which names the business id takes the place of the correlation key (policy match); None: of none."""
     usual = policies.default.match == BUSINESS_KEY
     others = [name for name, policy in policies.by_name.items() if (policy.match == BUSINESS_KEY) != usual]
-    if usual:
-        return lambda name: ~name.isin(others)
-    return (lambda name: name.isin(others)) if others else None
+    if not others:
+        return "true" if usual else None
+    # As hexadecimal digits: a name may hold any character.
+    among = f"hex(_conjoin_name) in ({', '.join(repr(name.encode().hex().upper()) for name in others)})"
+    return f"not {among}" if usual else among
 
 
 def in_order(rows: list[DataFrame], messages: Types, layout: Layout, partitions: int | None) -> DataFrame:
@@ -181,27 +175,27 @@ def in_order(rows: list[DataFrame], messages: Types, layout: Layout, partitions:
     together = shaped[0]
     for frame in shaped[1:]:
         together = together.union(frame)
-    key = F.coalesce("key", F.lit(""))
-    by_key = F.xxhash64(key)
+    key = "coalesce(`key`, '')"
+    by_key = F.expr(f"xxhash64({key})")
     placed = together.repartition(partitions, by_key) if partitions else together.repartition(by_key)
     # A position tells rows apart; what has none is told apart by all its columns.
-    whole = F.when(F.col("position").isNull(), F.xxhash64(*_hashable(types_of(together))))
+    whole = f"case when position is null then xxhash64({', '.join(_hashable(types_of(together)))}) end"
     # The hash decides nearly every comparison of the sort; the rest is only looked at within a key.
-    return placed.sortWithinPartitions(by_key, key, "at", F.abs("kind"), "position", "id", whole)
+    order = F.expr(key), "at", F.expr("abs(kind)"), "position", "id", F.expr(whole)
+    return placed.sortWithinPartitions(by_key, *order)
 
 
-def _hashable(types: Types) -> list[Column]:
+def _hashable(types: Types) -> list[str]:
     """The columns of a row that can be hashed: a map or a variant as its text."""
     columns = []
     for name, kind in types.items():
-        plain = F.col(quoted(name))
+        plain = quoted(name)
         text = kind.simpleString()
-        columns.append(F.to_json(F.struct(plain)) if "map<" in text or "variant" in text else plain)
+        columns.append(f"to_json(struct({plain}))" if "map<" in text or "variant" in text else plain)
     return columns
 
 
 def _shaped(frame: DataFrame, slots: Sequence[Slot]) -> DataFrame:
-    """As text: every column built by a call is a dozen round trips to Spark."""
     have = set(frame.columns)
     shown = ((name, quoted(name) if name in have else "null", _sql(kind)) for name, kind in slots)
     return frame.selectExpr(*(f"cast({value} as {kind}) as {quoted(name)}" for name, value, kind in shown))
