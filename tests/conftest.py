@@ -1,9 +1,10 @@
-"""What all tests share: the seed, and one Spark session for the whole run."""
+"""What all tests share: the seed, one Spark session and one PostgreSQL server for the whole run."""
 
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -61,3 +62,20 @@ def spark() -> Iterator["SparkSession"]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres_module() -> ModuleType:
+    return pytest.importorskip(  # type: ignore[no-any-return]
+        "tests.store.postgres_server", reason="psycopg is not installed: make setup brings it", exc_type=ImportError
+    )
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_module: Any) -> Iterator[Any]:
+    try:
+        server = postgres_module.start_server()
+    except postgres_module.NoServer as reason:
+        pytest.skip(str(reason))
+    yield server
+    server.remove()

@@ -7,7 +7,12 @@
     ├── SparkFailed      spark         Spark could not start, or a job of it failed
     ├── InputError       input         the input cannot be read as what it should be
     ├── ModelError       model         a BPMN model cannot be run as it is
-    └── PolicyError      policy        policies that contradict each other
+    ├── PolicyError      policy        policies that contradict each other
+    ├── StoreMissing     store_missing there is no store where one should be
+    ├── StoreExists      store_exists  there is a store where a new one should be made
+    ├── StoreTooNew      store_too_new the store was written by a newer Conjoin
+    ├── StoreDamaged     store_damaged what the store holds cannot be read any more
+    └── StoreFailed      store_failed  the store does not answer, is full or is busy; what was asked is not done
 
 The second column is `code`; `retryable` says whether the same call may succeed later by itself. A business
 "no" is no error: it is a verdict, stored and explained, never raised.
@@ -101,3 +106,45 @@ class ModelError(ConjoinError):
 
 class PolicyError(_ListedError):
     code = "policy"
+
+
+class StoreMissing(ConjoinError):  # noqa: N818 - the name says what is the matter
+    code = "store_missing"
+
+
+class StoreExists(ConjoinError):  # noqa: N818 - the name says what is the matter
+    code = "store_exists"
+
+
+class StoreTooNew(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Where the store is, the version of its schema, and the newest that this Conjoin knows."""
+
+    code = "store_too_new"
+
+    def __init__(self, place: str, found: int, known: int) -> None:
+        self.place, self.found, self.known = place, found, known
+        super().__init__(place, found, known)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.place} has schema version {self.found}, and this Conjoin knows {self.known} at most:"
+            " open it with a Conjoin at least as new as the one that wrote it"
+        )
+
+
+class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Where the damage is, and how it was noticed."""
+
+    code = "store_damaged"
+
+    def __init__(self, place: str, sign: str) -> None:
+        self.place, self.sign = place, sign
+        super().__init__(place, sign)
+
+    def __str__(self) -> str:
+        return f"{self.place} is damaged ({self.sign}): restore the store from a backup with conjoin restore"
+
+
+class StoreFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
+    code = "store_failed"
+    retryable = True

@@ -1,0 +1,178 @@
+"""The port: what the runtime asks of a store. SQLite and PostgreSQL answer it alike; one contract suite tries both.
+
+A shard is read and written in one transaction: `begin` takes a snapshot of it, the reads see that snapshot, and
+`commit` writes only if nobody else has committed since. Whoever loses that race loads again; nothing is applied twice.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from conjoin.store.rows import (
+    DefinitionRow,
+    InstanceRow,
+    JobRow,
+    LockRow,
+    LogRow,
+    MessageRow,
+    OutboxRow,
+    PolicyRow,
+    SubscriptionRow,
+    TimerRow,
+)
+from conjoin.store.tables import Table
+
+
+class Head(NamedTuple):
+    """A shard in one row. `version` counts its commits."""
+
+    version: int
+    next_key: int
+    time: int
+    sent: int
+    """The last number of its outbox."""
+
+
+class KeyRows(NamedTuple):
+    """Everything stored under some correlation keys that the rules may look at."""
+
+    subscriptions: Sequence[SubscriptionRow]
+    messages: Sequence[MessageRow]
+    locks: Sequence[LockRow]
+
+
+@dataclass(slots=True)
+class Changes:
+    """One commit: rows to put (new ones, or in place of those with the same key) and keys of rows to drop."""
+
+    head: Head
+    put: dict[Table, list[Any]] = field(default_factory=dict)
+    drop: dict[Table, list[tuple[Any, ...]]] = field(default_factory=dict)
+
+
+class ShardSnapshot(Protocol):
+    """One transaction on one shard. All reads see the same instant; the last call is `commit` or `abandon`."""
+
+    head: Head
+
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int) -> KeyRows:
+        """Open and remembered subscriptions, locks, and of each key the oldest live messages, so many at most."""
+
+    def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
+        """The live messages of one name on one key, oldest first, from a message key on."""
+
+    def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
+        """The live ones, oldest first."""
+
+    def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
+        """The active instances with these keys, and all that belong to the same trees."""
+
+    def waiting_instances(self, tenant_id: str, keys: Sequence[str]) -> Sequence[InstanceRow]:
+        """The same for the instances that have open subscriptions under these correlation keys."""
+
+    def instances_of(self, table: Table, keys: Sequence[int]) -> Mapping[int, int]:
+        """In which instance a job, timer, incident or scope is; what is not there is left out."""
+
+    def instances_mentioning(self, key: int) -> Sequence[int]:
+        """Active instances that may hold an element instance with this key. Slow: it looks into every instance."""
+
+    def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[JobRow]:
+        """Those that can be activated, oldest first."""
+
+    def due_jobs(self, at: int, limit: int) -> Sequence[JobRow]:
+        """Those that come back by themselves, the earliest first."""
+
+    def due_timers(self, at: int, limit: int) -> Sequence[TimerRow]:
+        """By instant and key."""
+
+    def start_timers(self, tenant_id: str, process_id: str) -> Sequence[TimerRow]: ...
+
+    def messages(self, keys: Sequence[int]) -> Sequence[MessageRow]: ...
+
+    def due_messages(self, at: int, limit: int) -> Sequence[MessageRow]:
+        """Those that leave the buffer or whose id is forgotten, the earliest first."""
+
+    def signal_instances(self, tenant_id: str, name: str) -> Sequence[int]: ...
+
+    def outbox(self, receiver: int, after: int, limit: int) -> Sequence[OutboxRow]: ...
+
+    def receivers(self) -> Sequence[int]:
+        """The shards for which something lies in the outbox."""
+
+    def received(self) -> Mapping[int, int]:
+        """The last number taken from each other shard."""
+
+    def position(self, source: str) -> Mapping[str, str]: ...
+
+    def commit(self, changes: Changes) -> bool:
+        """False: somebody else has committed since `begin`; nothing was written."""
+
+    def abandon(self) -> None: ...
+
+
+class ShardStore(Protocol):
+    """One shard of a store."""
+
+    index: int
+
+    def begin(self, *, locked: bool = False) -> ShardSnapshot:
+        """`locked`: nobody else commits until this one has; for those who have lost too many races."""
+
+    def reader(self) -> "ShardStore":
+        """The same shard for somebody else, another thread for instance: with a way of its own to it."""
+
+    def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]: ...
+
+    def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
+        """Fill an empty shard, as fast as it goes: all of it or nothing."""
+
+    def close(self) -> None: ...
+
+
+class CatalogStore(Protocol):
+    """Definitions and policies: only appended, under one version number."""
+
+    def version(self) -> int: ...
+
+    def definitions(self, after: int = 0) -> Sequence[DefinitionRow]:
+        """Those of later catalog versions, oldest first."""
+
+    def policies(self, after: int = 0) -> Sequence[PolicyRow]: ...
+
+    def resource(self, digest: str) -> bytes: ...
+
+    def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
+        """Rows of version `version + 1`. False: the catalog has moved on meanwhile; nothing was written."""
+
+    def lease(self, name: str, holder: str, at: int, until: int) -> bool:
+        """A lock for periodic work: taken if it is free, over, or already ours."""
+
+
+class Facts(NamedTuple):
+    """What was chosen when the store was made; it does not change by itself."""
+
+    shards: int
+    profile: str
+    schema: int
+    unique_business_ids: bool
+
+
+class Store(Protocol):
+    address: str
+    """Where another process finds it."""
+    facts: Facts
+    catalog: CatalogStore
+
+    def shard(self, index: int) -> ShardStore: ...
+
+    def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
+        """For lists: rows of all shards by key, those after a key, whose columns have these values."""
+
+    def checkpoint(self, index: int) -> None:
+        """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while."""
+
+    def frozen(self) -> AbstractContextManager[Any]:
+        """All shards at one instant, for a backup."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,67 @@
+"""PostgreSQL: one database a store, for more than one machine. People query the views in its schema `conjoin`.
+
+A store object may be used from several threads, one thread a shard, and many processes may open the same database.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from conjoin.store import tables as t
+from conjoin.store.port import CatalogStore, Facts
+from conjoin.store.postgres_catalog import PostgresCatalog
+from conjoin.store.postgres_connections import DIALECT, Connections
+from conjoin.store.postgres_frozen import FrozenSchemas, frozen_schemas
+from conjoin.store.postgres_schema import CATALOG, VIEWS, make_store, migrate_store
+from conjoin.store.postgres_shard import PostgresShard
+from conjoin.store.tables import Table
+
+
+class PostgresStore:
+    def __init__(self, url: str) -> None:
+        self.address = url
+        self._connections = _connections(url)
+        migrate_store(self._connections)
+        catalog = PostgresCatalog(self._connections)
+        self.catalog: CatalogStore = catalog
+        self.facts = catalog.facts()
+        self._shards = [PostgresShard(url, index) for index in range(self.facts.shards)]
+
+    @classmethod
+    def create(cls, url: str, facts: Facts) -> "PostgresStore":
+        connections = _connections(url)
+        try:
+            make_store(connections, facts)
+        finally:
+            connections.close()
+        return cls(url)
+
+    @classmethod
+    def open(cls, url: str) -> "PostgresStore":
+        return cls(url)
+
+    def shard(self, index: int) -> PostgresShard:
+        return self._shards[index]
+
+    def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
+        """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
+        assert after is None or table in t.STATE or table in t.CATALOG, f"{table.name} has no keys to page by"
+        statement, parameters = DIALECT.list_rows(table, where, after, limit)
+        with self._connections.borrow() as connection:
+            return list(map(table.row._make, connection.execute(statement, parameters).fetchall()))
+
+    def frozen(self) -> AbstractContextManager[FrozenSchemas]:
+        """All shards and the catalog at one instant. Nobody waits for it."""
+        return frozen_schemas(self._connections)
+
+    def checkpoint(self, index: int) -> None:
+        """The server does that by itself."""
+
+    def close(self) -> None:
+        for shard in self._shards:
+            shard.close()
+        self._connections.close()
+
+
+def _connections(url: str) -> Connections:
+    return Connections(url, f"{CATALOG}, {VIEWS}")

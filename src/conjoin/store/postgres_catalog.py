@@ -1,0 +1,43 @@
+"""The catalog on PostgreSQL: the schema `catalog`, with a connection for whoever asks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conjoin.store import schema
+from conjoin.store.catalog_sql import CATALOG_QUERIES, CatalogReads
+from conjoin.store.port import Facts
+from conjoin.store.postgres_connections import DIALECT, Connections
+from conjoin.store.postgres_schema import missing
+from conjoin.store.postgres_writes import puts
+from conjoin.store.tables import Table
+
+_SQL = {name: text.format(p=DIALECT.p) for name, text in CATALOG_QUERIES.items()}
+
+
+class PostgresCatalog(CatalogReads):
+    def __init__(self, connections: Connections) -> None:
+        self.place = connections.place
+        self._connections = connections
+
+    def facts(self) -> Facts:
+        facts = self._facts(schema.VERSION)
+        if facts is None:
+            raise missing(self._connections)
+        return facts
+
+    def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
+        with self._connections.borrow() as connection, connection.transaction():
+            if connection.execute(_SQL["move_version"], (version,)).rowcount != 1:
+                return False
+            for table, rows in put.items():
+                for statement, parameters in puts(table, rows):
+                    connection.execute(statement, parameters)
+        return True
+
+    def lease(self, name: str, holder: str, at: int, until: int) -> bool:
+        with self._connections.borrow() as connection:
+            return connection.execute(_SQL["lease"], (name, holder, until, at)).rowcount == 1
+
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with self._connections.borrow() as connection:
+            return connection.execute(_SQL[statement], parameters, prepare=True).fetchall()

@@ -1,0 +1,55 @@
+"""The statements of a snapshot that look many keys up, in words of PostgreSQL's own.
+
+A plan is made once, perhaps while the tables are still empty, and must be right when they are large. So each value of
+the parameter is looked up by a subquery of its own (`offset 0` keeps it one), and no large table can come first.
+Subscriptions and instances come with their place as the last column: see `postgres_seen`.
+"""
+
+from conjoin.store import tables as t
+from conjoin.store.postgres_connections import DIALECT
+from conjoin.store.tables import Table
+
+_ON_KEYS = "t.correlation_key = many.value and t.tenant_id = %s"
+
+
+def _columns(table: Table) -> str:
+    return ", ".join(f"t.{column}" for column in table.columns)
+
+
+def _each(source: str, table: Table, condition: str) -> str:
+    """Source and table of a `select`: for each row of the one, those of the other that belong to it."""
+    limited = condition if " limit " in condition else f"{condition} offset 0"
+    rows = f"select t.*, t.ctid::text as place from {table.name} as t where {limited}"
+    return f" from {source} cross join lateral ({rows}) as t"
+
+
+def _whole_trees(found: str) -> str:
+    """Most instances call no other and are a tree of their own: they are read once, and only the rest is looked for."""
+    columns = f"select {_columns(t.INSTANCE)}, t.place"
+    others = "t.state = 'active' and t.key not in (select key from found)"
+    called = _each("tree", t.INSTANCE, f"t.tree_key = tree.key and t.parent_key <> 0 and {others}")
+    callers = _each("tree", t.INSTANCE, f"t.key = tree.key and {others}")
+    return (
+        f"with found as materialized ({columns}{found}), tree(key) as (select distinct tree_key from found)"
+        f" {columns} from found as t where t.state = 'active' union all {columns}{called} union all {columns}{callers}"
+        " where tree.key not in (select key from found)"
+    )
+
+
+_OPEN = _each(DIALECT.texts, t.SUBSCRIPTION, f"{_ON_KEYS} and t.closed_at is null")
+SQL = DIALECT.statements() | {
+    "subscriptions": f"select {_columns(t.SUBSCRIPTION)}, t.place" + _each(DIALECT.texts, t.SUBSCRIPTION, _ON_KEYS),
+    "messages": f"select {_columns(t.MESSAGE)}"
+    + _each(DIALECT.texts, t.MESSAGE, f"{_ON_KEYS} and t.live = 1 order by t.key limit %s")
+    + " order by t.key",
+    "messages_by_key": f"select {_columns(t.MESSAGE)}" + _each(DIALECT.numbers, t.MESSAGE, "t.key = many.value"),
+    "locks": f"select {_columns(t.LOCK)}" + _each(DIALECT.texts, t.LOCK, _ON_KEYS),
+    "instances": _whole_trees(_each(DIALECT.numbers, t.INSTANCE, "t.key = many.value")),
+    "waiting_instances": _whole_trees(
+        _each(f"(select distinct t.instance_key{_OPEN}) as s", t.INSTANCE, "t.key = s.instance_key")
+    ),
+}
+SQL |= {
+    f"instances_of_{table.name}": "select t.key, t.instance_key" + _each(DIALECT.numbers, table, "t.key = many.value")
+    for table in (t.JOB, t.TIMER, t.INCIDENT, t.SCOPE)
+}

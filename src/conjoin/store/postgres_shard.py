@@ -1,0 +1,212 @@
+"""One shard on PostgreSQL: a schema with the tables of a shard, found by the search path of its connections.
+
+A snapshot is a REPEATABLE READ transaction. Each commit writes the shard's one row, so of two that began with the
+same version the server refuses the second. What is sent in a commit is one trip to the server and back.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.errors import DeadlockDetected, SerializationFailure
+from psycopg.pq import TransactionStatus
+
+from conjoin.fault_points import passing
+from conjoin.store import tables as t
+from conjoin.store.port import Changes, Head, KeyRows
+from conjoin.store.postgres_arrays import TYPE_NAMES, number_array, text_array
+from conjoin.store.postgres_connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, told
+from conjoin.store.postgres_doubt import was_committed
+from conjoin.store.postgres_reads import SQL
+from conjoin.store.postgres_schema import schema_name
+from conjoin.store.postgres_seen import Seen
+from conjoin.store.postgres_writes import writes
+from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow
+from conjoin.store.sql import Reads
+from conjoin.store.tables import Table
+
+_BEGIN = "begin isolation level repeatable read"
+# Unlike the lock of a row it is taken before there is a snapshot, so that the snapshot is newer than the last commit.
+_LOCK = "lock table shard in exclusive mode"
+_NOT_COMMITTED = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
+_PAGE_ROWS = 1000
+
+
+class PostgresShard:
+    def __init__(self, url: str, index: int) -> None:
+        self.index = index
+        self._url = url
+        self.connections = Connections(url, schema_name(index), **LOOKING_UP)
+        self.place = f"{self.connections.place} (shard {index})"
+        self._connection: Connection | None = None
+        self._snapshot: PostgresSnapshot | None = None
+
+    def begin(self, *, locked: bool = False) -> "PostgresSnapshot":
+        assert self._snapshot is None, "one snapshot of a shard at a time"
+        connection = self._connected()
+        try:
+            with told(self.place), connection.pipeline():
+                connection.execute(_BEGIN)
+                if locked:
+                    connection.execute(_LOCK)
+                found = connection.execute(SQL["head"], prepare=True)
+            head = Head._make(found.fetchall()[0])
+        except BaseException:
+            self.end(failed=True)
+            raise
+        self._snapshot = PostgresSnapshot(self, connection, head)
+        return self._snapshot
+
+    def reader(self) -> "PostgresShard":
+        """The same shard with a connection of its own."""
+        return PostgresShard(self._url, self.index)
+
+    def end(self, *, failed: bool = False) -> None:
+        """The snapshot is over. What failed leaves a connection in a state that nobody need know."""
+        self._snapshot = None
+        if failed and self._connection is not None:
+            self._connection.close()
+
+    def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]:
+        statement, parameters = DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
+        with self.connections.borrow() as connection:
+            for row in connection.cursor().stream(statement, parameters, size=_PAGE_ROWS):
+                yield LogRow._make(row)
+
+    def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
+        """Fill an empty shard. Truncated and filled in one transaction, the rows need no second look by a vacuum."""
+        with self.connections.borrow() as connection:
+            with connection.transaction():
+                moved = connection.execute(SQL["move_head"], (*head, 0)).rowcount
+                assert moved == 1, f"{self.place} is not empty"
+                for table, some in rows.items():
+                    _copy(connection, table, some)
+            connection.execute(f"analyze {', '.join(table.name for table in rows)}")
+
+    def close(self) -> None:
+        connection, self._connection, self._snapshot = self._connection, None, None
+        if connection is not None:
+            connection.close()
+        self.connections.close()
+
+    def _connected(self) -> Connection:
+        if self._connection is None or not is_usable(self._connection):
+            self._connection = self.connections.connect()
+        return self._connection
+
+
+class PostgresSnapshot(Reads):
+    def __init__(self, shard: PostgresShard, connection: Connection, head: Head) -> None:
+        self.head = head
+        self._shard = shard
+        self._connection = connection
+        self._open = True
+        self._seen = Seen()
+        self._waiting: tuple[str, tuple[str, ...], list[int]] = ("", (), [])
+
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int) -> KeyRows:
+        """The three of them in one trip."""
+        places = (text_array(keys), tenant_id)
+        with self._reading(), self._connection.pipeline():
+            subscriptions = self._execute("subscriptions", places)
+            messages = self._execute("messages", (*places, most))
+            locks = self._execute("locks", places)
+        found = KeyRows(
+            self._seen.note(t.SUBSCRIPTION, subscriptions.fetchall()),
+            list(map(MessageRow._make, messages.fetchall())),
+            list(map(LockRow._make, locks.fetchall())),
+        )
+        self._seen.note_whole(tenant_id, keys)
+        waiting = [row.instance_key for row in found.subscriptions if row.closed_at is None]
+        self._waiting = (tenant_id, tuple(keys), waiting)
+        return found
+
+    def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
+        if not keys:
+            return []
+        return self._seen.note(t.INSTANCE, self._read("instances", number_array(list(dict.fromkeys(keys)))))
+
+    def waiting_instances(self, tenant_id: str, keys: Sequence[str]) -> Sequence[InstanceRow]:
+        *asked_before, waiting = self._waiting
+        if asked_before == [tenant_id, tuple(keys)]:
+            # Their subscriptions were read just now.
+            return self.instances(waiting)
+        return self._seen.note(t.INSTANCE, self._read("waiting_instances", text_array(keys), tenant_id))
+
+    def commit(self, changes: Changes) -> bool:
+        assert changes.head.version > self.head.version, "a commit has a version of its own"
+        connection = self._ending()
+        try:
+            with told(self._shard.place):
+                won = self._write(connection, changes)
+        except BaseException:
+            self._shard.end(failed=True)
+            raise
+        self._shard.end()
+        return won
+
+    def abandon(self) -> None:
+        connection = self._ending()
+        try:
+            connection.execute("rollback")
+            self._shard.end()
+        except psycopg.Error:
+            # Without its connection the transaction is over all the same.
+            self._shard.end(failed=True)
+
+    def _write(self, connection: Connection, changes: Changes) -> bool:
+        """The commit goes out behind the writes; when one of them fails the server skips the rest, and it too."""
+        try:
+            with connection.pipeline():
+                connection.execute(SQL["move_head"], (*changes.head, self.head.version), prepare=True)
+                passing("writing")
+                for statement, parameters in writes(changes, self._seen):
+                    connection.execute(statement, parameters, prepare=True)
+                passing("written")
+                connection.execute("commit")
+            return True
+        except (SerializationFailure, DeadlockDetected):
+            connection.execute("rollback")
+            return False
+        except psycopg.Error:
+            if connection.info.transaction_status in _NOT_COMMITTED:
+                raise
+            self._shard.end(failed=True)
+            return was_committed(self._shard.connections, changes)
+
+    def _ending(self) -> Connection:
+        assert self._open, "this snapshot is over"
+        self._open = False
+        return self._connection
+
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with self._reading():
+            return self._execute(statement, parameters).fetchall()
+
+    def _execute(self, statement: str, parameters: Sequence[Any]) -> psycopg.Cursor[tuple[Any, ...]]:
+        return self._connection.execute(SQL[statement], parameters, prepare=True, binary=True)
+
+    def _many(self, values: Sequence[Any]) -> Any:
+        return text_array(values) if values and isinstance(values[0], str) else number_array(values)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        assert self._open, "this snapshot is over"
+        try:
+            with told(self._shard.place):
+                yield
+        except BaseException:
+            self._open = False
+            self._shard.end(failed=True)
+            raise
+
+
+def _copy(connection: Connection, table: Table, rows: Iterable[Any]) -> None:
+    connection.execute(f"truncate {table.name}")
+    with connection.cursor().copy(
+        f"copy {table.name} ({', '.join(table.columns)}) from stdin (format binary, freeze)"
+    ) as copy:
+        copy.set_types([TYPE_NAMES[type_] for type_ in table.types])
+        for row in rows:
+            copy.write_row(row)

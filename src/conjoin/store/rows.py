@@ -1,0 +1,191 @@
+"""The rows of a shard and of the catalog: one class a table, its fields the columns, in order.
+
+Some rows are the state itself (message, subscription, lock, instance, start timers), others an index to it (job,
+timer, incident, signal, scope: they say in which instance to look). Instants are microseconds, `NEVER` included.
+"""
+
+from typing import NamedTuple
+
+
+class MessageRow(NamedTuple):
+    """`live`: the rules may still look at it. `record` is what else they know of it, as JSON."""
+
+    key: int
+    tenant_id: str
+    correlation_key: str
+    name: str
+    message_id: str
+    business_id: str
+    published_at: int
+    deadline: int
+    live: int
+    due_at: int | None
+    """When it leaves the buffer or its id is forgotten; None when nothing more will happen by itself."""
+    policy_version: int
+    verdict: str
+    reason: str
+    decided_at: int
+    variables: str
+    record: str
+
+
+class SubscriptionRow(NamedTuple):
+    """`closed_at` is null while it is open; the last one closed of each name is kept for explanations."""
+
+    tenant_id: str
+    correlation_key: str
+    key: int
+    name: str
+    process_id: str
+    instance_key: int
+    element_key: int
+    element_id: str
+    opened_at: int
+    interrupting: int
+    business_id: str
+    busy_with: int
+    closed_at: int | None
+
+
+class LockRow(NamedTuple):
+    tenant_id: str
+    correlation_key: str
+    process_id: str
+    instance_key: int
+    since: int
+    message_key: int
+
+
+class InstanceRow(NamedTuple):
+    """`tree_key` is the outermost instance; `body` everything alive inside, as JSON; `state` active, completed, ..."""
+
+    key: int
+    tree_key: int
+    definition_key: int
+    process_id: str
+    version: int
+    tenant_id: str
+    business_id: str
+    started: str
+    parent_key: int
+    lock_key: str | None
+    state: str
+    started_at: int
+    ended_at: int | None
+    incidents: int
+    body: str
+
+
+class JobRow(NamedTuple):
+    key: int
+    instance_key: int
+    element_key: int
+    element_id: str
+    tenant_id: str
+    type: str
+    state: str
+    retries: int
+    due_at: int | None
+    """When it comes back by itself: the deadline of its worker, or the end of its back-off."""
+    worker: str
+    message: str
+
+
+class TimerRow(NamedTuple):
+    """`instance_key` is 0 for the timer of a start event, which is all there is of it."""
+
+    key: int
+    instance_key: int
+    owner_key: int
+    element_id: str
+    due_at: int
+    repetitions: int
+    months: int
+    microseconds: int
+    tenant_id: str
+    process_id: str
+
+
+class IncidentRow(NamedTuple):
+    key: int
+    instance_key: int
+    element_key: int
+    element_id: str
+    job_key: int
+    error_type: str
+    text: str
+
+
+class SignalRow(NamedTuple):
+    key: int
+    instance_key: int
+    tenant_id: str
+    name: str
+
+
+class ScopeRow(NamedTuple):
+    """An element with others inside, so that it is found by its key."""
+
+    key: int
+    instance_key: int
+
+
+class OutboxRow(NamedTuple):
+    """An order for another shard. `seq` counts what this shard ever sent."""
+
+    seq: int
+    receiver: int
+    counter: int
+    """How far the sender's keys had come: the receiver's must not look older."""
+    command: str
+
+
+class ReceivedRow(NamedTuple):
+    """What was taken from another shard's outbox: everything up to `seq`."""
+
+    sender: int
+    seq: int
+
+
+class PositionRow(NamedTuple):
+    """How far a source was read on this shard: rows at or below it are not taken again."""
+
+    source: str
+    part: str
+    position: str
+
+
+class LogRow(NamedTuple):
+    """One commit: its commands with their times, and the events, compressed."""
+
+    version: int
+    catalog_version: int
+    at: int
+    block: bytes
+
+
+class DefinitionRow(NamedTuple):
+    key: int
+    catalog_version: int
+    tenant_id: str
+    process_id: str
+    version: int
+    resource: str
+    digest: str
+    deployed_at: int
+
+
+class ResourceRow(NamedTuple):
+    """The file of a deployed model, by its digest."""
+
+    digest: str
+    content: bytes
+
+
+class PolicyRow(NamedTuple):
+    """What was set for a message name (or `*`), as JSON; the newest of a name is in force."""
+
+    catalog_version: int
+    name: str
+    policy: str
+    set_at: int

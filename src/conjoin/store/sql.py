@@ -1,0 +1,205 @@
+"""The statements that both databases share, and the reads of a snapshot made of them.
+
+`{texts}` and `{numbers}` are a table `many` of the values of one parameter: a bulk read is one statement, whatever its
+size. It stands first in a cross join, so that each value is looked up and the large table is never walked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.store import tables as t
+from conjoin.store.port import KeyRows
+from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, TimerRow
+from conjoin.store.tables import Table
+
+_ON_KEYS = "t.correlation_key = many.value and t.tenant_id = {p}"
+_READS: dict[str, tuple[Table, str]] = {
+    "subscriptions": (t.SUBSCRIPTION, f"from {{texts}} cross join subscription as t where {_ON_KEYS}"),
+    "messages": (
+        t.MESSAGE,
+        # So many of each key and no more: one key may have a million.
+        "from {texts} cross join message as t where t.key in (select m.key from message as m"
+        " where m.correlation_key = many.value and m.tenant_id = {p} and m.live = 1 order by m.key limit {p})"
+        " order by t.key",
+    ),
+    "live_messages": (
+        t.MESSAGE,
+        "from message as t where t.correlation_key = {p} and t.tenant_id = {p} and t.live = 1 and t.name = {p}"
+        " and t.key > {p} order by t.key limit {p}",
+    ),
+    "messages_with_id": (
+        t.MESSAGE,
+        "from message as t where t.correlation_key = {p} and t.tenant_id = {p} and t.live = 1 and t.name = {p}"
+        " and t.message_id = {p} and t.message_id <> '' order by t.key",
+    ),
+    "messages_by_key": (t.MESSAGE, "from {numbers} cross join message as t where t.key = many.value"),
+    "due_messages": (t.MESSAGE, "from message as t where t.due_at <= {p} order by t.due_at, t.key limit {p}"),
+    "locks": (t.LOCK, f"from {{texts}} cross join start_lock as t where {_ON_KEYS}"),
+    "instances": (t.INSTANCE, "from {numbers} cross join instance as t where t.key = many.value"),
+    "called_instances": (
+        t.INSTANCE,
+        "from {numbers} cross join instance as t where t.tree_key = many.value and t.parent_key <> 0",
+    ),
+    "waiting_instances": (
+        t.INSTANCE,
+        "from {texts} cross join subscription as s cross join instance as t where s.correlation_key = many.value"
+        " and s.tenant_id = {p} and s.closed_at is null and t.key = s.instance_key",
+    ),
+    "ready_jobs": (
+        t.JOB,
+        "from job as t where t.type = {p} and t.tenant_id = {p} and t.state = 'ready' order by t.key limit {p}",
+    ),
+    "due_jobs": (t.JOB, "from job as t where t.due_at <= {p} order by t.due_at, t.key limit {p}"),
+    "due_timers": (t.TIMER, "from timer as t where t.due_at <= {p} order by t.due_at, t.key limit {p}"),
+    "start_timers": (
+        t.TIMER,
+        "from timer as t where t.process_id = {p} and t.tenant_id = {p} and t.instance_key = 0 order by t.key",
+    ),
+    "outbox": (t.OUTBOX, "from outbox as t where t.receiver = {p} and t.seq > {p} order by t.seq limit {p}"),
+}
+_QUERIES: dict[str, str] = {
+    "head": "select version, next_key, time, sent from shard",
+    "move_head": "update shard set version = {p}, next_key = {p}, time = {p}, sent = {p} where version = {p}",
+    "signal_instances": "select distinct instance_key from signal where name = {p} and tenant_id = {p} order by 1",
+    "received": "select sender, seq from received",
+    "receivers": "select distinct receiver from outbox order by 1",
+    "position": "select part, position from position where source = {p}",
+    "mentioning": "select key from instance"
+    " where state = 'active' and key < {p} and {find}(body, {p}) > 0 order by key",
+}
+_ANY: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The words of a database."""
+
+    texts: str
+    numbers: str
+    p: str
+    find: str
+    schema: Mapping[str, str]
+
+    def statements(self) -> dict[str, str]:
+        words = {"texts": self.texts, "numbers": self.numbers, "p": self.p, "find": self.find}
+        said = {name: text.format(**words) for name, text in _QUERIES.items()}
+        for name, (table, text) in _READS.items():
+            columns = ", ".join(f"t.{column}" for column in table.columns)
+            said[name] = f"select {columns} " + text.format(**words)
+        return said
+
+    def list_rows(
+        self,
+        table: Table,
+        where: Mapping[str, Any] = _ANY,
+        after: tuple[Any, ...] | None = None,
+        limit: int | None = None,
+    ) -> tuple[str, list[Any]]:
+        """A statement for rows by key, and its parameters; one that is a list stands for the table `many`."""
+        tests = [self._test(table, column, value) for column, value in where.items()]
+        parameters: list[Any] = [
+            list(value) if isinstance(value, tuple) else value for value in where.values() if value is not None
+        ]
+        if after is not None:
+            tests.append(f"({', '.join(table.key)}) > ({', '.join([self.p] * len(table.key))})")
+            parameters.extend(after)
+        text = f"select {', '.join(table.columns)} from {table.name}"
+        text += f" where {' and '.join(tests)}" if tests else ""
+        text += f" order by {', '.join(table.key)}"
+        return (text, parameters) if limit is None else (f"{text} limit {self.p}", [*parameters, limit])
+
+    def _test(self, table: Table, column: str, value: Any) -> str:
+        if value is None:
+            return f"{column} is null"
+        if not isinstance(value, tuple):
+            return f"{column} = {self.p}"
+        is_number = table.types[table.columns.index(column)] is int
+        return f"{column} in (select many.value from {self.numbers if is_number else self.texts})"
+
+
+class Reads:
+    """The reading half of a `ShardSnapshot`, on whatever answers `_read` with the name of a statement."""
+
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        raise NotImplementedError
+
+    def _many(self, values: Sequence[Any]) -> Any:
+        """A list as the one parameter that makes the table `many`."""
+        raise NotImplementedError
+
+    def _rows(self, statement: str, *parameters: Any) -> list[Any]:
+        return list(map(_READS[statement][0].row._make, self._read(statement, *parameters)))
+
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int) -> KeyRows:
+        places = (self._many(keys), tenant_id)
+        return KeyRows(
+            self._rows("subscriptions", *places), self._rows("messages", *places, most), self._rows("locks", *places)
+        )
+
+    def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
+        return self._rows("live_messages", key, tenant_id, name, after, limit)
+
+    def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
+        return self._rows("messages_with_id", key, tenant_id, name, message_id)
+
+    def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
+        return self._whole_trees(self._rows("instances", self._many(keys)))
+
+    def waiting_instances(self, tenant_id: str, keys: Sequence[str]) -> Sequence[InstanceRow]:
+        return self._whole_trees(self._rows("waiting_instances", self._many(keys), tenant_id))
+
+    def _whole_trees(self, some: Sequence[InstanceRow]) -> list[InstanceRow]:
+        """Most instances call no other and are a tree of their own, so that hardly anything more is found."""
+        found = {row.key: row for row in some}
+        trees = list(dict.fromkeys(row.tree_key for row in some))
+        callers = [key for key in trees if key not in found]
+        found.update((row.key, row) for row in self._rows("called_instances", self._many(trees)))
+        found.update((row.key, row) for row in (self._rows("instances", self._many(callers)) if callers else ()))
+        return [row for row in found.values() if row.state == "active"]
+
+    def instances_of(self, table: Table, keys: Sequence[int]) -> Mapping[int, int]:
+        return dict(self._read(f"instances_of_{table.name}", self._many(keys)))
+
+    def instances_mentioning(self, key: int) -> Sequence[int]:
+        return [found for (found,) in self._read("mentioning", key, str(key))]
+
+    def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[JobRow]:
+        return self._rows("ready_jobs", type_, tenant_id, limit)
+
+    def due_jobs(self, at: int, limit: int) -> Sequence[JobRow]:
+        return self._rows("due_jobs", at, limit)
+
+    def due_timers(self, at: int, limit: int) -> Sequence[TimerRow]:
+        return self._rows("due_timers", at, limit)
+
+    def start_timers(self, tenant_id: str, process_id: str) -> Sequence[TimerRow]:
+        return self._rows("start_timers", process_id, tenant_id)
+
+    def messages(self, keys: Sequence[int]) -> Sequence[MessageRow]:
+        return self._rows("messages_by_key", self._many(keys))
+
+    def due_messages(self, at: int, limit: int) -> Sequence[MessageRow]:
+        return self._rows("due_messages", at, limit)
+
+    def signal_instances(self, tenant_id: str, name: str) -> Sequence[int]:
+        return [key for (key,) in self._read("signal_instances", name, tenant_id)]
+
+    def outbox(self, receiver: int, after: int, limit: int) -> Sequence[OutboxRow]:
+        return self._rows("outbox", receiver, after, limit)
+
+    def receivers(self) -> Sequence[int]:
+        return [receiver for (receiver,) in self._read("receivers")]
+
+    def received(self) -> Mapping[int, int]:
+        return dict(self._read("received"))
+
+    def position(self, source: str) -> Mapping[str, str]:
+        return dict(self._read("position", source))
+
+
+_QUERIES |= {
+    f"instances_of_{table.name}": "select j.key, j.instance_key from {numbers} cross join "
+    + f"{table.name} as j where j.key = many.value"
+    for table in (t.JOB, t.TIMER, t.INCIDENT, t.SCOPE)
+}

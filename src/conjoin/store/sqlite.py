@@ -1,0 +1,117 @@
+"""SQLite: a data directory with `catalog.db` and one file a shard; a person can open any of them and look.
+
+A store object may be used from several threads, one thread a shard. Several processes may open the same directory.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from conjoin.errors import StoreExists
+from conjoin.store import tables as t
+from conjoin.store.port import CatalogStore, Facts
+from conjoin.store.sqlite_catalog import SqliteCatalog, make_catalog, missing
+from conjoin.store.sqlite_files import DIALECT, checkpoint, connect, told
+from conjoin.store.sqlite_frozen import FrozenFiles, frozen_files
+from conjoin.store.sqlite_shard import SqliteShard
+from conjoin.store.tables import Table
+
+_CATALOG = "catalog.db"
+
+
+class SqliteStore:
+    def __init__(self, folder: Path, *, synced: bool = True) -> None:
+        if not (folder / _CATALOG).is_file():
+            raise missing(folder)
+        self.folder = folder
+        self.address = str(folder)
+        self._remains: TemporaryDirectory[str] | None = None
+        self._catalog = SqliteCatalog(folder / _CATALOG, synced=synced)
+        try:
+            self.facts = self._catalog.facts(self._migrate_shards)
+        except BaseException:
+            self._catalog.close()
+            raise
+        self.catalog: CatalogStore = self._catalog
+        self._shards = [
+            SqliteShard(_shard_file(folder, index), index, synced=synced) for index in range(self.facts.shards)
+        ]
+
+    @classmethod
+    def create(cls, folder: Path, facts: Facts, *, synced: bool = True) -> "SqliteStore":
+        """What a crash left half made is made anew."""
+        folder.mkdir(parents=True, exist_ok=True)
+        make_catalog(folder / _CATALOG, facts, lambda: _make_shards(folder, facts.shards, synced), synced=synced)
+        return cls(folder, synced=synced)
+
+    @classmethod
+    def temporary(cls, facts: Facts) -> "SqliteStore":
+        """For tests: gone when it is closed, and nothing waits for the disk."""
+        folder = TemporaryDirectory(prefix="conjoin-")
+        store = cls.create(Path(folder.name), facts, synced=False)
+        store._remains = folder
+        return store
+
+    def shard(self, index: int) -> SqliteShard:
+        return self._shards[index]
+
+    def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
+        """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
+        assert after is None or table in t.STATE or table in t.CATALOG, f"{table.name} has no keys to page by"
+        listing = DIALECT.list_rows(table, where, after, limit)
+        files = [self.folder / _CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
+        found = merge(*(_listed(file, table, *listing) for file in files), key=attrgetter(*table.key))
+        return list(islice(found, limit))
+
+    def frozen(self) -> AbstractContextManager[FrozenFiles]:
+        """All shards and the catalog at one instant. Nobody waits longer than it takes to look at each."""
+        return frozen_files(self.folder / _CATALOG, [shard.file for shard in self._shards])
+
+    def checkpoint(self, index: int) -> None:
+        """Copy a shard's write-ahead log into its file; beside the commits, in a thread of the caller's."""
+        checkpoint(self._shards[index].file)
+
+    def close(self) -> None:
+        for shard in self._shards:
+            shard.close()
+        self._catalog.close()
+        if self._remains is not None:
+            self._remains.cleanup()
+
+    def _migrate_shards(self, count: int) -> None:
+        for index in range(count):
+            SqliteShard(_shard_file(self.folder, index), index).migrate()
+
+
+def _shard_file(folder: Path, index: int) -> Path:
+    return folder / f"shard-{index:02}.db"
+
+
+def _make_shards(folder: Path, count: int, synced: bool) -> None:
+    for left in sorted(folder.glob("shard-*.db")):
+        _remove_unused(left)
+    for index in range(count):
+        SqliteShard(_shard_file(folder, index), index, synced=synced).create()
+
+
+def _remove_unused(file: Path) -> None:
+    """A shard without a catalog is what a crash left, unless something was ever committed to it."""
+    with closing(connect(file)) as connection, told(file):
+        tables = connection.execute("select count(*) from sqlite_master where name = 'shard'").fetchone()[0]
+        used = connection.execute("select max(version) from shard").fetchone()[0] if tables else 0
+    if used:
+        raise StoreExists(f"{file} holds commits, but its catalog is gone: restore the store from a backup")
+    for end in ("", "-wal", "-shm"):
+        file.with_name(file.name + end).unlink(missing_ok=True)
+
+
+def _listed(file: Path, table: Table, statement: str, parameters: list[Any]) -> Iterator[Any]:
+    with closing(connect(file)) as connection, told(file):
+        bound = [json.dumps(value) if isinstance(value, list) else value for value in parameters]
+        yield from map(table.row._make, connection.execute(statement, bound))

@@ -1,0 +1,176 @@
+"""What is particular to PostgreSQL: how many rows become parameters, places of rows, plans, schemas and views."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from conjoin.errors import StoreMissing
+from conjoin.store import create_store, open_store, postgres_schema
+from conjoin.store import tables as t
+from conjoin.store.port import Facts, Store
+from conjoin.store.postgres_arrays import arrays
+from conjoin.store.postgres_connections import place
+from conjoin.store.postgres_reads import SQL
+from tests.store.samples import changes, commit, instance, job, message, reading, subscription
+
+FACTS = Facts(2, "zeebe", 0, unique_business_ids=False)
+
+
+@pytest.fixture
+def url(postgres_server: Any) -> Iterator[str]:
+    url = postgres_server.new_database()
+    yield url
+    postgres_server.drop_database(url)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    store = create_store(url, FACTS)
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [""],
+        ["", ""],
+        ["a", "b\x1fc"],
+        ["\x1e", "b"],
+        ['{"a": "b\\"c"}', "\\", ",", "{}", "null", "NULL"],
+    ],
+    ids=ascii,
+)
+def test_texts_of_a_commit_are_parted_where_they_were_joined(store: Store, names: list[str]) -> None:
+    rows = [message(key, name=name) for key, name in enumerate(names)]
+    commit(store.shard(0), {t.MESSAGE: rows})
+    assert store.rows(t.MESSAGE, {}, None, 100) == rows
+
+
+@pytest.mark.parametrize("lock_keys", [[None], ["k", None], [None, None], ["\x1e", None], ["null", None, ""]])
+def test_no_text_and_no_number_are_not_taken_for_any_other(store: Store, lock_keys: list[str | None]) -> None:
+    rows = [instance(n, lock_key=key, ended_at=n if key else None) for n, key in enumerate(lock_keys)]
+    commit(store.shard(0), {t.INSTANCE: rows})
+    assert store.rows(t.INSTANCE, {}, None, 100) == rows
+
+
+def test_plain_texts_are_not_put_into_quotes() -> None:
+    assert arrays([str], [("a",), ('"',)]).split
+    assert not arrays([str], [("a",), ("\x1f",)]).split
+
+
+def test_rows_that_were_read_are_written_again_with_all_their_columns(store: Store) -> None:
+    shard = store.shard(0)
+    commit(shard, {t.SUBSCRIPTION: [subscription(1), subscription(2)], t.INSTANCE: [instance(100), instance(200)]})
+    changed = instance(100, body='{"n": 2}', version=7, ended_at=5, state="completed")
+    closed = subscription(1, closed_at=9, name="shipped")
+    snapshot = shard.begin()
+    snapshot.key_rows("acme", ["order-1"], 10)
+    snapshot.instances([100])
+    assert snapshot.commit(
+        changes(snapshot.head, {t.SUBSCRIPTION: [closed, subscription(3)], t.INSTANCE: [changed, instance(200)]})
+    )
+    assert store.rows(t.SUBSCRIPTION, {}, None, 10) == [closed, subscription(2), subscription(3)]
+    assert store.rows(t.INSTANCE, {}, None, 10) == [changed, instance(200)]
+
+
+def test_a_row_that_was_read_and_is_dropped_and_put_in_one_commit_is_there(store: Store) -> None:
+    shard = store.shard(0)
+    commit(shard, {t.SUBSCRIPTION: [subscription(1)], t.INSTANCE: [instance(100)]})
+    snapshot = shard.begin()
+    snapshot.key_rows("acme", ["order-1"], 10)
+    snapshot.waiting_instances("acme", ["order-1"])
+    put: dict[t.Table, list[Any]] = {
+        t.SUBSCRIPTION: [subscription(1, name="new")],
+        t.INSTANCE: [instance(100, body="new")],
+    }
+    assert snapshot.commit(
+        changes(snapshot.head, put, {t.SUBSCRIPTION: [("acme", "order-1", 1)], t.INSTANCE: [(100,)]})
+    )
+    assert [row.name for row in store.rows(t.SUBSCRIPTION, {}, None, 10)] == ["new"]
+    assert [row.body for row in store.rows(t.INSTANCE, {}, None, 10)] == ["new"]
+
+
+def test_the_last_of_two_rows_with_one_key_stays(store: Store) -> None:
+    shard = store.shard(0)
+    commit(shard, {t.INSTANCE: [instance(100)]})
+    snapshot = shard.begin()
+    snapshot.instances([100, 100])
+    assert snapshot.commit(changes(snapshot.head, {t.INSTANCE: [instance(100, body="1"), instance(100, body="2")]}))
+    assert [row.body for row in store.rows(t.INSTANCE, {}, None, 10)] == ["2"]
+
+
+def test_waiting_instances_of_other_keys_than_those_just_read_are_their_own(store: Store) -> None:
+    one, two = (subscription(n, correlation_key=f"order-{n}", instance_key=100 * n) for n in (1, 2))
+    commit(store.shard(0), {t.SUBSCRIPTION: [one, two], t.INSTANCE: [instance(100), instance(200)]})
+    with reading(store.shard(0)) as snapshot:
+        snapshot.key_rows("acme", ["order-1"], 10)
+        assert snapshot.waiting_instances("acme", ["order-2"]) == [instance(200)]
+        assert snapshot.waiting_instances("other", ["order-1"]) == []
+        assert snapshot.waiting_instances("acme", ["order-1"]) == [instance(100)]
+
+
+def test_nothing_is_found_under_no_keys(store: Store) -> None:
+    commit(store.shard(0), {t.MESSAGE: [message(1)], t.SUBSCRIPTION: [subscription(1)], t.INSTANCE: [instance(100)]})
+    with reading(store.shard(0)) as snapshot:
+        assert snapshot.key_rows("acme", [], 10) == ([], [], [])
+        assert (snapshot.messages([]), snapshot.instances([]), snapshot.waiting_instances("acme", [])) == ([], [], [])
+
+
+def test_a_large_commit_that_loses_the_race_is_refused_as_a_small_one(store: Store, url: str) -> None:
+    """Its refusal comes back while the rest of it is still being sent."""
+    loser = open_store(url)
+    snapshot = loser.shard(0).begin()
+    commit(store.shard(0), {t.MESSAGE: [message(1)]})
+    put = {t.MESSAGE: [message(key) for key in range(2, 5000)], t.JOB: [job(key) for key in range(5000)]}
+    assert not snapshot.commit(changes(snapshot.head, put))
+    assert store.rows(t.MESSAGE, {}, None, 10) == [message(1)]
+    loser.close()
+
+
+LOOK_UPS = [name for name, statement in SQL.items() if "unnest(" in statement]
+
+
+@pytest.mark.parametrize("name", LOOK_UPS)
+def test_a_plan_made_for_empty_tables_looks_each_key_up(store: Store, name: str) -> None:
+    """Such a plan may be used when there are millions: none may begin with the table."""
+    parameters = {2: ["{}", "acme"], 3: ["{}", "acme", 10]}.get(SQL[name].count("%s"), ["{}"])
+    with store.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
+        plan = "\n".join(line for (line,) in connection.execute(f"explain {SQL[name]}", parameters).fetchall())
+    assert "Seq Scan" not in plan
+    assert "Join Filter" not in plan
+    assert plan.count("Index Cond") == plan.count("Index Scan")
+    assert plan.index("Function Scan") < plan.index("Index Scan") or "CTE Scan" in plan
+
+
+def test_people_query_all_shards_in_one_view(store: Store, url: str) -> None:
+    commit(store.shard(0), {t.MESSAGE: [message(1)], t.JOB: [job(3)]})
+    commit(store.shard(1), {t.MESSAGE: [message(2)]})
+    with psycopg.connect(url) as connection:
+        found = connection.execute("select shard, key, name from conjoin.message order by key").fetchall()
+        jobs = connection.execute("select shard, key from conjoin.job").fetchall()
+    assert (found, jobs) == ([(0, 1, "paid"), (1, 2, "paid")], [(0, 3)])
+
+
+def test_a_store_that_was_not_made_to_its_end_is_none_and_can_be_made(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(postgres_schema, "_make_views", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            create_store(url, FACTS)
+    with pytest.raises(StoreMissing):
+        open_store(url)
+    store = create_store(url, FACTS)
+    assert commit(store.shard(1), {}).version == 1
+    store.close()
+
+
+def test_an_address_is_shown_without_its_password() -> None:
+    assert (
+        place("postgresql://ann:secret@db.example:5433/orders?sslmode=require")
+        == "postgresql://ann@db.example:5433/orders"
+    )
+    assert place("postgres:///orders") == "postgresql://localhost/orders"

@@ -1,0 +1,48 @@
+"""SQLite: how each read is carried out. None walks a large table, however little it finds."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from conjoin.store import tables as t
+from conjoin.store.sqlite_files import DIALECT
+from tests.store.sqlite_place import make
+
+LOOKED_INTO_WHOLE = {"head", "received", "receivers", "mentioning"}
+"""One row, a row for each other shard, and the read that says it is slow."""
+SORTED = {"messages", "signal_instances"}
+"""What is found of many keys is put in order once; what is found of one comes in order."""
+
+
+def steps(folder: Path, statement: str) -> list[str]:
+    make(folder)
+    with closing(sqlite3.connect(folder / "shard-00.db")) as connection:
+        plan = connection.execute(f"explain query plan {statement}", ["[]"] * statement.count("?")).fetchall()
+    return [step[3] for step in plan]
+
+
+@pytest.mark.parametrize("name", sorted(set(DIALECT.statements()) - LOOKED_INTO_WHOLE - {"move_head"}))
+def test_no_read_of_a_snapshot_walks_a_table(folder: Path, name: str) -> None:
+    found = steps(folder, DIALECT.statements()[name])
+    assert [step for step in found if step.startswith("SCAN") and not step.startswith("SCAN many")] == []
+    assert name in SORTED or not any("TEMP B-TREE" in step for step in found), found
+
+
+def test_a_message_id_is_looked_up_however_many_messages_its_key_has(folder: Path) -> None:
+    [step] = steps(folder, DIALECT.statements()["messages_with_id"])
+    assert step.endswith("(correlation_key=? AND tenant_id=? AND name=? AND message_id=?)")
+
+
+@pytest.mark.parametrize("table", t.STATE, ids=lambda table: table.name)
+def test_the_next_page_of_a_list_begins_where_the_last_one_ended(folder: Path, table: t.Table) -> None:
+    after = tuple("" for _ in table.key)
+    [step] = steps(folder, DIALECT.list_rows(table, {}, after, 10)[0])
+    assert step.startswith("SEARCH")
+    assert ">" in step
+
+
+def test_a_list_of_some_keys_looks_them_up(folder: Path) -> None:
+    first, *_ = steps(folder, DIALECT.list_rows(t.MESSAGE, {"key": (1, 2)}, None, 2)[0])
+    assert first == "SEARCH message USING INTEGER PRIMARY KEY (rowid=?)"
