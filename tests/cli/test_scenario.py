@@ -60,12 +60,12 @@ def test_check_prints_each_difference_and_leaves_with_one(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--store", "sqlite"], "--store sqlite: this version keeps state in memory only"),
-        (["--store", "postgres"], "--store postgres: this version keeps state in memory only"),
-        (["--runner", "spark"], "--runner spark: this version plays scenarios inline only"),
+        (["--store", "postgres"], "--store postgres: say which server with CONJOIN_STORE=postgresql://"),
+        (["--runner", "spark"], "--runner spark: its tasks need a store that they can reach; use --store sqlite"),
     ],
 )
-def test_what_is_missing_is_named(folder: Path, options: list[str], said: str) -> None:
+def test_what_is_missing_is_named(folder: Path, options: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CONJOIN_STORE", raising=False)
     for command in ("run", "check"):
         result = RUNNER.invoke(app, [command, str(folder), *options])
         assert isinstance(result.exception, InputError)
@@ -95,3 +95,9 @@ def test_a_bad_file_is_named_with_its_field(folder: Path) -> None:
         f"{bad}: steps[1]: there is no step 'dance'; there are deploy, start, publish, correlate, advance, complete,"
         " fail, throw, cancel, set, resolve",
     ]
+
+
+def test_stories_are_played_on_a_store(folder: Path) -> None:
+    result = RUNNER.invoke(app, ["check", str(folder), "--store", "sqlite", "--shards", "3"])
+    assert result.exit_code == 0
+    assert result.stdout == RUNNER.invoke(app, ["check", str(folder), "--shards", "3"]).stdout

@@ -3,12 +3,16 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.scenarios import differences, play, read_json, read_scenario
+from conjoin.testing.scenarios.places import Place, in_memory, on_store
 
 HERE = Path(__file__).parent
 FOLDERS = ("golden", "own")
@@ -16,12 +20,39 @@ SCENARIOS = [path for folder in FOLDERS for path in sorted((HERE / folder).glob(
 DELIBERATE = yaml.safe_load((HERE / "deliberate.yaml").read_text())
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-@pytest.mark.parametrize("path", SCENARIOS, ids=[f"{path.parent.name}/{path.stem}" for path in SCENARIOS])
-def test_scenario_has_the_recorded_outcome(path: Path, shards: int) -> None:
+NAMES = [f"{path.parent.name}/{path.stem}" for path in SCENARIOS]
+
+
+def difference(path: Path, shards: int, place: Place) -> list[str]:
     expected = read_json(path.with_suffix(".json").read_text())
-    actual = play(read_scenario(path), path.parent.parent / "models", shards)
-    assert differences(expected, actual, shards) == []
+    actual = play(read_scenario(path), path.parent.parent / "models", place)
+    return differences(expected, actual, shards)
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("path", SCENARIOS, ids=NAMES)
+def test_scenario_has_the_recorded_outcome(path: Path, shards: int) -> None:
+    assert difference(path, shards, in_memory(shards)) == []
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("path", SCENARIOS, ids=NAMES)
+def test_scenario_has_the_same_outcome_on_sqlite(path: Path, shards: int) -> None:
+    assert difference(path, shards, on_store(partial(temporary_broker, shards))) == []
+
+
+@pytest.fixture(scope="module")
+def postgres(postgres_server: Any) -> dict[int, Any]:
+    # Imported here, so that the others run where psycopg is not installed.
+    from tests.conformance.reused_postgres import ReusedPostgres
+
+    return {shards: ReusedPostgres(postgres_server.new_database(), shards) for shards in (1, 3)}
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("path", SCENARIOS, ids=NAMES)
+def test_scenario_has_the_same_outcome_on_postgres(path: Path, shards: int, postgres: dict[int, Any]) -> None:
+    assert difference(path, shards, on_store(postgres[shards].broker)) == []
 
 
 def test_all_recordings_are_here() -> None:

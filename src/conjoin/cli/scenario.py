@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from conjoin.errors import InputError
+from conjoin.errors import ExtraMissing, InputError
+from conjoin.runtime.opening import temporary_broker, temporary_postgres_broker
+from conjoin.settings import load
 from conjoin.testing.scenarios import Scenario, as_json, differences, play, read_json, read_scenario
+from conjoin.testing.scenarios.places import Carry, Make, Place, in_memory, on_store
 
 FAILED = 1
 MOST_LINES = 20
@@ -47,10 +51,10 @@ def run(
     shards: _Shards = 1,
 ) -> None:
     """Print one line of JSON a scenario: its name and its outcome."""
-    _refuse_what_is_missing(store, runner)
+    place = _place(store, runner, shards)
     for path in _files(paths):
         scenario = read_scenario(path)
-        outcome = play(scenario, models or _models_beside(path), shards)
+        outcome = play(scenario, models or _models_beside(path), place)
         typer.echo(as_json({"scenario": scenario.name, "outcome": outcome}))
 
 
@@ -63,11 +67,11 @@ def check(
     shards: _Shards = 1,
 ) -> None:
     """Compare outcomes with the recorded ones, and leave with 1 if one is not the same."""
-    _refuse_what_is_missing(store, runner)
+    place = _place(store, runner, shards)
     failed = passed = 0
     for path in _files([folder]):
         scenario = read_scenario(path)
-        found = list(_compare(path, scenario, models or _models_beside(path), shards))
+        found = list(_compare(path, scenario, models or _models_beside(path), place, shards))
         failed, passed = (failed + 1, passed) if found else (failed, passed + 1)
         for line in found:
             typer.echo(line)
@@ -76,13 +80,13 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _compare(path: Path, scenario: Scenario, models: Path, shards: int) -> Iterator[str]:
+def _compare(path: Path, scenario: Scenario, models: Path, place: Place, shards: int) -> Iterator[str]:
     recording = path.with_suffix(".json")
     try:
         expected = read_json(recording.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError([f"{recording}: the recorded outcome cannot be read: {error}"]) from error
-    found = differences(expected, play(scenario, models, shards), shards)
+    found = differences(expected, play(scenario, models, place), shards)
     if found:
         yield f"{scenario.name}: {scenario.title}"
         yield from (f"  {line}" for line in found[:MOST_LINES])
@@ -104,11 +108,27 @@ def _models_beside(path: Path) -> Path:
     return path.parent.parent / "models"
 
 
-def _refuse_what_is_missing(store: Store, runner: Runner) -> None:
-    missing = []
-    if store is not Store.memory:
-        missing.append(f"--store {store}: this version keeps state in memory only; use --store memory")
-    if runner is not Runner.inline:
-        missing.append(f"--runner {runner}: this version plays scenarios inline only; use --runner inline")
-    if missing:
-        raise InputError(missing)
+def _place(store: Store, runner: Runner, shards: int) -> Place:
+    """Each story has an engine of its own there, which is gone afterwards."""
+    if store is Store.memory:
+        if runner is Runner.spark:
+            raise InputError(["--runner spark: its tasks need a store that they can reach; use --store sqlite"])
+        return in_memory(shards)
+    make = partial(temporary_broker, shards) if store is Store.sqlite else _on_postgres(shards)
+    return on_store(make) if runner is Runner.inline else on_store(make, _by_spark())
+
+
+def _by_spark() -> Carry:
+    try:
+        from conjoin.pipeline.session import session
+        from conjoin.pipeline.spark_runner import carried_by_spark
+    except ImportError as error:
+        raise ExtraMissing("--runner spark", "PySpark", "spark") from error
+    return partial(carried_by_spark, spark=session(load(), "conjoin scenario"))
+
+
+def _on_postgres(shards: int) -> Make:
+    server = load().store or ""
+    if not server.startswith(("postgres://", "postgresql://")):
+        raise InputError(["--store postgres: say which server with CONJOIN_STORE=postgresql://user@host/database"])
+    return partial(temporary_postgres_broker, server, shards)

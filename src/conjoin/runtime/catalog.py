@@ -4,14 +4,14 @@ It only grows. A deployment is all or nothing; content that is already the lates
 kernel needs of it follows from the latest versions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.bpmn import Model, ModelError, read_model
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.definitions import Definition, Definitions
-from conjoin.kernel.plan import MessageDefinition
+from conjoin.kernel.plan import MessageDefinition, Plan
 from conjoin.kernel.policies import Policies, read_policies
 from conjoin.runtime.answers import DeployedProcess, Deployment, Refusal
 from conjoin.runtime.business_ids import BusinessIds
@@ -22,71 +22,86 @@ read_once = lru_cache(maxsize=1024)(read_model)
 """Plans are never changed, so one content is read once for all who deploy it."""
 
 
+class New(NamedTuple):
+    """A version of a process that a deployment brings, and the file it came from."""
+
+    definition: Definition
+    resource: str
+    content: bytes
+    digest: str
+    deployed_at: int
+
+
 class Deployments:
     def __init__(self, policies: Policies | None = None, profile: str = "zeebe") -> None:
         self.policies = policies or read_policies(profile, {})[0]
         self.profile = profile
         self.definitions = Definitions()
         self.version = 0
-        self._digests: dict[int, str] = {}
-        self._resources: dict[int, tuple[str, bytes]] = {}
-        self._deployed_at: dict[int, int] = {}
+        self._brought: dict[int, New] = {}
         self._last_key = 0
 
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str, at: int) -> Deployment | Refusal:
-        """Everything or nothing: one bad model refuses the call, with all problems of all files."""
+        prepared = self.prepare(resources, tenant_id, at)
+        if isinstance(prepared, Refusal):
+            return prepared
+        deployment, brought = prepared
+        self.version += 1
+        self._last_key = max(self._last_key, deployment.key)
+        for new in brought:
+            self.add(new)
+        return deployment
+
+    def prepare(
+        self, resources: Sequence[tuple[str, bytes]], tenant_id: str, at: int
+    ) -> tuple[Deployment, list[New]] | Refusal:
+        """What deploying would bring. Everything or nothing: one bad model refuses the call, with all problems."""
         if not resources:
             return Refusal("INVALID_ARGUMENT", "there is nothing to deploy")
         models, problems = self._read(resources)
         problems += _named_twice(models)
         if problems:
             return Refusal("INVALID_ARGUMENT", "\n".join(problems))
-        self.version += 1
         by_name = dict(resources)
-        processes = [
-            self._add(model, number, by_name[model.name], tenant_id, at)
-            for model in models
-            for number in range(len(model.plans))
-        ]
-        return Deployment(self._new_key(), processes)
+        deployment_key = self._last_key + 1
+        processes: list[DeployedProcess] = []
+        brought: list[New] = []
+        for model, plan in _plans(models):
+            latest = self.definitions.latest(tenant_id, plan.process_id)
+            is_new = latest is None or self._brought[latest.key].digest != model.digest
+            if is_new:
+                version = latest.version + 1 if latest is not None else 1
+                latest = Definition(deployment_key + len(brought) + 1, version, tenant_id, plan)
+                brought.append(New(latest, model.name, by_name[model.name], model.digest, at))
+            assert latest is not None
+            processes.append(DeployedProcess(latest.key, plan.process_id, latest.version, model.name, is_new))
+        return Deployment(deployment_key, processes), brought
+
+    def add(self, new: New) -> None:
+        self._brought[new.definition.key] = new
+        self._last_key = max(self._last_key, new.definition.key)
+        self.definitions.add(new.definition)
 
     def _read(self, resources: Sequence[tuple[str, bytes]]) -> tuple[list[Model], list[str]]:
         models: list[Model] = []
         problems: list[str] = []
         for name, content in resources:
             try:
-                models.append(self._model(name, content))
+                models.append(self.model(name, content))
             except ModelError as error:
                 problems += str(error).splitlines()
         return models, problems
 
-    def _model(self, name: str, content: bytes) -> Model:
+    def model(self, name: str, content: bytes) -> Model:
         """Where a model need not name its keys, the policies say how it matches, so it is read anew."""
         if self.profile == "zeebe":
             return read_once(content, name)
         return read_model(content, name, self.profile, self.policies)
 
-    def _add(self, model: Model, number: int, content: bytes, tenant_id: str, at: int) -> DeployedProcess:
-        plan = model.plans[number]
-        latest = self.definitions.latest(tenant_id, plan.process_id)
-        if latest is not None and self._digests[latest.key] == model.digest:
-            return DeployedProcess(latest.key, plan.process_id, latest.version, model.name, is_new=False)
-        version = latest.version + 1 if latest is not None else 1
-        definition = Definition(self._new_key(), version, tenant_id, plan)
-        self._digests[definition.key] = model.digest
-        self._resources[definition.key] = (model.name, content)
-        self._deployed_at[definition.key] = at
-        self.definitions.add(definition)
-        return DeployedProcess(definition.key, plan.process_id, version, model.name, is_new=True)
-
-    def _new_key(self) -> int:
-        """Keys of the catalog belong to no shard: their shard part is 0."""
-        self._last_key += 1
-        return self._last_key
-
     def resource(self, definition_key: int) -> tuple[str, bytes]:
         """The name and content of the file that a definition came from."""
-        return self._resources[definition_key]
+        new = self._brought[definition_key]
+        return new.resource, new.content
 
     def snapshot(self, new_instance: Callable[..., Any], business_ids: BusinessIds | None = None) -> Catalog:
         """What the correlation half looks at: the message start events of the latest versions."""
@@ -96,7 +111,7 @@ class Deployments:
         return Catalog(starts, self.policies, new_instance, business_ids.is_free)
 
     def _starts(self, definition: Definition) -> list[StartSubscription]:
-        at = self._deployed_at[definition.key]
+        at = self._brought[definition.key].deployed_at
         return [
             StartSubscription(
                 definition.process_id,
@@ -109,6 +124,12 @@ class Deployments:
             for start in definition.plan.starts
             if isinstance(start.event, MessageDefinition)
         ]
+
+
+def _plans(models: Sequence[Model]) -> Iterator[tuple[Model, Plan]]:
+    for model in models:
+        for plan in model.plans:
+            yield model, plan
 
 
 def _named_twice(models: Sequence[Model]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The history of an engine in memory: what became of every instance and message, derived from the events alone.
+"""History: what became of every instance and message, derived from the events alone.
 
 The kernel keeps only what is alive. Whoever wants to look back (a scenario, a test) listens with one of these.
 """
@@ -9,8 +9,7 @@ from typing import Any
 
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import events as pe
+from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.runtime.shard import Shard
 
 ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
@@ -44,35 +43,36 @@ class MessageHistory:
     is_sync: bool
 
 
-class History:
-    """Listens to an engine. Instances and messages stand in the order in which they came to be."""
+class Instances:
+    """What became of instances, told by the events of an engine or of a log. They stand in the order they came."""
 
     def __init__(self) -> None:
         self.instances: dict[int, InstanceHistory] = {}
-        self.messages: list[MessageHistory] = []
         self._instance_of: dict[int, InstanceHistory] = {}
 
-    def __call__(self, shard: Shard, command: Any, event: Any) -> None:
-        note = _NOTES.get(type(event))
+    def note(self, kind: str, event: Any, definitions: Definitions) -> None:
+        """`kind` is the name of the event; only some tell anything."""
+        note = _NOTES.get(kind)
         if note is not None:
-            note(self, shard, command, event)
+            note(self, event)
+        elif kind == "InstanceCreated":
+            self._created(event, definitions.by_key[event.definition_key])
 
-    def _created(self, shard: Shard, command: Any, event: pe.InstanceCreated) -> None:
-        definition = shard.definitions.by_key[event.definition_key]
+    def _created(self, event: Any, definition: Definition) -> None:
         told = (event.key, definition.process_id, definition.version, event.started, event.parent_key)
         instance = InstanceHistory(*told, dict(event.variables))
         self.instances[event.key] = self._instance_of[event.key] = instance
 
-    def _instance_completed(self, shard: Shard, command: Any, event: pe.InstanceCompleted) -> None:
+    def _instance_completed(self, event: Any) -> None:
         self.instances[event.key].state = COMPLETED
 
-    def _instance_terminated(self, shard: Shard, command: Any, event: pe.InstanceTerminated) -> None:
+    def _instance_terminated(self, event: Any) -> None:
         self.instances[event.key].state = TERMINATED
 
-    def _entered(self, shard: Shard, command: Any, event: pe.ElementEntered | pe.LoopEntered) -> None:
+    def _entered(self, event: Any) -> None:
         self._note(event.key, event.element_id, event.scope_key, ACTIVE)
 
-    def _passed(self, shard: Shard, command: Any, event: pe.ElementPassed) -> None:
+    def _passed(self, event: Any) -> None:
         self._note(event.key, event.element_id, event.scope_key, COMPLETED)
 
     def _note(self, key: int, element_id: str, scope_key: int, state: str) -> None:
@@ -80,31 +80,41 @@ class History:
         self._instance_of[key] = instance
         instance.elements[key] = ElementHistory(element_id, state)
 
-    def _completed(self, shard: Shard, command: Any, event: pe.ElementCompleted) -> None:
+    def _completed(self, event: Any) -> None:
         self._instance_of[event.key].elements[event.key].state = COMPLETED
 
-    def _terminated(self, shard: Shard, command: Any, event: pe.ElementTerminated) -> None:
+    def _terminated(self, event: Any) -> None:
         self._instance_of[event.key].elements[event.key].state = TERMINATED
 
-    def _written(self, shard: Shard, command: Any, event: pe.VariablesWritten) -> None:
+    def _written(self, event: Any) -> None:
         instance = self.instances.get(event.scope_key)
         if instance is not None:
             instance.variables.update(event.variables)
 
-    def _published(self, shard: Shard, command: c.ForKey, event: e.MessagePublished) -> None:
-        message = event.message
-        self.messages.append(MessageHistory(message, command.key, command.tenant_id, message.sync))
 
-
-_NOTES: dict[type, Callable[[History, Shard, Any, Any], None]] = {
-    pe.InstanceCreated: History._created,
-    pe.InstanceCompleted: History._instance_completed,
-    pe.InstanceTerminated: History._instance_terminated,
-    pe.ElementEntered: History._entered,
-    pe.LoopEntered: History._entered,
-    pe.ElementPassed: History._passed,
-    pe.ElementCompleted: History._completed,
-    pe.ElementTerminated: History._terminated,
-    pe.VariablesWritten: History._written,
-    e.MessagePublished: History._published,
+_NOTES: dict[str, Callable[[Instances, Any], None]] = {
+    "InstanceCompleted": Instances._instance_completed,
+    "InstanceTerminated": Instances._instance_terminated,
+    "ElementEntered": Instances._entered,
+    "LoopEntered": Instances._entered,
+    "ElementPassed": Instances._passed,
+    "ElementCompleted": Instances._completed,
+    "ElementTerminated": Instances._terminated,
+    "VariablesWritten": Instances._written,
 }
+
+
+class History(Instances):
+    """Listens to an engine in memory; keeps its messages too, in the order in which they were published."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[MessageHistory] = []
+
+    def __call__(self, shard: Shard, command: Any, event: Any) -> None:
+        kind = type(event)
+        if kind is e.MessagePublished:
+            message = event.message
+            self.messages.append(MessageHistory(message, command.key, command.tenant_id, message.sync))
+        else:
+            self.note(kind.__name__, event, shard.definitions)

@@ -5,11 +5,10 @@ subscription alone, and made whole again when it is needed. What happened lately
 can say who stopped waiting a moment ago. Nothing of what the rules decide is lost by it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from conjoin.kernel.correlation import KeySpace, Subscription
-from conjoin.kernel.correlation.apply import APPLY
-from conjoin.kernel.correlation.events import SubscriptionOpened
+from conjoin.kernel.correlation.apply import add_subscription
 
 Place = tuple[str, str]
 """Tenant and correlation key."""
@@ -18,7 +17,6 @@ LATELY = 500
 """At least so many key spaces, and at most twice as many, stay whole after they were last touched."""
 
 _MOST_SPARE = 1_000
-_open = APPLY[SubscriptionOpened]
 
 
 class KeySpaces:
@@ -26,13 +24,13 @@ class KeySpaces:
 
     def __init__(self) -> None:
         self._places: dict[Place, KeySpace | Subscription] = {}
-        self._recent: dict[Place, None] = {}
-        self._earlier: dict[Place, None] = {}
+        self._recent: dict[Place, KeySpace] = {}
+        self._earlier: dict[Place, KeySpace] = {}
         self._spare: list[KeySpace] = []
 
     def at(self, place: Place) -> KeySpace:
         found = self._places.get(place)
-        if isinstance(found, KeySpace):
+        if type(found) is KeySpace:
             return found
         if self._spare:
             space = self._spare.pop()
@@ -41,7 +39,7 @@ class KeySpaces:
             space = KeySpace(*place)
         self._places[place] = space
         if found is not None:
-            _open(space, SubscriptionOpened(found, found.opened_at))
+            add_subscription(space, found)
         return space
 
     def subscriptions(self) -> Iterator[tuple[Place, Subscription]]:
@@ -58,21 +56,22 @@ class KeySpaces:
             if isinstance(found, KeySpace):
                 yield place, found
 
-    def settle(self, place: Place) -> None:
+    def settle(self, touched: Mapping[Place, KeySpace]) -> None:
         """Nothing happens there any more for now. What was not touched for long is put to rest, many at a time."""
-        self._recent[place] = None
-        if len(self._recent) > LATELY:
-            for earlier in self._earlier:
-                if earlier not in self._recent:
-                    self._put_to_rest(earlier)
-            self._earlier, self._recent = self._recent, {}
+        recent = self._recent
+        recent.update(touched)
+        if len(recent) > LATELY:
+            for place, space in self._earlier.items():
+                if place not in recent:
+                    self._put_to_rest(place, space)
+            self._earlier, self._recent = recent, {}
 
-    def _put_to_rest(self, place: Place) -> None:
-        space = self._places[place]
-        if not isinstance(space, KeySpace) or space.locks or len(space.subscriptions) > 1:
+    def _put_to_rest(self, place: Place, space: KeySpace) -> None:
+        """Keep only its subscription, if it has no more than one, to which nothing is on its way."""
+        if space.locks or len(space.subscriptions) > 1:
             return
         for topic in space.topics.values():
-            if topic.ids or topic.held or len(topic.messages) > topic.gone:
+            if topic.ids or topic.held or (topic.messages and len(topic.messages) > topic.gone):
                 return
         for subscription in space.subscriptions.values():
             if subscription.busy_with is not None:

@@ -11,6 +11,8 @@ from conjoin.kernel.correlation.sentences import sentence
 from conjoin.kernel.policies import Policies
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.encoding.json_text import is_storable, is_text
+from conjoin.runtime.telling import told
 
 LONGEST_KEY = 32_768
 LONGEST_BUSINESS_ID = 256
@@ -25,7 +27,7 @@ _CODES = {
 
 @dataclass(slots=True)
 class NewMessage:
-    """`ttl_ms` None takes the time to live of the policy."""
+    """`ttl_ms` None takes the time to live of the policy; `sync`: answered with the instance, and never kept."""
 
     name: str
     key: str = ""
@@ -34,19 +36,32 @@ class NewMessage:
     message_id: str = ""
     business_id: str = ""
     tenant_id: str = DEFAULT_TENANT
+    sync: bool = False
 
 
 def unusable(message: NewMessage) -> Refusal | None:
     """A7, A10, Q16."""
-    name, key, variables, business_id = message.name, message.key, message.variables, message.business_id
+    name = message.name
     if not name or name.isspace():
         return Refusal("INVALID_ARGUMENT", "a message needs a name")
-    if len(key) > LONGEST_KEY:
+    if len(message.key) > LONGEST_KEY:
         return Refusal("INVALID_ARGUMENT", f"the correlation key is longer than {LONGEST_KEY} characters")
-    if type(variables) is not dict and not isinstance(variables, Mapping):
-        return Refusal("INVALID_ARGUMENT", "the variables of a message are an object")
+    for what, text in (("name", name), ("correlation key", message.key), ("message id", message.message_id)):
+        if not is_text(text):
+            return Refusal("INVALID_ARGUMENT", f"the {what} has characters that are no text (NUL or half a pair)")
+    return unusable_order(message.variables, message.business_id)
+
+
+def unusable_order(variables: Mapping[str, Any], business_id: str = "") -> Refusal | None:
+    """What a client hands in with any order."""
+    if not isinstance(variables, Mapping):
+        return Refusal("INVALID_ARGUMENT", "variables are an object")
+    if not is_storable(variables):
+        return Refusal("INVALID_ARGUMENT", "the variables are not JSON")
     if len(business_id) > LONGEST_BUSINESS_ID:
         return Refusal("INVALID_ARGUMENT", f"the business id is longer than {LONGEST_BUSINESS_ID} characters")
+    if not is_text(business_id):
+        return Refusal("INVALID_ARGUMENT", "the business id has characters that are no text (NUL or half a pair)")
     return None
 
 
@@ -59,5 +74,5 @@ def accepted(message: NewMessage, key: int, at: int, policies: Policies) -> Mess
 
 
 def refusal_of(event: e.MessageRefused, key: str) -> Refusal:
-    text = sentence("refused", event.reason, event.parameters, event.message.name, key)
+    text = sentence("refused", event.reason, told(event.parameters), event.message.name, key)
     return Refusal(_CODES[event.reason], text)

@@ -5,10 +5,17 @@ partitions knows ours. An instance is put where its first message will arrive, s
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
+from conjoin.kernel.coupling import Order
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.keys import key_of_rank
 from conjoin.kernel.plan import MessageDefinition, Plan
+from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.catching import key_text
+from conjoin.runtime.generations import Generation, KeyHomes
 
 
 def hash_of(key: str) -> int:
@@ -33,3 +40,39 @@ def home_of(plan: Plan, variables: Mapping[str, Any], at: int, number: int, shar
             if key is not None:
                 return shard_of(key, shards)
     return shard_of(f"{plan.process_id}{number}", shards)
+
+
+@lru_cache
+def _first_homes(shards: int) -> KeyHomes:
+    """While the number of shards has never changed."""
+    return KeyHomes([Generation(0, shards)])
+
+
+class Placement:
+    """Where orders go, of so many shards."""
+
+    def __init__(self, shards: int, definitions: Definitions, homes: KeyHomes | None = None) -> None:
+        self.shards = shards
+        self.homes = homes or _first_homes(shards)
+        self.shard_of_record = self.homes.shard_of_record
+        self._definitions = definitions
+
+    def receivers(self, sender: int, order: Order, number: int) -> list[tuple[int, Order]]:
+        """The shards that an order concerns, each with its own; `number` spreads instances that nothing places.
+
+        A signal goes to every shard, and exactly one of them starts processes by it.
+        """
+        if isinstance(order, c.BroadcastSignal) and order.starts:
+            elsewhere = replace(order, starts=False)
+            return [(shard, order if shard == sender else elsewhere) for shard in range(self.shards)]
+        return [(self._receiver(sender, order, number), order)]
+
+    def _receiver(self, sender: int, order: Order, number: int) -> int:
+        if isinstance(order, c.ForKey):
+            return shard_of(order.key, self.shards)
+        if isinstance(order, (c.DeliverMessage, c.RefuseSubscription)):
+            return self.shard_of_record(key_of_rank(order.subscription.rank))
+        if isinstance(order, c.StartInstance) and not order.key and not order.parent_key:
+            plan = self._definitions.by_key[order.definition_key].plan
+            return home_of(plan, order.variables, order.at, number, self.shards)
+        return sender

@@ -1,16 +1,16 @@
 """Questions to an engine in memory about what is open now, answered in plain values."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from conjoin.kernel.correlation import Message, parameters, verdict_of
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.sentences import sentence
-from conjoin.kernel.instants import NEVER
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.process.jobs import FOR_A_PERSON
 from conjoin.runtime.engine import Engine
-from conjoin.runtime.history import MessageHistory
+from conjoin.runtime.history import History, InstanceHistory, MessageHistory
 from conjoin.runtime.placement import shard_of
+from conjoin.runtime.telling import told
 
 
 class OpenSubscription(NamedTuple):
@@ -93,17 +93,34 @@ def taken_by(message: Message) -> list[Taken]:
     ]
 
 
-def explanation(engine: Engine, told: MessageHistory) -> str:
+def explanation(engine: Engine, of: MessageHistory) -> str:
     """What became of a message, as one sentence."""
-    shard = engine.shards[shard_of(told.correlation_key, len(engine.shards))]
-    space = shard.spaces.at((told.tenant_id, told.correlation_key))
-    verdict = verdict_of(space, told.message, engine.now, shard.catalog)
-    said = {
-        name: _instant_told(value) if name.endswith("_at") else value
-        for name, value in parameters(space, told.message, verdict, engine.now, shard.catalog).items()
-    }
-    return sentence(verdict.verdict, verdict.reason, said, told.message.name, told.correlation_key)
+    shard = engine.shards[shard_of(of.correlation_key, len(engine.shards))]
+    space = shard.spaces.at((of.tenant_id, of.correlation_key))
+    verdict = verdict_of(space, of.message, engine.now, shard.catalog)
+    said = told(parameters(space, of.message, verdict, engine.now, shard.catalog))
+    return sentence(verdict.verdict, verdict.reason, said, of.message.name, of.correlation_key)
 
 
-def _instant_told(instant: int) -> str:
-    return "never" if instant >= NEVER else instant_text(instant)
+class MemoryView:
+    """What can be observed of an engine in memory: its history, and what is open now."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._history = History()
+        engine.listen(self._history)
+        self.open_subscriptions = partial(open_subscriptions, engine)
+        self.open_jobs = partial(open_jobs, engine)
+        self.open_incidents = partial(open_incidents, engine)
+
+    @property
+    def now(self) -> int:
+        return self._engine.now
+
+    @property
+    def instances(self) -> dict[int, InstanceHistory]:
+        return self._history.instances
+
+    @property
+    def messages(self) -> list[MessageHistory]:
+        return self._history.messages

@@ -12,16 +12,18 @@ from typing import Any
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message
 from conjoin.kernel.correlation import commands as correlation
-from conjoin.kernel.correlation import decide as decide_correlation
-from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
-from conjoin.kernel.coupling import ASKING, Order, orders_of
+from conjoin.kernel.correlation.decide import DECIDE as DECIDE_CORRELATION
+from conjoin.kernel.correlation.events import Event, MessageAnswered, MessagePublished, MessageRefused
+from conjoin.kernel.coupling import ORDER_OF, Order, starts_first
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import Keys
 from conjoin.kernel.process import APPLY as APPLY_PROCESS
 from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import decide as decide_process
+from conjoin.kernel.process.commands import ForKey
+from conjoin.kernel.process.decide import decide_in
+from conjoin.kernel.process.step import Step
 from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.key_spaces import KeySpaces, Place
 
@@ -29,7 +31,8 @@ Listener = Callable[["Shard", Any, Any], None]
 Due = tuple[int, int, int]
 """An instant, the key of what is due then, and the shard."""
 
-_ANSWERS = (e.MessageAnswered, e.MessageRefused)
+_apply_of = APPLY_PROCESS.get
+_ANSWERS = frozenset((MessageAnswered, MessageRefused))
 
 
 class Shard:
@@ -41,13 +44,14 @@ class Shard:
         self.catalog = Catalog()
         self.spaces = KeySpaces()
         self.queue: deque[Order] = deque()
-        self.answers: dict[int, e.Event] = {}
+        self.answers: dict[int, Event] = {}
         self.listener: Listener | None = None
         self.business_ids: BusinessIds | None = None
         """Who holds which, where a business id may be held once."""
         self.hand_on: Callable[[Order], None] = self.queue.append
         """Where orders go that follow from others."""
-        self._deadlines: list[tuple[int, Place]] = []
+        self._step = Step(self.state, definitions)
+        self._deadlines: list[tuple[int, int, Place]] = []
         self._touched: dict[Place, KeySpace] = {}
 
     def new_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
@@ -56,13 +60,13 @@ class Shard:
 
     def carry_out(self, command: Order) -> Any:
         """One command, without what follows from it: that waits in the queue. Answers with what was decided."""
-        return self._correlate(command) if type(command) is c.ForKey else self._advance(command)
+        return self._correlate(command) if type(command) is ForKey else self._advance(command)
 
     def drain(self) -> None:
         queue = self.queue
         while queue:
             command = queue.popleft()
-            if type(command) is c.ForKey:
+            if type(command) is ForKey:
                 self._correlate(command)
             else:
                 self._advance(command)
@@ -70,18 +74,16 @@ class Shard:
 
     def settle(self) -> None:
         """Nothing is under way: the keys that were touched come to rest."""
-        settle = self.spaces.settle
-        for place in self._touched:
-            settle(place)
+        self.spaces.settle(self._touched)
         self._touched.clear()
 
     def _advance(self, command: Any) -> Any:
-        state, listener = self.state, self.listener
-        decided: Any = decide_process(state, command, self.definitions)
+        state, hand_on, listener = self.state, self.hand_on, self.listener
+        decided: Any = decide_in(self._step, command)
         for item in decided:
-            apply = APPLY_PROCESS.get(type(item))
+            apply = _apply_of(type(item))
             if apply is None:
-                self.hand_on(item)
+                hand_on(item)
             else:
                 apply(state, item)
                 if listener is not None:
@@ -90,29 +92,28 @@ class Shard:
             self._note_business_ids(command, decided)
         return decided
 
-    def _correlate(self, command: c.ForKey) -> Any:
+    def _correlate(self, command: ForKey) -> Any:
         place = (command.tenant_id, command.key)
         space = self._touched.get(place)
         if space is None:
             space = self._touched[place] = self.spaces.at(place)
-        listener = self.listener
-        decided: Any = decide_correlation(space, command.command, self.catalog)
-        asking = False
+        inner, listener = command.command, self.listener
+        orders: list[Order] = []
+        decided: Any = DECIDE_CORRELATION[type(inner)](space, inner, self.catalog)
         for event in decided:
             kind = type(event)
             APPLY_CORRELATION[kind](space, event)
-            if kind in ASKING:
-                asking = True
-            elif kind is e.MessagePublished:
+            if kind in ORDER_OF:
+                orders.append(ORDER_OF[kind](space, event))
+            elif kind is MessagePublished:
                 if event.message.stored:
-                    heappush(self._deadlines, (event.message.deadline, place))
+                    heappush(self._deadlines, (event.message.deadline, event.message.key, place))
             elif kind in _ANSWERS:
                 self.answers[event.message.key] = event
             if listener is not None:
                 listener(self, command, event)
-        if asking:
-            for order in orders_of(space, decided):
-                self.hand_on(order)
+        for order in starts_first(orders) if len(orders) > 1 else orders:
+            self.hand_on(order)
         if self.business_ids is not None:
             self._note_business_ids(command, decided)
         return decided
@@ -142,5 +143,5 @@ class Shard:
         return c.ReturnJobs(at)
 
     def expire(self, at: int) -> Order:
-        _, (tenant_id, key) = heappop(self._deadlines)
-        return c.ForKey(tenant_id, key, correlation.ExpireMessages(at))
+        _, _, (tenant_id, key) = heappop(self._deadlines)
+        return ForKey(tenant_id, key, correlation.ExpireMessages(at))

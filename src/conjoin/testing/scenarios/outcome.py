@@ -1,24 +1,38 @@
 """The outcome of a scenario: everything a user could observe at its end, as plain values in a fixed order."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
-from conjoin.runtime.engine import Engine
-from conjoin.runtime.history import History, InstanceHistory, MessageHistory
-from conjoin.runtime.queries import OpenIncident, open_incidents, open_jobs, open_subscriptions, taken_by
+from conjoin.runtime.history import InstanceHistory, MessageHistory
+from conjoin.runtime.queries import OpenIncident, OpenJob, OpenSubscription, taken_by
 
 Outcome = dict[str, Any]
 
 
-def outcome_of(engine: Engine, history: History, steps: list[dict[str, Any]]) -> Outcome:
-    number = {key: index for index, key in enumerate(history.instances)}
-    incidents = open_incidents(engine)
+class View(Protocol):
+    """What can be observed of an engine, wherever it keeps its state."""
+
+    @property
+    def now(self) -> int: ...
+    @property
+    def instances(self) -> dict[int, InstanceHistory]: ...
+    @property
+    def messages(self) -> list[MessageHistory]: ...
+    def open_subscriptions(self) -> list[OpenSubscription]: ...
+    def open_jobs(self) -> list[OpenJob]: ...
+    def open_incidents(self) -> list[OpenIncident]: ...
+
+
+def outcome_of(view: View, steps: list[dict[str, Any]]) -> Outcome:
+    instances = view.instances
+    number = {key: index for index, key in enumerate(instances)}
+    incidents = view.open_incidents()
     return {
         "steps": steps,
-        "instances": [_instance(instance, incidents) for instance in history.instances.values()],
-        "messages": [_message(told, engine.now, number) for told in history.messages if not told.is_sync],
-        "subscriptions": _listed([number[s.instance_key], *s[1:]] for s in open_subscriptions(engine)),
-        "jobs": _listed([number[j.instance_key], j.element_id, j.type] for j in open_jobs(engine)),
+        "instances": [_instance(instance, incidents) for instance in instances.values()],
+        "messages": [_message(told, view.now, number) for told in view.messages if not told.is_sync],
+        "subscriptions": _listed([number[s.instance_key], *s[1:]] for s in view.open_subscriptions()),
+        "jobs": _listed([number[j.instance_key], j.element_id, j.type] for j in view.open_jobs()),
     }
 
 

@@ -9,36 +9,35 @@ from typing import Any
 
 from conjoin.errors import InputError
 from conjoin.runtime.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, Refusal
-from conjoin.runtime.engine import Engine
-from conjoin.runtime.history import History
 from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.queries import open_incidents
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.durations import read_ms
-from conjoin.testing.scenarios.outcome import outcome_of
+from conjoin.testing.scenarios.outcome import View, outcome_of
+from conjoin.testing.scenarios.places import Place
 from conjoin.testing.scenarios.read import Scenario, Step
 
 Answer = dict[str, Any]
 OK: Answer = {"ok": True}
 
 
-def play(scenario: Scenario, models: Path, shards: int = 1) -> dict[str, Any]:
+def play(scenario: Scenario, models: Path, place: Place) -> dict[str, Any]:
     """The outcome; `models` is the folder of its BPMN files."""
-    player = _Player(scenario, models, shards)
-    for model in scenario.models:
-        player.prepare(model)
-    steps = [player.step(step) for step in scenario.steps]
-    return outcome_of(player.engine, player.history, steps)
+    clock = FakeClock()
+    with place(clock) as (engine, view):
+        player = _Player(scenario, models, clock, engine, view)
+        for model in scenario.models:
+            player.prepare(model)
+        steps = [player.step(step) for step in scenario.steps]
+        return outcome_of(view, steps)
 
 
 class _Player:
-    def __init__(self, scenario: Scenario, models: Path, shards: int) -> None:
+    def __init__(self, scenario: Scenario, models: Path, clock: FakeClock, engine: Any, view: View) -> None:
         self.scenario = scenario
         self.models = models
-        self.clock = FakeClock()
-        self.engine = Engine(self.clock, shards)
-        self.history = History()
-        self.engine.listen(self.history)
+        self.clock = clock
+        self.engine = engine
+        self.view = view
         self.named: dict[str, int] = {}
 
     def step(self, step: Step) -> Answer:
@@ -77,7 +76,7 @@ class _Player:
         answer = self.engine.correlate(_message(fields))
         if not isinstance(answer, CorrelatedMessage):
             return _answer(answer)
-        return {"ok": True, "instance": list(self.history.instances).index(answer.instance_key)}
+        return {"ok": True, "instance": list(self.view.instances).index(answer.instance_key)}
 
     def advance(self, fields: Mapping[str, Any]) -> Answer:
         self.clock.advance_ms(read_ms(fields["duration"]) or 0)
@@ -99,7 +98,7 @@ class _Player:
         jobs = self.engine.activate_jobs(fields["type"], limit)
         if isinstance(jobs, Refusal):
             return _answer(jobs)
-        instances = list(self.history.instances)
+        instances = list(self.view.instances)
         told = [
             {
                 "instance": instances.index(job.instance_key),
@@ -120,7 +119,7 @@ class _Player:
 
     def resolve(self, fields: Mapping[str, Any]) -> Answer:
         instance = self._instance(fields)
-        mine = [incident for incident in open_incidents(self.engine) if incident.instance_key == instance]
+        mine = [incident for incident in self.view.open_incidents() if incident.instance_key == instance]
         answers = [_answer(self.engine.resolve_incident(incident.key)) for incident in mine]
         return next((answer for answer in answers if not answer["ok"]), OK)
 
@@ -130,7 +129,7 @@ class _Player:
         if not name.startswith("#"):
             return self.named.get(name, 0)
         number = int(name[1:]) if name[1:].isdecimal() else -1
-        instances = list(self.history.instances)
+        instances = list(self.view.instances)
         return instances[number] if 0 <= number < len(instances) else 0
 
 

@@ -1,0 +1,102 @@
+"""The Spark runner: requests as rows, shuffled by shard, one run a shard in a task.
+
+Tasks that fail, are repeated or run twice change nothing: each request has a number, and its commit takes it once. Post
+between the shards is delivered in rounds, each one a job over the shards that have some.
+"""
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from conjoin.kernel.correlation import events as e
+from conjoin.runtime.batches import Reply
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.encoding.orders import written_order
+from conjoin.runtime.tasks import POST, ResultRow, TaskRow, run_task
+
+_ASKED = "shard int, number bigint, request string"
+_TOLD = "number bigint, reply binary, answers binary, receivers array<int>"
+_RESULT = pa.schema(
+    [
+        ("number", pa.int64()),
+        ("reply", pa.binary()),
+        ("answers", pa.binary()),
+        ("receivers", pa.list_(pa.int32())),
+    ]
+)
+
+
+class SparkRunner:
+    """Asks the shards of a store at an address that every worker can reach."""
+
+    def __init__(self, spark: SparkSession, address: str, shards: int, clock: Callable[[], int]) -> None:
+        self._spark = spark
+        self._address = address
+        self._shards = shards
+        self._clock = clock
+        self._source = f"spark:{uuid4()}"
+        self._numbers = count(1)
+
+    def ask(self, shard: int, request: Any) -> Reply:
+        return self.ask_many([(shard, request)])[0]
+
+    def ask_many(self, asked: Sequence[tuple[int, Any]]) -> list[Reply]:
+        """Each request with its shard; those of one shard are carried out in their order."""
+        rows = [TaskRow(shard, next(self._numbers), json_text(written_order(request))) for shard, request in asked]
+        told = self._job(rows)
+        answers = _answers(told) | self.deliver(_receivers(told))
+        by_number = {row.number: pickle.loads(row.reply) for row in told}
+        replies: list[Reply] = [by_number[row.number] for row in rows]
+        for reply in replies:
+            reply.answer = answers.get(reply.key)
+        return replies
+
+    def deliver(self, receivers: set[int]) -> dict[int, e.Event]:
+        answers: dict[int, e.Event] = {}
+        while receivers:
+            told = self._job([TaskRow(shard, next(self._numbers), POST) for shard in sorted(receivers)])
+            answers |= _answers(told)
+            receivers = _receivers(told)
+        return answers
+
+    def _job(self, rows: list[TaskRow]) -> list[ResultRow]:
+        address, source, now = self._address, self._source, self._clock()
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            asked = (TaskRow(**row) for batch in batches for row in batch.to_pylist())
+            for result in run_task(address, source, now, asked):
+                yield pa.RecordBatch.from_pylist([result._asdict()], schema=_RESULT)
+
+        shards = {row.shard for row in rows}
+        frame = self._spark.createDataFrame(rows, _ASKED).repartition(len(shards), "shard")
+        told = frame.sortWithinPartitions("shard", "number").mapInArrow(run, _TOLD)
+        return [ResultRow(*row) for row in told.collect()]
+
+
+@contextmanager
+def carried_by_spark(broker: Broker, spark: SparkSession) -> Iterator[SparkRunner]:
+    """The broker's requests are carried by Spark's tasks from here on."""
+    runner = SparkRunner(spark, broker.store.address, broker.shard_count, lambda: broker.now)
+    carrier, broker.carrier = broker.carrier, runner
+    try:
+        yield runner
+    finally:
+        broker.carrier = carrier
+
+
+def _answers(told: list[ResultRow]) -> dict[int, e.Event]:
+    answers: dict[int, e.Event] = {}
+    for pickled in {row.answers for row in told}:
+        answers |= pickle.loads(pickled)
+    return answers
+
+
+def _receivers(told: list[ResultRow]) -> set[int]:
+    return {receiver for row in told for receiver in row.receivers}

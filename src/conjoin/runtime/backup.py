@@ -1,0 +1,57 @@
+"""Backup and restore. A backup is a data directory like any other: it can be opened, looked at and replayed.
+
+It holds all shards, their logs and outboxes as they were at one instant, whichever database they are in, and is made
+while others write. It appears under its name when it is whole. A store is restored into an empty place only.
+"""
+
+from contextlib import closing
+from pathlib import Path
+
+from conjoin.errors import StoreExists, StoreMissing
+from conjoin.runtime.copying import Tallies, Told, copy_store, made_whole
+from conjoin.store.opening import create_store, open_store
+from conjoin.store.port import Facts, Store
+from conjoin.store.sqlite import SqliteStore
+
+
+def _silent(text: str) -> None:
+    """Nobody wants to know."""
+
+
+def backup_store(store: Store, folder: Path, told: Told = _silent) -> Tallies:
+    with made_whole(folder) as part, closing(SqliteStore.create(part, store.facts)) as copy:
+        return copy_store(store, copy, told)
+
+
+def restore_store(folder: Path, address: str | Path, told: Told = _silent) -> Tallies:
+    with closing(SqliteStore(folder)) as copy:
+        try:
+            found = open_store(address)
+        except StoreMissing:
+            return _restore_anew(copy, address, told)
+        with closing(found) as store:
+            _refuse_unless_empty(store, copy.facts)
+            return copy_store(copy, store, told)
+
+
+def _restore_anew(copy: Store, address: str | Path, told: Told) -> Tallies:
+    if isinstance(address, Path):
+        return backup_store(copy, address, told)
+    with closing(create_store(address, copy.facts)) as store:
+        return copy_store(copy, store, told)
+
+
+def _refuse_unless_empty(store: Store, facts: Facts) -> None:
+    if store.catalog.version() or any(_is_used(store, index) for index in range(store.facts.shards)):
+        raise StoreExists(f"{store.address} holds a store with something in it: restore into an empty place")
+    if store.facts != facts:
+        raise StoreExists(
+            f"{store.address} was made with {store.facts.shards} shards and profile {store.facts.profile},"
+            f" the backup has {facts.shards} and {facts.profile}: restore where there is no store yet"
+        )
+
+
+def _is_used(store: Store, index: int) -> bool:
+    snapshot = store.shard(index).begin()
+    snapshot.abandon()
+    return snapshot.head.version > 0

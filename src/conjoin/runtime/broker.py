@@ -1,0 +1,100 @@
+"""The broker: an engine on a store. What it has answered is durable.
+
+Time is what the given clock says, and never goes back on a shard. Requests are carried by the post, one after the
+other; a serving process has a thread a shard instead (`inline.py`), and large batches go through Spark.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.keys import rank_of
+from conjoin.runtime.answers import Deployment, Refusal
+from conjoin.runtime.api import Api
+from conjoin.runtime.batches import Reply
+from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.encoding.orders import Request
+from conjoin.runtime.generations import homes_in
+from conjoin.runtime.peek import Peeked, peek
+from conjoin.runtime.post import Post
+from conjoin.runtime.start_timers import starts_to_schedule
+from conjoin.runtime.stored_catalog import StoredCatalog
+from conjoin.runtime.sweeps import KINDS, Sweep
+from conjoin.store.port import Store
+
+
+class Carrier(Protocol):
+    """Whatever carries requests to the shards."""
+
+    def ask(self, shard: int, request: Request | Sweep) -> Reply: ...
+
+
+class Broker(Api):
+    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+        super().__init__(store.facts.shards, homes_in(store.shard(0), store.facts.shards))
+        self.store = store
+        self.catalog = StoredCatalog(store.catalog, store.facts.profile)
+        self.post = Post(store, clock, self.catalog.view)
+        self.carrier: Carrier = self.post
+        self._clock = clock
+        # Another process has placed others; nobody need know how many.
+        self._created = clock()
+
+    def close(self) -> None:
+        self.post.close()
+        self.store.close()
+
+    @property
+    def now(self) -> int:
+        return self._clock()
+
+    @property
+    def definitions(self) -> Definitions:
+        return self.catalog.view().definitions
+
+    def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
+        deployed = self.catalog.deploy(resources, tenant_id, self.now)
+        if not isinstance(deployed, Refusal) and any(process.is_new for process in deployed.processes):
+            for shard in range(self.shard_count):
+                self._schedule_starts(shard, self._peek(shard))
+        return deployed
+
+    def ask(self, shard: int, request: Request) -> Reply:
+        return self.carrier.ask(shard, request)
+
+    def tick(self) -> int:
+        peeked = [self._peek(shard) for shard in range(self.shard_count)]
+        for shard, seen in enumerate(peeked):
+            self._schedule_starts(shard, seen)
+        receivers = sorted({receiver for seen in peeked for receiver in seen.receivers})
+        if receivers:
+            self.post.deliver(receivers)
+            self.post.forget_delivered()
+        if not receivers and not any(seen.due for seen in peeked):
+            return 0
+        return sum(self._sweep(shard, Sweep(kind)) for kind in KINDS for shard in range(self.shard_count))
+
+    def _peek(self, shard: int) -> Peeked:
+        return peek(self.post.runners[shard].store, self.now)
+
+    def _schedule_starts(self, shard: int, peeked: Peeked) -> None:
+        """The start timers of what was deployed, on the shard of each process; once for each version."""
+        view = self.catalog.view()
+        if peeked.scheduled_up_to < view.version:
+            self.post.run(shard, starts_to_schedule(shard, peeked.scheduled_up_to, view, self.shard_count))
+
+    def _sweep(self, shard: int, sweep: Sweep) -> int:
+        happened = 0
+        while True:
+            swept = self.post.ask(shard, sweep).swept
+            happened += swept
+            if swept < sweep.limit:
+                return happened
+
+    def _ready_jobs(self, type_: str, limit: int, tenant_id: str) -> list[tuple[int, int]]:
+        found = []
+        for index, runner in enumerate(self.post.runners):
+            snapshot = runner.store.begin()
+            found += [(rank_of(job.key), index) for job in snapshot.ready_jobs(tenant_id, type_, limit)]
+            snapshot.abandon()
+        return found

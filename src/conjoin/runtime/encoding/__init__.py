@@ -1,0 +1,1 @@
+"""What is stored, as rows and JSON: instances, messages, subscriptions, commands, events. Nothing here decides."""

@@ -1,0 +1,178 @@
+"""The fold of one run: requests become commands with a key and a time, are carried out, and become rows."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process import events as pe
+from conjoin.runtime.batches import Batch, Done, Origin, Reply
+from conjoin.runtime.changes import KeyChanges
+from conjoin.runtime.encoding.events import written_events
+from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.encoding.orders import read_order, written_order
+from conjoin.runtime.instance_changes import InstanceChanges
+from conjoin.runtime.jobs import activated_job
+from conjoin.runtime.log import block_of
+from conjoin.runtime.messages import NewMessage, accepted
+from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.runtime.sweeps import Sweep, due_orders
+from conjoin.runtime.working_set import WorkingSet
+from conjoin.store import tables as t
+from conjoin.store.port import Changes, Head
+from conjoin.store.rows import LogRow, OutboxRow, PositionRow, ReceivedRow
+
+_NUMBER = "number"
+
+
+class Fold:
+    def __init__(self, its: WorkingSet, view: CatalogView, now: int) -> None:
+        self._its = its
+        self._view = view
+        self._now = now
+        self._marks: list[tuple[list[Any], int, int]] = []
+        """Each request as it was written, where the keys stood, and where its orders begin in the journal."""
+        self._received: dict[int, int] = {}
+        self._repeated = 0
+        """So many of the requests were carried out by an earlier run."""
+        self.replies: list[Reply] = []
+
+    def load(self, batch: Batch) -> None:
+        """What the messages of the batch touch, in bulk; the rest is fetched when its turn comes."""
+        if batch.origin is not None:
+            self._skip_repeated(batch.origin)
+        keys: dict[str, list[str]] = {}
+        for request in batch.requests[self._repeated :]:
+            if type(request) is NewMessage:
+                keys.setdefault(request.tenant_id, []).append(request.key)
+        for tenant_id, some in keys.items():
+            self._its.fetch_spaces(tenant_id, some)
+
+    def _skip_repeated(self, origin: Origin) -> None:
+        """Numbers grow, so what was taken before is the beginning."""
+        last = int(self._its.snapshot.position(origin.source).get(_NUMBER, "-1"))
+        self._repeated = bisect_right(origin.numbers, last)
+        self.replies = [Reply(repeated=True) for _ in range(self._repeated)]
+
+    def carry_out(self, batch: Batch) -> None:
+        self._its.keys.follow(batch.counter)
+        if batch.deliveries:
+            self._take(batch.deliveries)
+        for request in batch.requests[self._repeated :]:
+            if type(request) is Sweep:
+                orders, swept = due_orders(self._its, request, self._now)
+                for order in orders:
+                    self._order(order, written_order(order))
+                self.replies.append(Reply(swept=swept))
+            elif type(request) is NewMessage:
+                self.replies.append(self._message(request))
+            else:
+                self.replies.append(self._command(request))
+
+    def _take(self, deliveries: Sequence[tuple[int, OutboxRow]]) -> None:
+        """What other shards have sent, each once, in the order of its sender."""
+        taken = dict(self._its.snapshot.received())
+        for sender, row in deliveries:
+            if row.seq > taken.get(sender, 0):
+                taken[sender] = self._received[sender] = row.seq
+                self._its.keys.follow(row.counter)
+                said = read_json(row.command)
+                order = read_order(said)
+                _stamp(order, self._now)
+                self._order(order, said)
+
+    def _message(self, new: NewMessage) -> Reply:
+        its = self._its
+        message = accepted(new, its.keys.take(), self._now, its.catalog.policies)
+        message.sync = new.sync
+        kind = correlation.CorrelateMessage if new.sync else correlation.PublishMessage
+        order = c.ForKey(new.tenant_id, new.key, kind(message, self._now))
+        return Reply(self._order(order, written_order(new), before=message.key), message.key, awaits_answer=new.sync)
+
+    def _command(self, request: Any) -> Reply:
+        _stamp(request, self._now)
+        if type(request) is c.BroadcastSignal:
+            return self._signal(request)
+        decided = self._order(request, written_order(request))
+        if type(request) is c.ActivateJobs:
+            activated = [event for event in decided if isinstance(event, pe.JobActivated)]
+            return Reply(decided, jobs=[activated_job(self._its.state, event) for event in activated])
+        return Reply(decided)
+
+    def _signal(self, request: c.BroadcastSignal) -> Reply:
+        """It concerns every shard, so it goes the way of the orders that one shard gives to others."""
+        its = self._its
+        self._marks.append((written_order(request), its.keys.next, len(its.journal)))
+        its.hand_on(request)
+        its.drain()
+        return Reply()
+
+    def _order(self, order: Any, said: list[Any], before: int = 0) -> Sequence[Any]:
+        its = self._its
+        self._marks.append((said, before or its.keys.next, len(its.journal)))
+        decided: Sequence[Any] = its.carry_out(order)
+        its.drain()
+        return decided
+
+    def changes(self, batch: Batch) -> Changes | None:
+        """The rows of this commit; None when there is nothing to write."""
+        its = self._its
+        if not self._marks and not batch.positions and (batch.requests or not batch.taken):
+            return None
+        keys = KeyChanges(its, self._now, self._view.version)
+        instances = InstanceChanges(its)
+        for order, decided in its.journal:
+            if type(order) is c.ForKey:
+                keys.note(order, decided)
+            else:
+                instances.note(order, decided)
+        keys.finish()
+        instances.finish()
+        head = its.snapshot.head
+        sent = self._outbox(head.sent)
+        changes = Changes(Head(head.version + 1, its.keys.counter, self._now, head.sent + len(sent)))
+        changes.put = {**keys.put, **instances.put}
+        changes.drop = {**keys.drop, **instances.drop}
+        changes.put[t.LOG] = [LogRow(head.version + 1, self._view.version, self._now, self._block())]
+        if sent:
+            changes.put[t.OUTBOX] = sent
+        if self._received:
+            changes.put[t.RECEIVED] = [ReceivedRow(*taken) for taken in self._received.items()]
+        if batch.taken:
+            changes.drop[t.OUTBOX] = [(seq,) for seq in batch.taken]
+        positions = list(batch.positions)
+        if batch.origin is not None and self._repeated < len(batch.requests):
+            positions.append(PositionRow(batch.origin.source, _NUMBER, str(batch.origin.numbers[-1])))
+        if positions:
+            changes.put[t.POSITION] = positions
+        return changes
+
+    def _outbox(self, sent: int) -> list[OutboxRow]:
+        counter = self._its.keys.counter
+        return [
+            OutboxRow(sent + number, receiver, counter, json_text(written_order(order)))
+            for number, (receiver, order) in enumerate(self._its.outbox, 1)
+        ]
+
+    def _block(self) -> bytes:
+        journal = self._its.journal
+        entries = []
+        for (said, before, begin), (_, _, end) in pairwise([*self._marks, ([], 0, len(journal))]):
+            events = [event for _, decided in journal[begin:end] for event in written_events(decided)]
+            entries.append((said, self._now, before, events))
+        return block_of(entries)
+
+    def done(self, changes: Changes | None) -> Done:
+        head = self._its.snapshot.head if changes is None else changes.head
+        receivers = {receiver for receiver, _ in self._its.outbox}
+        return Done(self.replies, head, self._its.answers, receivers, changes is not None)
+
+
+def _stamp(order: Any, now: int) -> None:
+    """The time of a command is that of the shard that carries it out."""
+    if type(order) is c.ForKey:
+        order.command.at = now
+    else:
+        order.at = now

@@ -1,0 +1,99 @@
+"""House-keeping commits: rows that nothing looks at any more are removed from one shard, a bounded number at a time.
+
+They are commits like any other, with a version and an empty block in the log, so nothing else need know of them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from conjoin.errors import InputError
+from conjoin.runtime.log import block_of
+from conjoin.store import tables as t
+from conjoin.store.port import Changes, ShardStore, Store
+from conjoin.store.rows import LogRow, PositionRow
+from conjoin.store.tables import Table
+
+AT_ONCE = 500
+RACES_BEFORE_LOCKING = 5
+"""Others go first for so long; then it takes its turn, which is short."""
+
+
+class HouseKeeper:
+    """For one thread; it has its own way to the shard."""
+
+    def __init__(self, store: Store, index: int) -> None:
+        self.shard = store.shard(index).reader()
+        self._catalog = store.catalog
+
+    def remove(self, table: Table, keys: Sequence[tuple[Any, ...]], cleaned: PositionRow | None = None) -> None:
+        for some in _batches(keys):
+            races = 0
+            while not self._try(table, some, cleaned, locked=races >= RACES_BEFORE_LOCKING):
+                races += 1
+
+    def _try(self, table: Table, keys: list[tuple[Any, ...]], cleaned: PositionRow | None, *, locked: bool) -> bool:
+        catalog_version = self._catalog.version()
+        snapshot = self.shard.begin(locked=locked)
+        head = snapshot.head._replace(version=snapshot.head.version + 1)
+        changes = Changes(head, drop={table: keys})
+        changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
+        if cleaned is not None and int(snapshot.position(cleaned.source).get(cleaned.part, "0")) < int(
+            cleaned.position
+        ):
+            changes.put[t.POSITION] = [cleaned]
+        return snapshot.commit(changes)
+
+    def remove_log_before(self, at: int) -> int:
+        return self._remove_log(lambda row: row.at < at)
+
+    def remove_log_up_to(self, version: int) -> int:
+        return self._remove_log(lambda row: row.version <= version)
+
+    def _remove_log(self, goes: Callable[[LogRow], bool]) -> int:
+        """Its head. The last block stays in any case: by it a backup is known to be one of this store."""
+        last = version_of(self.shard)
+        removed = 0
+        while True:
+            rows = self.shard.log(0, AT_ONCE)
+            versions = [(row.version,) for row in rows if row.version < last and goes(row)]
+            if not versions:
+                return removed
+            self.remove(t.LOG, versions)
+            removed += len(versions)
+
+    def close(self) -> None:
+        self.shard.close()
+
+
+def _batches(keys: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    for start in range(0, len(keys), AT_ONCE):
+        yield list(keys[start : start + AT_ONCE])
+
+
+def compact_log(store: Store, backup: Store) -> int:
+    """Remove the head of the log that a backup of this store makes superfluous: it replays from there."""
+    problems = [text for index in range(store.facts.shards) if (text := _stranger(store, backup, index))]
+    if store.facts.shards != backup.facts.shards or problems:
+        raise InputError(problems or ["the backup has another number of shards: it is none of this store"])
+    removed = 0
+    for index in range(store.facts.shards):
+        keeper = HouseKeeper(store, index)
+        removed += keeper.remove_log_up_to(version_of(backup.shard(index)))
+        keeper.close()
+    return removed
+
+
+def version_of(shard: ShardStore) -> int:
+    snapshot = shard.begin()
+    snapshot.abandon()
+    return snapshot.head.version
+
+
+def _stranger(store: Store, backup: Store, index: int) -> str | None:
+    """The block of the backup's last commit must be the one that the store has under that version."""
+    version = version_of(backup.shard(index))
+    theirs = next(backup.shard(index).log(version - 1, 1), None)
+    ours = next(store.shard(index).log(version - 1, 1), None)
+    if ours is None or ours == theirs or ours.version > version:
+        return None
+    return f"the backup is none of this store: version {version} of shard {index} is another commit"

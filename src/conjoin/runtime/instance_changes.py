@@ -1,0 +1,86 @@
+"""What a run has changed about instances: each is written again if its text is another than the one that was loaded."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from conjoin.kernel.process import events as pe
+from conjoin.kernel.process.state import Instance
+from conjoin.runtime.encoding.index_rows import index_rows, timer_row
+from conjoin.runtime.encoding.instances import body_of
+from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.working_set import WorkingSet
+from conjoin.store import tables as t
+from conjoin.store.rows import InstanceRow
+from conjoin.store.tables import Table
+
+ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
+
+
+class InstanceChanges:
+    def __init__(self, its: WorkingSet) -> None:
+        self._its = its
+        self._started: dict[int, int] = {}
+        self._ended: dict[int, tuple[str, int]] = {}
+        self.put: dict[Table, list[Any]] = {}
+        self.drop: dict[Table, list[tuple[Any, ...]]] = {}
+
+    def note(self, order: Any, decided: Sequence[Any]) -> None:
+        """Events of the process half."""
+        for event in decided:
+            kind = type(event)
+            if kind is pe.InstanceCreated:
+                self._started[event.key] = order.at
+            elif kind is pe.InstanceCompleted:
+                self._ended[event.key] = (COMPLETED, order.at)
+            elif kind is pe.InstanceTerminated:
+                self._ended[event.key] = (TERMINATED, order.at)
+
+    def finish(self) -> None:
+        rows = [row for instance in self._its.live.values() if (row := self._row(instance)) is not None]
+        if rows:
+            self.put[t.INSTANCE] = rows
+        self._start_timers()
+
+    def _row(self, instance: Instance) -> InstanceRow | None:
+        its, key = self._its, instance.key
+        before = its.instances.get(key)
+        ended = self._ended.get(key)
+        body = body_of(instance, its.state) if ended is None else json_text(_remains(instance))
+        if before is not None and before.body == body and ended is None:
+            return None
+        incidents = self._index(instance, ended is None)
+        state, ended_at = ended or (ACTIVE, None)
+        if before is not None:
+            return before._replace(state=state, ended_at=ended_at, incidents=incidents, body=body)
+        definition = instance.definition
+        which = (definition.key, definition.process_id, definition.version, instance.tenant_id)
+        came = (instance.business_id, instance.started, instance.parent_key, instance.lock_key)
+        when = (self._started[key], ended_at)
+        return InstanceRow(key, its.tree_of(instance), *which, *came, state, *when, incidents, body)
+
+    def _index(self, instance: Instance, is_alive: bool) -> int:
+        """Its index rows as they are now; the answer is the number of its open incidents."""
+        before = self._its.indexed.get(instance.key, {})
+        now = index_rows(instance, self._its.state) if is_alive else {}
+        for place, row in now.items():
+            if before.get(place) != row:
+                self.put.setdefault(place[0], []).append(row)
+        for table, key in before:
+            if (table, key) not in now:
+                self.drop.setdefault(table, []).append((key,))
+        return sum(table is t.INCIDENT for table, _ in now)
+
+    def _start_timers(self) -> None:
+        its = self._its
+        now = {key: place for place, keys in its.state.start_timers.items() for key in keys}
+        for key, place in now.items():
+            if key not in its.start_timers:
+                self.put.setdefault(t.TIMER, []).append(timer_row(its.state.timers[key], 0, *place))
+        for key in its.start_timers:
+            if key not in now:
+                self.drop.setdefault(t.TIMER, []).append((key,))
+
+
+def _remains(instance: Instance) -> list[Any]:
+    """Of an ended instance its variables are kept."""
+    return [instance.key, instance.element.id, 0, instance.variables]

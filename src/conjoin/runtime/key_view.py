@@ -1,0 +1,64 @@
+"""One correlation key as the rules would see it now: loaded from the store to be looked at; nothing is written.
+
+The loaded state is a copy of our own. What has fallen due is applied to it, so that a verdict does not depend on when
+the last sweep was. It is read on a way of its own, from any thread; whoever runs the shard is not disturbed.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import KeySpace, Message, apply, decide
+from conjoin.kernel.correlation import commands as c
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.encoding.key_spaces import read_spaces
+from conjoin.runtime.placement import shard_of
+from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.store.port import KeyRows, ShardSnapshot
+from conjoin.store.rows import MessageRow
+
+MOST_MESSAGES = 100
+"""Of the live messages on the key, so many of the oldest are there beside those that are asked about."""
+
+Find = Callable[[ShardSnapshot], Sequence[MessageRow]]
+"""Which messages are asked about."""
+
+
+@dataclass(slots=True)
+class KeyView:
+    space: KeySpace
+    messages: dict[int, Message]
+    catalog: Catalog
+    deployed: CatalogView
+    now: int
+
+
+def load_key(broker: Broker, tenant_id: str, key: str, find: Find) -> KeyView:
+    deployed = broker.catalog.view()
+    shard = broker.store.shard(shard_of(key, broker.store.facts.shards))
+    with closing(shard.reader()) as reader:
+        snapshot = reader.begin()
+        rows = _rows(snapshot, tenant_id, key, find)
+        now = max(snapshot.head.time, broker.now)
+        snapshot.abandon()
+    loaded = read_spaces(tenant_id, [key], rows, deployed.policy_of)[key]
+    catalog = deployed.kernel_catalog()
+    catalog.new_instance = _not_born
+    for event in decide(loaded.space, c.ExpireMessages(now), catalog):
+        apply(loaded.space, event)
+    return KeyView(loaded.space, loaded.messages, catalog, deployed, now)
+
+
+def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, find: Find) -> KeyRows:
+    rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES)
+    messages = {row.key: row for row in (*rows.messages, *find(snapshot))}
+    # Who is busy points at the message that is on its way.
+    busy = {row.busy_with for row in rows.subscriptions if row.busy_with} - messages.keys()
+    messages |= {row.key: row for row in snapshot.messages(sorted(busy))}
+    return rows._replace(messages=[messages[number] for number in sorted(messages)])
+
+
+def _not_born(*asked: Any) -> None:
+    """An instance that is started only to see what would happen has no key."""

@@ -1,0 +1,65 @@
+"""The mailbox of a shard: what lies in the outboxes of the others for it.
+
+Reading is not taking: a run takes what was read, in the commit that carries it out, and skips what was taken before.
+"""
+
+from collections.abc import Iterable
+
+from conjoin.store.port import ShardStore, Store
+from conjoin.store.rows import OutboxRow
+
+Mail = list[tuple[int, OutboxRow]]
+"""Orders with the shard that sent them, each sender's in their order."""
+
+_AT_ONCE = 1_000
+
+
+class Mailbox:
+    """For one thread. It has its own way to the other shards, whose runs are not disturbed."""
+
+    def __init__(self, store: Store, receiver: int) -> None:
+        self._receiver = receiver
+        self._senders: dict[int, ShardStore] = {
+            sender: store.shard(sender).reader() for sender in range(store.facts.shards) if sender != receiver
+        }
+        self._taken: dict[int, int] = {}
+
+    def collect(self, senders: Iterable[int] | None = None) -> Mail:
+        """Everything that was sent and not taken yet, from some shards or from all."""
+        return [
+            (sender, row)
+            for sender in sorted(senders or self._senders)
+            for row in self._from(sender, self._taken.get(sender, 0))
+        ]
+
+    def stale(self, sender: int, own: ShardStore) -> list[OutboxRow]:
+        """What the sender still has although this shard has taken it."""
+        snapshot = own.begin()
+        taken = snapshot.received().get(sender, 0)
+        snapshot.abandon()
+        return [row for row in self._from(sender, 0) if row.seq <= taken]
+
+    def _from(self, sender: int, after: int) -> list[OutboxRow]:
+        snapshot = self._senders[sender].begin()
+        try:
+            found: list[OutboxRow] = []
+            while True:
+                rows = snapshot.outbox(self._receiver, after, _AT_ONCE)
+                found += rows
+                if len(rows) < _AT_ONCE:
+                    return found
+                after = rows[-1].seq
+        finally:
+            snapshot.abandon()
+
+    def took(self, mail: Mail) -> dict[int, list[int]]:
+        """A commit has taken it: the numbers by sender, who may forget them."""
+        numbers: dict[int, list[int]] = {}
+        for sender, row in mail:
+            numbers.setdefault(sender, []).append(row.seq)
+            self._taken[sender] = row.seq
+        return numbers
+
+    def close(self) -> None:
+        for sender in self._senders.values():
+            sender.close()

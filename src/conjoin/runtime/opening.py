@@ -1,0 +1,38 @@
+"""A broker by the address of its store; for tests, one on a store that is gone when it is closed."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import time_ns
+
+from conjoin.runtime.broker import Broker
+from conjoin.store.opening import create_store, open_store
+from conjoin.store.port import Facts
+from conjoin.store.schema import VERSION
+from conjoin.store.sqlite import SqliteStore
+
+Clock = Callable[[], int]
+
+
+def now_us() -> int:
+    return time_ns() // 1_000
+
+
+def open_broker(address: str | Path, clock: Clock = now_us) -> Broker:
+    return Broker(open_store(address), clock)
+
+
+def create_broker(address: str | Path, shards: int, clock: Clock = now_us, profile: str = "zeebe") -> Broker:
+    return Broker(create_store(address, Facts(shards, profile, VERSION, False)), clock)
+
+
+def temporary_broker(shards: int, clock: Clock = now_us, profile: str = "zeebe") -> Broker:
+    """On SQLite in a temporary folder."""
+    store = SqliteStore.temporary(Facts(shards, profile, VERSION, False))
+    return Broker(store, clock)
+
+
+def temporary_postgres_broker(server: str, shards: int, clock: Clock = now_us) -> Broker:
+    """In a database of its own beside the one that the URL names; it is dropped when the broker is closed."""
+    from conjoin.store.postgres_temporary import temporary_store
+
+    return Broker(temporary_store(server, Facts(shards, "zeebe", VERSION, False)), clock)

@@ -1,0 +1,84 @@
+"""The post between shards, and every run on them: sequential, in one process.
+
+An order for another shard lies in the outbox of the commit that gave it. It is delivered by a run of its receiver,
+which notes the number in the same commit, so it is carried out once, whoever delivers it and how often. Whoever filled
+an outbox empties it before answering; what a crash left is delivered by the next `tick`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from conjoin.fault_points import passing
+from conjoin.kernel.correlation import events as e
+from conjoin.runtime.batches import Batch, Done, Reply
+from conjoin.runtime.mailbox import Mailbox
+from conjoin.runtime.run import Runner
+from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.store.port import Store
+
+
+class Post:
+    def __init__(self, store: Store, clock: Callable[[], int], view: Callable[[], CatalogView]) -> None:
+        shards = store.facts.shards
+        self.runners = [Runner(store.shard(index), clock, shards) for index in range(shards)]
+        self._mailboxes = [Mailbox(store, index) for index in range(shards)]
+        self._view = view
+        self._counter = 0
+        self._taken: dict[int, list[int]] = {}
+
+    def ask(self, shard: int, request: Any) -> Reply:
+        return self.run(shard, Batch([request])).replies[0]
+
+    def run(self, shard: int, batch: Batch) -> Done:
+        """A batch and everything that follows from it, on all shards."""
+        done = self._run(shard, batch)
+        done.answers |= self.deliver(sorted(done.receivers))
+        for reply in done.replies:
+            reply.answer = done.answers.get(reply.key)
+        return done
+
+    def deliver(self, receivers: Iterable[int] | None = None) -> dict[int, e.Event]:
+        """Empty the mailboxes of some shards, or of all, and those that this fills."""
+        answers: dict[int, e.Event] = {}
+        waiting = deque(range(len(self.runners)) if receivers is None else receivers)
+        while waiting:
+            receiver = waiting.popleft()
+            mail = self._mailboxes[receiver].collect()
+            if not mail:
+                continue
+            passing("delivering")
+            done = self._run(receiver, Batch(deliveries=mail))
+            passing("delivered")
+            for sender, numbers in self._mailboxes[receiver].took(mail).items():
+                self._taken.setdefault(sender, []).extend(numbers)
+            answers |= done.answers
+            waiting.extend(sorted(done.receivers))
+        return answers
+
+    def forget_delivered(self) -> None:
+        """What lies in the outboxes of processes that are gone, and was taken, is dropped."""
+        for shard, runner in enumerate(self.runners):
+            stale = [
+                row.seq
+                for receiver, mailbox in enumerate(self._mailboxes)
+                if receiver != shard
+                for row in mailbox.stale(shard, self.runners[receiver].store)
+            ]
+            if stale:
+                self._taken.pop(shard, None)
+                runner.run(Batch(taken=stale), self._view())
+
+    def _run(self, shard: int, batch: Batch) -> Done:
+        batch.counter = self._counter
+        batch.taken = taken = self._taken.pop(shard, [])
+        done = self.runners[shard].run(batch, self._view())
+        if not done.committed and taken:
+            self._taken[shard] = taken
+        if len(self.runners) > 1:
+            self._counter = max(self._counter, done.head.next_key)
+        return done
+
+    def close(self) -> None:
+        for mailbox in self._mailboxes:
+            mailbox.close()

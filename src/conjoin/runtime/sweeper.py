@@ -1,0 +1,61 @@
+"""The sweeper: a thread that lets happen what has fallen due, while others publish.
+
+It asks for little at a time, so that nobody who publishes waits long behind it: as much as takes about two
+milliseconds, found out by trying, and then it rests as long as that took.
+"""
+
+from threading import Event, Thread
+from time import perf_counter
+
+from conjoin.errors import ConjoinError
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.inline import Inline
+from conjoin.runtime.sweeps import AT_ONCE, KINDS, Sweep
+
+WANTED_S = 0.002
+_FEWEST = 5
+
+
+class Sweeper(Thread):
+    def __init__(self, broker: Broker, inline: Inline, every_s: float = 1.0) -> None:
+        super().__init__(name="sweeper", daemon=True)
+        self.swept = 0
+        """So much has fallen due and happened."""
+        self.failed: ConjoinError | None = None
+        """What the last round ended with; the next one tries again."""
+        self._broker = broker
+        self._inline = inline
+        self._every_s = every_s
+        self._limit = 50
+        self._stopping = Event()
+
+    def run(self) -> None:
+        while not self._stopping.wait(self._every_s):
+            try:
+                self._round()
+                self.failed = None
+            except ConjoinError as error:
+                self.failed = error
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.join()
+
+    def _round(self) -> None:
+        for kind in KINDS:
+            for shard in range(self._broker.shard_count):
+                while not self._stopping.is_set() and self._sweep(shard, Sweep(kind, self._limit)):
+                    pass
+        for shard in range(self._broker.shard_count):
+            self._broker.store.checkpoint(shard)
+
+    def _sweep(self, shard: int, sweep: Sweep) -> bool:
+        """Answers whether there is more."""
+        started = perf_counter()
+        swept = self._inline.ask(shard, sweep).swept
+        took_s = perf_counter() - started
+        self.swept += swept
+        if swept == sweep.limit:
+            self._limit = max(_FEWEST, min(AT_ONCE, int(self._limit * min(WANTED_S / took_s, 2))))
+            self._stopping.wait(took_s)
+        return swept == sweep.limit

@@ -1,0 +1,268 @@
+"""The working set: the part of a shard that one run has loaded, folded by the same code as a shard in memory.
+
+Before an order is carried out, what it touches is fetched, unless it is here already. Orders for other shards go to
+the outbox. Nothing is written here; `changes.py` says what a run has changed.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import KeySpace
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.coupling import Order
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process import events as pe
+from conjoin.kernel.process.state import Instance, Timer
+from conjoin.runtime.encoding.index_rows import IndexRows, index_rows
+from conjoin.runtime.encoding.instances import put_instance
+from conjoin.runtime.encoding.key_spaces import Loaded, PolicyOf, add_messages, read_spaces
+from conjoin.runtime.hot_keys import fetch_more
+from conjoin.runtime.key_spaces import Place
+from conjoin.runtime.placement import Placement
+from conjoin.runtime.shard import Shard
+from conjoin.store import tables as t
+from conjoin.store.port import KeyRows, ShardSnapshot
+from conjoin.store.rows import InstanceRow, MessageRow, TimerRow
+from conjoin.store.tables import Table
+
+MOST_MESSAGES = 100
+"""So many live messages of a key are loaded with it; a key with more of them is loaded further as it is needed."""
+
+
+class LoadedSpaces:
+    """The key spaces of a run, by tenant and key."""
+
+    def __init__(self) -> None:
+        self.by_place: dict[Place, Loaded] = {}
+
+    def at(self, place: Place) -> KeySpace:
+        return self.by_place[place].space
+
+    def settle(self, places: Iterable[Place]) -> None:
+        """Nothing comes to rest here: the run ends, and all of it goes."""
+
+
+class WorkingSet(Shard):
+    def __init__(self, index: int, snapshot: ShardSnapshot, definitions: Definitions, placement: Placement) -> None:
+        super().__init__(index, definitions)
+        self.keys.number_as(placement.homes.number_of(index))
+        self.keys.follow(snapshot.head.next_key)
+        self.snapshot = snapshot
+        self.spaces: Any = LoadedSpaces()
+        self.instances: dict[int, InstanceRow] = {}
+        """As they were loaded."""
+        self.indexed: dict[int, IndexRows] = {}
+        self.start_timers: dict[int, TimerRow] = {}
+        self.journal: list[tuple[Order, Sequence[Any]]] = []
+        self.outbox: list[tuple[int, Order]] = []
+        self.policy_of: PolicyOf
+        self._placement = placement
+        self.live: dict[int, Instance] = {}
+        """Those that were loaded or begun in this run, ended ones too."""
+        self._looked_up: set[tuple[Any, ...]] = set()
+        if placement.shards > 1:
+            self.hand_on = self._hand_on
+
+    def know(self, catalog: Catalog, policy_of: PolicyOf) -> None:
+        """What is deployed and decided, as of one version of the catalog."""
+        self.catalog = catalog
+        catalog.new_instance = self.new_instance
+        self.policy_of = policy_of
+
+    @property
+    def is_one_of_many(self) -> bool:
+        return self._placement.shards > 1
+
+    def tree_of(self, instance: Instance) -> int:
+        """The key of the outermost instance around one: itself, unless it was called."""
+        while instance.parent_key:
+            call = self.state.elements.get(instance.parent_key)
+            if call is None:
+                break
+            instance = call.instance
+        return instance.key
+
+    def _hand_on(self, order: Order) -> None:
+        for receiver, sent in self._placement.receivers(self.index, order, self.keys.counter):
+            if receiver == self.index:
+                self.queue.append(sent)
+            else:
+                self.outbox.append((receiver, sent))
+
+    def carry_out(self, command: Order) -> Any:
+        self.fetch(command)
+        decided = super().carry_out(command)
+        self.journal.append((command, decided))
+        if type(command) in _BEGINNING:
+            self._note_begun(decided)
+        return decided
+
+    def _note_begun(self, decided: Sequence[Any]) -> None:
+        for event in decided:
+            if type(event) is pe.InstanceCreated:
+                instance = self.state.elements[event.key]
+                assert isinstance(instance, Instance)
+                self.live[event.key] = instance
+
+    def drain(self) -> None:
+        queue, carry_out = self.queue, self.carry_out
+        while queue:
+            carry_out(queue.popleft())
+        self._touched.clear()
+
+    def fetch(self, order: Any) -> None:
+        """Make sure that everything is here that deciding the order looks at."""
+        fetch = _FETCH.get(type(order))
+        if fetch is not None:
+            fetch(self, order)
+
+    def fetch_spaces(self, tenant_id: str, keys: Iterable[str]) -> None:
+        """The key spaces of many keys, and the instances that wait there."""
+        by_place = self.spaces.by_place
+        missing = [key for key in dict.fromkeys(keys) if (tenant_id, key) not in by_place]
+        if not missing:
+            return
+        rows = self.snapshot.key_rows(tenant_id, missing, MOST_MESSAGES)
+        whole = self._with_those_on_their_way(rows)
+        for key, loaded in read_spaces(tenant_id, missing, whole, self.policy_of).items():
+            by_place[tenant_id, key] = loaded
+        self._note_hot_keys(tenant_id, rows)
+        if rows.subscriptions:
+            self._put(self.snapshot.waiting_instances(tenant_id, missing))
+
+    def _note_hot_keys(self, tenant_id: str, rows: KeyRows) -> None:
+        if len(rows.messages) < MOST_MESSAGES:
+            return
+        keys = Counter(row.correlation_key for row in rows.messages)
+        for row in rows.messages:
+            if keys[row.correlation_key] == MOST_MESSAGES:
+                self.spaces.by_place[tenant_id, row.correlation_key].oldest_up_to = row.key
+
+    def _with_those_on_their_way(self, rows: KeyRows) -> KeyRows:
+        """A message that somebody is about to take is needed, however many older ones there are."""
+        busy = {row.busy_with for row in rows.subscriptions if row.busy_with}
+        missing = sorted(busy.difference(row.key for row in rows.messages)) if busy else []
+        return rows._replace(messages=[*rows.messages, *self.snapshot.messages(missing)]) if missing else rows
+
+    def fetch_messages(self, rows: Iterable[MessageRow]) -> None:
+        """Messages that were found in another way than by their key."""
+        for row in rows:
+            place = (row.tenant_id, row.correlation_key)
+            self.fetch_spaces(*place[:1], [row.correlation_key])
+            add_messages(self.spaces.by_place[place], [row], self.policy_of)
+
+    def fetch_instances(self, keys: Iterable[int]) -> None:
+        live = self.live
+        missing = [key for key in dict.fromkeys(keys) if key not in live and self._is_new("instance", key)]
+        if missing:
+            self._put(self.snapshot.instances(missing))
+
+    def _is_new(self, *looked_up: Any) -> bool:
+        if looked_up in self._looked_up:
+            return False
+        self._looked_up.add(looked_up)
+        return True
+
+    def _put(self, rows: Sequence[InstanceRow]) -> None:
+        state, by_key = self.state, self.definitions.by_key
+        for row in rows:
+            if row.key in self.live:
+                # It may have ended in this run, of which the snapshot knows nothing.
+                continue
+            instance = Instance(row.key, by_key[row.definition_key], {})
+            instance.started = row.started
+            instance.tenant_id = row.tenant_id
+            instance.business_id = row.business_id
+            instance.parent_key = row.parent_key
+            instance.lock_key = row.lock_key
+            put_instance(state, instance, row.body)
+            self.instances[row.key] = row
+            self.live[row.key] = instance
+            found = index_rows(instance, state)
+            if found:
+                self.indexed[row.key] = found
+
+    def _fetch_key(self, order: c.ForKey) -> None:
+        place = (order.tenant_id, order.key)
+        loaded = self.spaces.by_place.get(place)
+        if loaded is None:
+            self.fetch_spaces(order.tenant_id, [order.key])
+            loaded = self.spaces.by_place[place]
+        command = order.command
+        if type(command) is correlation.RejectCorrelation:
+            order.command = _with_own_records(command, loaded)
+        if loaded.oldest_up_to:
+            fetch_more(self, loaded, command)
+
+    def _fetch_owner(self, table: Table, key: int) -> None:
+        if key in self.state.jobs or key in self.state.incidents or not self._is_new(table.name, key):
+            return
+        self.fetch_instances(self.snapshot.instances_of(table, [key]).values())
+
+    def _fetch_scope(self, order: c.SetVariables) -> None:
+        """By the key of an instance, of a scope inside one, or else of any element."""
+        key = order.scope_key
+        self.fetch_instances([key])
+        if key in self.state.elements:
+            return
+        found = self.snapshot.instances_of(t.SCOPE, [key])
+        self.fetch_instances(found.values() if found else self.snapshot.instances_mentioning(key))
+
+    def _fetch_ready(self, order: c.ActivateJobs) -> None:
+        if order.limit > 0:
+            jobs = self.snapshot.ready_jobs(order.tenant_id, order.type, order.limit)
+            self.fetch_instances(job.instance_key for job in jobs)
+
+    def _fetch_listeners(self, order: c.BroadcastSignal) -> None:
+        self.fetch_instances(self.snapshot.signal_instances(order.tenant_id, order.name))
+
+    def _fetch_start_timers(self, order: c.ScheduleStarts) -> None:
+        definition = self.definitions.by_key[order.definition_key]
+        self.put_start_timers(self.snapshot.start_timers(definition.tenant_id, definition.process_id))
+
+    def fetch_timers(self, rows: Sequence[TimerRow]) -> None:
+        self.put_start_timers([row for row in rows if not row.instance_key])
+        self.fetch_instances(row.instance_key for row in rows if row.instance_key)
+
+    def put_start_timers(self, rows: Iterable[TimerRow]) -> None:
+        for row in rows:
+            if row.key in self.start_timers:
+                continue
+            self.start_timers[row.key] = row
+            interval = (row.months, row.microseconds)
+            timer = Timer(row.key, row.owner_key, row.element_id, row.due_at, row.repetitions, interval)
+            self.state.watch_timer(timer)
+            self.state.start_timers.setdefault((row.tenant_id, row.process_id), []).append(row.key)
+
+
+def _with_own_records(command: correlation.RejectCorrelation, loaded: Loaded) -> correlation.RejectCorrelation:
+    """What came from another shard names the subscription and the message; the records are the ones here."""
+    key = command.subscription.key
+    own = loaded.space.subscriptions.get(key) or loaded.awaiting.get(key)
+    if own is None or own is command.subscription:
+        return command
+    message = own.busy_with
+    if message is None or message.key != command.message.key:
+        message = command.message
+    return correlation.RejectCorrelation(own, message, command.at, command.why)
+
+
+_BEGINNING = (c.CreateInstance, c.StartInstance)
+_FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
+    c.ForKey: WorkingSet._fetch_key,
+    c.DeliverMessage: lambda its, order: its.fetch_instances([order.subscription.instance_id]),
+    c.RefuseSubscription: lambda its, order: its.fetch_instances([order.subscription.instance_id]),
+    c.CancelInstance: lambda its, order: its.fetch_instances([order.key]),
+    c.CompleteJob: lambda its, order: its._fetch_owner(t.JOB, order.key),
+    c.FailJob: lambda its, order: its._fetch_owner(t.JOB, order.key),
+    c.ThrowError: lambda its, order: its._fetch_owner(t.JOB, order.key),
+    c.UpdateRetries: lambda its, order: its._fetch_owner(t.JOB, order.key),
+    c.ResolveIncident: lambda its, order: its._fetch_owner(t.INCIDENT, order.key),
+    c.SetVariables: WorkingSet._fetch_scope,
+    c.ActivateJobs: WorkingSet._fetch_ready,
+    c.BroadcastSignal: WorkingSet._fetch_listeners,
+    c.ScheduleStarts: WorkingSet._fetch_start_timers,
+}
