@@ -32,6 +32,8 @@ def test_without_anything_set_the_defaults_hold() -> None:
     assert settings.format == "parquet"
     assert settings.partitions is None
     assert settings.driver_memory == "2g"
+    assert (settings.data, settings.store) == ("conjoin-data", None)
+    assert (settings.message_retention, settings.instance_retention, settings.log_retention) == ("7d", "30d", "forever")
     assert settings.policies == {}
 
 
@@ -62,6 +64,11 @@ def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) 
         "format": ("csv", "csv"),
         "partitions": ("3", 3),
         "driver_memory": ("4g", "4g"),
+        "data": ("there", "there"),
+        "store": ("postgresql://host/db", "postgresql://host/db"),
+        "message_retention": ("12h", "12h"),
+        "instance_retention": ("forever", "forever"),
+        "log_retention": ("90d", "90d"),
         "policies": ('{"*": {"dedup": "7d"}}', {"*": {"dedup": "7d"}}),
     }
     text, value = values[key]

@@ -21,6 +21,7 @@ from conjoin.errors import SettingsError
 ENV_PREFIX = "CONJOIN_"
 CONFIG_VARIABLE = "CONJOIN_CONFIG"
 DEFAULT_FILE = "conjoin.toml"
+_KEPT = r"^(forever|[0-9]+(ms|s|m|h|d))$"
 
 
 class Settings(BaseSettings):
@@ -37,6 +38,13 @@ class Settings(BaseSettings):
     format: Literal["parquet", "jsonl", "csv"] = Field("parquet", description="how outputs are written")
     partitions: int | None = Field(None, ge=1, description="shuffle partitions; Spark's own choice if not set")
     driver_memory: str = Field("2g", pattern=r"^[1-9][0-9]*[kmgtKMGT]$", description="memory of the Spark driver")
+    data: str = Field("conjoin-data", min_length=1, description="the data directory of a store on this machine")
+    store: str | None = Field(
+        None, pattern=r"^postgres(ql)?://", description="the URL of a PostgreSQL store; it counts before data"
+    )
+    message_retention: str = Field("7d", pattern=_KEPT, description="how long messages that are over are kept")
+    instance_retention: str = Field("30d", pattern=_KEPT, description="how long instances that ended are kept")
+    log_retention: str = Field("forever", pattern=_KEPT, description="how long the blocks of the log are kept")
     policies: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description='policy overrides by message name, "*" for all messages'
     )

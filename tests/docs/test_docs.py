@@ -1,24 +1,27 @@
 """The documents keep their word: what they show runs, what they name exists, and their tables are complete.
 
 A block that opens with ```python run is run; a ```text output block after it is what it must print. The blocks of one
-file share their names.
+file share their names. A block that opens with ```sh run has lines of the command, which run in a folder of their own
+that has our examples/ in it; what it prints may be shown with ... in place of an instant.
 """
 
 import contextlib
 import io
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import typer
 import yaml
 
 from conjoin.cli.main import app
+from conjoin.cli.main import run as conjoin
 from conjoin.kernel.correlation.sentences import near_miss, sentence
 from conjoin.kernel.correlation.verdicts import REASONS
 from conjoin.kernel.policies import CHOICES, PROFILES, Policy, read_policies
@@ -46,12 +49,19 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return [(found["info"].strip(), found["text"]) for found in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
-def examples(page: Path) -> Iterator[tuple[str, str | None]]:
-    """The runnable blocks, each with what it must print if the document shows it."""
+class Example(NamedTuple):
+    """A block that runs, and what it must print if the document shows it."""
+
+    is_python: bool
+    text: str
+    shown: str | None
+
+
+def examples(page: Path) -> Iterator[Example]:
     found = [*blocks(page), ("", "")]
     for (info, text), (next_info, next_text) in pairwise(found):
-        if info == "python run":
-            yield text, next_text if next_info == "text output" else None
+        if info in ("python run", "sh run"):
+            yield Example(info == "python run", text, next_text if next_info == "text output" else None)
 
 
 def code(page: Path) -> list[str]:
@@ -74,7 +84,7 @@ RUNNING = [page for page in PAGES if any(examples(page))]
 
 
 def needs_spark(page: Path) -> bool:
-    return any("pyspark" in text for text, _ in examples(page))
+    return any("pyspark" in example.text for example in examples(page))
 
 
 @pytest.mark.parametrize("page", [page for page in RUNNING if not needs_spark(page)], ids=name_of)
@@ -82,6 +92,10 @@ def test_examples_run_and_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    for key in [*Settings.model_fields, "config"]:
+        monkeypatch.delenv(f"CONJOIN_{key.upper()}", raising=False)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     run_examples(page)
 
 
@@ -95,18 +109,35 @@ def test_examples_with_spark_run_and_print_what_the_page_shows(
 
 def run_examples(page: Path) -> None:
     names: dict[str, Any] = {"__name__": "example"}
-    for text, shown in examples(page):
+    for example in examples(page):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(text, name_of(page), "exec"), names)
-        if shown is not None:
-            assert without_ends(printed.getvalue()) == without_ends(shown)
+            if example.is_python:
+                exec(compile(example.text, name_of(page), "exec"), names)
+            else:
+                run_lines(example.text)
+        if example.shown is not None:
+            assert_printed(without_ends(printed.getvalue()), without_ends(example.shown))
+
+
+def run_lines(text: str) -> None:
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            assert words[0] == "conjoin", line
+            assert conjoin(words[1:]) == 0, line
+
+
+def assert_printed(printed: list[str], shown: list[str]) -> None:
+    assert len(printed) == len(shown), printed
+    for line, pattern in zip(printed, shown, strict=True):
+        assert re.fullmatch(re.escape(pattern).replace(re.escape("..."), ".+"), line), f"{line!r} is not {pattern!r}"
 
 
 def test_every_output_block_follows_the_example_it_belongs_to() -> None:
     for page in PAGES:
         shown = [text for info, text in blocks(page) if info == "text output"]
-        assert shown == [text for _, text in examples(page) if text is not None], name_of(page)
+        assert shown == [example.shown for example in examples(page) if example.shown is not None], name_of(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -141,9 +172,9 @@ def test_options_of_the_command_exist(page: Path) -> None:
     nested = [inner for command in commands.values() for inner in getattr(command, "commands", {}).values()]
     every = [*commands.values(), *nested]
     known = {option for command in every for parameter in command.params for option in parameter.opts}
-    named = {name for text in code(page) for name in re.findall(r"(?<!\S)--[a-z][a-z-]*", text)}
+    named = {name for text in code(page) for name in re.findall(r"(?<!\S)--[a-z][A-Za-z-]*", text)}
     assert named <= known | {"--help", "--version"}
-    called = {name for text in code(page) for name in re.findall(r"^conjoin ([a-z]+)", text, re.MULTILINE)}
+    called = {name for text in code(page) for name in re.findall(r"^conjoin ([a-z-]+)", text, re.MULTILINE)}
     assert called <= set(commands)
 
 

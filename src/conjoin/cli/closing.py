@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_EXAMPLES = 7
 _BAR = 12
-_WIDE = 100
+WIDE = 100
 
 _COLOUR = {
     "correlated": "green",
@@ -36,7 +36,7 @@ _IN_WORDS = {
     ("buffered", "locked"): "it waits behind a running instance",
     ("expired", "nobody_waited"): "its time ran out and nobody had come",
     ("expired", "was_locked"): "its time ran out behind an instance",
-    ("expired", "never_offered"): "who could take it was deployed after it",
+    ("expired", "never_offered"): "the process it could start was deployed later",
     ("discarded", "ttl_zero"): "nobody waited, and it may not be kept",
     ("discarded", "policy"): "nobody waited, and the policy says discard",
     ("refused", "duplicate_id"): "its id is still remembered",
@@ -62,7 +62,7 @@ def show_closing(console: Console, summary: "Summary", out: str) -> None:
     """All of it, in about one screen."""
     for note in summary.notes:
         console.print(f"note: {escape(note)}", style="dim")
-    console.print(_verdicts(summary, console.width >= _WIDE))
+    console.print(verdict_table(counts_of(summary.tallies), console.width >= WIDE))
     console.print(_balance(summary), highlight=False)
     for line in _dead_letters(summary):
         console.print(line, highlight=False)
@@ -77,7 +77,7 @@ def show_closing(console: Console, summary: "Summary", out: str) -> None:
         console.print(f"As of {summary.as_of}: a next run takes it as --since.", style="dim", highlight=False)
 
 
-def _verdicts(summary: "Summary", with_bars: bool) -> Table:
+def verdict_table(counts: Mapping[tuple[str, str], int], with_bars: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title="What became of the messages", title_justify="left", pad_edge=False)
     for heading in ("verdict", "reason"):
         table.add_column(heading, no_wrap=True)
@@ -85,7 +85,6 @@ def _verdicts(summary: "Summary", with_bars: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     table.add_column("in words")
-    counts = counts_of(summary.tallies)
     total = sum(counts.values())
     for (verdict, reason), count in counts.items():
         colour = _COLOUR.get(verdict, "white")

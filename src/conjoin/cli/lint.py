@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from conjoin.bpmn import Findings, Problem, judge
+from conjoin.cli.reading import read_files
 from conjoin.errors import InputError
 from conjoin.kernel.policies import PROFILES
 
@@ -41,25 +42,13 @@ def lint(
 ) -> None:
     if profile not in PROFILES:
         raise InputError([f"--profile: {profile!r} is none of {', '.join(PROFILES)}"])
-    findings = {str(file): judge(content, str(file), profile) for file, content in _contents(files)}
+    findings = {file: judge(content, file, profile) for file, content in read_files(files)}
     typer.echo(_as_json(findings) if format is LintFormat.JSON else _as_text(findings))
     if any(found.problems for found in findings.values()):
         raise typer.Exit(1)
 
 
 lint.__doc__ = EXAMPLES
-
-
-def _contents(files: list[Path]) -> list[tuple[Path, bytes]]:
-    read, problems = [], []
-    for file in files:
-        try:
-            read.append((file, file.read_bytes()))
-        except OSError as error:
-            problems.append(f"{file}: {error.strerror}")
-    if problems:
-        raise InputError(problems)
-    return read
 
 
 def _as_text(findings: dict[str, Findings]) -> str:

@@ -6,9 +6,25 @@ from typing import Annotated
 import typer
 
 from conjoin import __version__
-from conjoin.cli import scenario
+from conjoin.cli import lists, policy, scenario
+from conjoin.cli.backup import backup, restore
+from conjoin.cli.compact import compact
 from conjoin.cli.correlate import correlate
+from conjoin.cli.correlate_message import correlate_message
+from conjoin.cli.deploy import deploy
+from conjoin.cli.explain import explain
+from conjoin.cli.init import init
+from conjoin.cli.instances import cancel, create, resolve, set_variables
+from conjoin.cli.jobs import activate, complete, fail, throw_error, update_retries
 from conjoin.cli.lint import lint
+from conjoin.cli.printing import complain
+from conjoin.cli.publish import publish
+from conjoin.cli.reshard import reshard
+from conjoin.cli.signal import signal
+from conjoin.cli.status import status
+from conjoin.cli.tick import tick
+from conjoin.cli.verify import verify
+from conjoin.cli.zbctl import as_ours
 from conjoin.errors import ConjoinError
 
 WRONG_INPUT = 2
@@ -22,9 +38,20 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-app.command("correlate")(correlate)
-app.command("lint")(lint)
-app.add_typer(scenario.app, name="scenario")
+_PANELS = {
+    "Messages": (publish, correlate_message, explain, signal),
+    "Processes": (deploy, create, cancel, set_variables, resolve),
+    "Jobs": (activate, complete, fail, throw_error, update_retries),
+    "The store": (init, status, tick, backup, restore, verify, compact, reshard),
+    "Without a store": (correlate, lint),
+}
+for _panel, _commands in _PANELS.items():
+    for _command in _commands:
+        app.command(_command.__name__.replace("_", "-"), rich_help_panel=_panel)(_command)
+for _list in lists.APPS:
+    app.add_typer(_list, rich_help_panel="Lists")
+app.add_typer(policy.app, name="policy", rich_help_panel="The store")
+app.add_typer(scenario.app, name="scenario", rich_help_panel="Without a store")
 
 
 def _print_version(wanted: bool) -> None:
@@ -50,13 +77,12 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Runs one command and says with which code the process should end."""
     try:
-        app(arguments, prog_name="conjoin")
+        app(as_ours(arguments), prog_name="conjoin")
     except SystemExit as end:
         # typer turns Ctrl-C into an end of its own.
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except ConjoinError as error:
-        for line in str(error).splitlines():
-            typer.echo(f"conjoin: {line}", err=True)
+        complain(str(error))
         return WRONG_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED

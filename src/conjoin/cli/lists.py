@@ -1,0 +1,249 @@
+"""conjoin messages, subscriptions, instances, incidents, jobs: lists of what a store holds, filtered and in pages."""
+
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from conjoin.cli.explain import in_words
+from conjoin.cli.list_options import (
+    After,
+    Business,
+    Element,
+    Instance,
+    Key,
+    Limit,
+    Lines,
+    Name,
+    Process,
+    Since,
+    TenantId,
+    Until,
+    print_page,
+    read_when,
+)
+from conjoin.cli.printing import AsJson, accepted, tell
+from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.explain import explain
+from conjoin.runtime.lists import Asked, list_page
+
+_COLUMNS = {
+    "messages": ("key", "name", "correlation_key", "published_at", "verdict", "reason", "attempts"),
+    "subscriptions": ("key", "name", "correlation_key", "process_id", "instance_key", "element_id", "state"),
+    "instances": ("key", "process_id", "version", "state", "started", "started_at", "ended_at", "incidents"),
+    "incidents": ("key", "process_id", "instance_key", "element_id", "error_type", "text"),
+    "jobs": ("key", "type", "state", "process_id", "instance_key", "element_id", "retries", "worker", "due_at"),
+}
+
+
+def _app(what: str) -> typer.Typer:
+    return typer.Typer(name=what, help=f"Lists the {what} of a store.", no_args_is_help=True)
+
+
+messages, subscriptions, instances, incidents, jobs = map(_app, _COLUMNS)
+APPS = (messages, subscriptions, instances, incidents, jobs)
+
+
+class _Typed(NamedTuple):
+    """Which store, which page and which time, as they were typed."""
+
+    data: str | None
+    store: str | None
+    limit: int
+    after: str | None
+    since: str | None = None
+    until: str | None = None
+
+
+def _show(what: str, filters: dict[str, Any], typed: _Typed, as_json: bool) -> None:
+    given = {name: value for name, value in filters.items() if value is not None}
+    with opened_broker(typed.data, typed.store) as broker:
+        since = read_when(typed.since, "--since", broker.now)
+        until = read_when(typed.until, "--until", broker.now)
+        page = list_page(broker, what, Asked(given, since, until, typed.limit, typed.after))
+    print_page(page, _COLUMNS[what], f"no {what}", as_json)
+
+
+@messages.command("list")
+def list_messages(
+    name: Name = None,
+    key: Key = None,
+    verdict: Annotated[str | None, typer.Option(help="Such as buffered or expired.", show_default=False)] = None,
+    reason: Annotated[str | None, typer.Option(help="Such as nobody_waits.", show_default=False)] = None,
+    state: Annotated[str | None, typer.Option(help="buffered, expired, held or none.", show_default=False)] = None,
+    process: Process = None,
+    instance: Instance = None,
+    message_id: Annotated[str | None, typer.Option("--messageId", "--id", metavar="ID", show_default=False)] = None,
+    business_id: Business = None,
+    tenant: TenantId = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List messages, each with its verdict and those who were given it.
+
+    [bold]Examples[/bold]
+
+      conjoin messages list --verdict expired --since 1h
+
+      conjoin messages list --name paid --key o-1 --json
+    """
+    filters: dict[str, Any] = {
+        "name": name,
+        "key": key,
+        "verdict": verdict,
+        "reason": reason,
+        "state": state,
+        "process": process,
+    }
+    filters |= {"instance": instance, "id": message_id, "business_id": business_id, "tenant": tenant}
+    _show("messages", filters, _Typed(data, store, limit, after, since, until), as_json)
+
+
+@messages.command("show")
+def show_message(
+    message_key: Annotated[int, typer.Argument(metavar="MESSAGE_KEY", help="As publish printed it.")],
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one message: its variables, and what explain says of it.
+
+    [bold]Example[/bold]
+
+      conjoin messages show 2251799813685260
+    """
+    with opened_broker(data, store) as broker:
+        found = accepted(explain(broker, message_key), as_json)
+    lines = [*in_words(found), f"  variables {json_text(found.message.variables)}"]
+    tell(found.as_json(), "\n".join(lines), as_json)
+
+
+@subscriptions.command("list")
+def list_subscriptions(
+    name: Name = None,
+    key: Key = None,
+    process: Process = None,
+    instance: Instance = None,
+    element: Element = None,
+    state: Annotated[str | None, typer.Option(help="open, busy or closed.", show_default=False)] = None,
+    business_id: Business = None,
+    tenant: TenantId = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List who waits for which message; of those that are closed, the last of each name and key is kept.
+
+    [bold]Example[/bold]
+
+      conjoin subscriptions list --name paid --state open
+    """
+    filters: dict[str, Any] = {"name": name, "key": key, "process": process, "instance": instance, "element": element}
+    filters |= {"state": state, "business_id": business_id, "tenant": tenant}
+    _show("subscriptions", filters, _Typed(data, store, limit, after, since, until), as_json)
+
+
+@instances.command("list")
+def list_instances(
+    process: Process = None,
+    version: Annotated[int | None, typer.Option(help="Only of this version.", show_default=False)] = None,
+    state: Annotated[str | None, typer.Option(help="active, completed or terminated.", show_default=False)] = None,
+    incidents: Annotated[
+        bool | None, typer.Option("--incidents/--no-incidents", help="Only with open ones.", show_default=False)
+    ] = None,
+    parent: Annotated[int | None, typer.Option(metavar="KEY", help="Only called by it.", show_default=False)] = None,
+    business_id: Business = None,
+    tenant: TenantId = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List process instances, running and ended.
+
+    [bold]Example[/bold]
+
+      conjoin instances list --process order --state active --incidents
+    """
+    filters: dict[str, Any] = {
+        "process": process,
+        "version": version,
+        "state": state,
+        "incidents": incidents,
+        "parent": parent,
+    }
+    filters |= {"business_id": business_id, "tenant": tenant}
+    _show("instances", filters, _Typed(data, store, limit, after, since, until), as_json)
+
+
+@incidents.command("list")
+def list_incidents(
+    process: Process = None,
+    instance: Instance = None,
+    element: Element = None,
+    type_: Annotated[str | None, typer.Option("--type", help="Such as JOB_NO_RETRIES.", show_default=False)] = None,
+    tenant: TenantId = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List open incidents: what keeps instances from going on.
+
+    [bold]Example[/bold]
+
+      conjoin incidents list --process order
+    """
+    filters: dict[str, Any] = {
+        "process": process,
+        "instance": instance,
+        "element": element,
+        "type": type_,
+        "tenant": tenant,
+    }
+    _show("incidents", filters, _Typed(data, store, limit, after), as_json)
+
+
+@jobs.command("list")
+def list_jobs(
+    type_: Annotated[str | None, typer.Option("--type", help="Only of this type.", show_default=False)] = None,
+    state: Annotated[str | None, typer.Option(help="Such as ready or activated.", show_default=False)] = None,
+    process: Process = None,
+    instance: Instance = None,
+    element: Element = None,
+    worker: Annotated[str | None, typer.Option(help="Only those it has.", show_default=False)] = None,
+    tenant: TenantId = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List open jobs, and who has them.
+
+    [bold]Example[/bold]
+
+      conjoin jobs list --type ship --state ready
+    """
+    filters: dict[str, Any] = {
+        "type": type_,
+        "state": state,
+        "process": process,
+        "instance": instance,
+        "element": element,
+    }
+    filters |= {"worker": worker, "tenant": tenant}
+    _show("jobs", filters, _Typed(data, store, limit, after), as_json)

@@ -1,0 +1,81 @@
+"""conjoin explain: the sentence and what it is made of, for people and as JSON; a dry run for what was not sent."""
+
+from conjoin.testing.clock import FakeClock
+from tests.cli.command import Command
+
+NOON = "2030-01-01T00:00:00Z"
+LATER = "2030-01-01T01:00:00Z"
+
+
+def test_explain_says_what_became_of_a_message_and_who_took_it(shop: Command) -> None:
+    order = shop.order()
+    key = shop.json("publish paid --key o-1 --id p-1")["key"]
+    assert shop.tells(f"explain {key}").splitlines() == [
+        f"Correlated: process order (instance {order} at paid) was already waiting for 'paid' with key 'o-1'.",
+        f"  message {key}, id p-1, published at {NOON}",
+        f"  decided at {NOON}: correlated, waiting_instance",
+        f"  taken by instance {order} of process order at paid, {NOON}",
+    ]
+
+
+def test_explain_names_the_nearest_in_the_sentence_and_the_others_below(shop: Command) -> None:
+    near, far = shop.order("O-1"), shop.order("x-9")
+    key = shop.json("publish paid --key o-1 --ttl 1h")["key"]
+    said = shop.tells(f"explain {key}").splitlines()
+    assert said[0] == (
+        f"Buffered: nobody waits for 'paid' with key 'o-1' yet; it is kept until {LATER}; process order "
+        f"(instance {near} at paid) waits for it with key 'O-1' - the key differs in case or blanks only."
+    )
+    assert said[-1] == (
+        f"  also: process order (instance {far} at paid) waits for it with key 'x-9' - is one of the two keys wrong?"
+    )
+
+
+def test_explain_as_json_has_everything_and_keys_as_text(shop: Command) -> None:
+    order = shop.order("O-1")
+    key = shop.json("publish paid --key o-1 --ttl 1h")["key"]
+    said = shop.json(f"explain {key}")
+    assert (said["message"]["key"], said["verdict"], said["reason"]) == (key, "buffered", "nobody_waits")
+    assert (said["message"]["deadline_at"], said["storage"], said["attempts"]) == (LATER, "buffered", [])
+    [miss] = said["near_misses"]
+    assert (miss["kind"], miss["instance"], miss["differs"]) == ("other_key", order, "case or blanks only")
+    assert miss["text"] in said["sentence"]
+
+
+def test_dry_run_says_what_would_happen_and_sends_nothing(shop: Command) -> None:
+    order = shop.order()
+    before = shop.json("status")
+    said = shop.tells("explain --name paid --key o-1").splitlines()
+    assert said == [
+        f"If it were published now, it would be correlated: process order (instance {order} at paid) "
+        "was already waiting for 'paid' with key 'o-1'.",
+        f"  taken by instance {order} of process order at paid, {NOON}",
+        "No message with this name and key is known.",
+    ]
+    assert shop.json("status") == before
+
+
+def test_dry_run_takes_what_publish_takes(shop: Command) -> None:
+    options = "--tenant acme --business-id b-1 --id p-1 --ttl 1h --variables '{\"amount\": 3}'"
+    said = shop.json(f"explain --name paid --key o-1 {options}")["dry_run"]
+    assert (said["verdict"], said["reason"]) == ("buffered", "nobody_waits")
+    told = said["message"]
+    assert (told["tenant_id"], told["business_id"], told["message_id"]) == ("acme", "b-1", "p-1")
+    assert (told["deadline_at"], told["variables"], told["key"]) == (LATER, {"amount": 3}, None)
+
+
+def test_messages_that_were_refused_are_found_by_name_key_and_id(shop: Command, clock: FakeClock) -> None:
+    first = shop.json("publish paid --key o-1 --ttl 1h --id p-1")["key"]
+    clock.advance_ms(60_000)
+    assert shop.refuses("publish paid --key o-1 --ttl 1h --id p-1").startswith("ALREADY_EXISTS: ")
+    said = shop.json("explain --name paid --key o-1 --id p-1")
+    assert [it["verdict"] for it in said["known"]] == ["refused", "buffered"]
+    assert said["known"][0]["parameters"]["first_message"] == first
+    assert said["known"][1]["message"]["key"] == first
+
+
+def test_what_is_neither_a_key_nor_a_name_is_an_error(shop: Command) -> None:
+    wrong = "explain takes the key of a message, or its --name and --key"
+    assert shop.cannot("explain") == wrong
+    assert shop.cannot("explain 7 --name paid") == wrong
+    assert shop.refuses("explain 7") == "NOT_FOUND: no message with key 7 is known"

@@ -1,0 +1,51 @@
+"""conjoin init: a new store, its shards, its profile and its policies; never over another."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import Command
+
+
+@pytest.mark.parametrize(("cores", "shards"), [(1, 2), (2, 2), (8, 8)])
+def test_store_has_as_many_shards_as_there_are_cores_but_two_at_least(
+    cores: int, shards: int, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    assert command.json("init") == {"store": "conjoin-data", "shards": shards, "profile": "zeebe"}
+    assert len(command.json("status")["shards"]) == shards
+
+
+def test_directory_is_made_and_the_next_command_names_it(command: Command) -> None:
+    told = command.tells("init --data deep/inside --shards 1 --profile fleans")
+    assert told.splitlines() == [
+        "made a store in deep/inside: 1 shard, profile fleans",
+        "Next: conjoin deploy order.bpmn --data deep/inside",
+    ]
+    assert command.json("status --data deep/inside")["profile"] == "fleans"
+
+
+def test_store_that_is_there_is_not_touched(shop: Command) -> None:
+    shop.order()
+    assert shop.cannot("init") == "conjoin-data holds a store already: open it, or choose another place"
+    assert shop.open() == {"instances": 1, "subscriptions": 1}
+
+
+def test_policies_of_the_file_become_those_of_the_store(command: Command) -> None:
+    Path("conjoin.toml").write_text('profile = "correlate"\n[policies.paid]\ndedup = "7d"\nexpected = "off"')
+    command.tells("init --shards 1")
+    Path("conjoin.toml").unlink()
+    told = command.json("policy list")
+    assert (told["profile"], told["policies"]) == ("correlate", {"paid": {"dedup": "7d", "expected": "off"}})
+
+
+def test_policies_that_make_no_sense_make_no_store(command: Command) -> None:
+    Path("conjoin.toml").write_text('[policies."*"]\ndedup = "soon"')
+    assert command.cannot("init").startswith("policy '*': dedup: 'soon' is not ")
+    assert not Path("conjoin-data").exists()
+
+
+@pytest.mark.parametrize(("line", "told"), [("--shards 0", "--shards"), ("--profile camunda", "flag --profile")])
+def test_what_cannot_be_is_named(line: str, told: str, command: Command) -> None:
+    assert told in command.cannot(f"init {line}")
+    assert not Path("conjoin-data").exists()
