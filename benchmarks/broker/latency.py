@@ -1,0 +1,42 @@
+"""How long a single publish takes while a thousand are published a second, and while a million messages expire."""
+
+import time
+from concurrent.futures import Future
+from typing import Any
+
+from benchmarks.broker.state import key_of, paid
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.inline import inline
+from conjoin.runtime.placement import shard_of
+from conjoin.runtime.sweeper import Sweeper
+
+
+def at_a_steady_rate(broker: Broker, numbers: list[int], a_second: int = 1_000, sweeping: bool = False) -> list[float]:
+    """Milliseconds from the instant at which each was due to be published until it was committed, sorted."""
+    took_ms: list[float] = []
+
+    def note(due: float) -> Any:
+        return lambda _: took_ms.append((time.perf_counter() - due) * 1e3)
+
+    asked: list[Future[Any]] = []
+    with inline(broker) as runner:
+        sweeper = Sweeper(broker, runner, every_s=0.001) if sweeping else None
+        if sweeper is not None:
+            sweeper.start()
+        started = time.perf_counter()
+        for place, number in enumerate(numbers):
+            due = started + place / a_second
+            time.sleep(max(0.0, due - time.perf_counter()))
+            future = runner.submit(shard_of(key_of(number), broker.shard_count), paid(number))
+            future.add_done_callback(note(due))
+            asked.append(future)
+        for future in asked:
+            future.result()
+        if sweeper is not None:
+            sweeper.stop()
+            assert sweeper.swept, "nothing expired while it was measured"
+    return sorted(took_ms)
+
+
+def percentile(sorted_ms: list[float], share: float) -> float:
+    return sorted_ms[min(len(sorted_ms) - 1, int(len(sorted_ms) * share))]
