@@ -10,7 +10,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.runtime.batches import Batch, Done, Origin, Reply
 from conjoin.runtime.changes import KeyChanges
-from conjoin.runtime.encoding.events import written_events
+from conjoin.runtime.encoding.events import write_events
 from conjoin.runtime.encoding.json_text import json_text, read_json
 from conjoin.runtime.encoding.orders import read_order, written_order
 from conjoin.runtime.instance_changes import InstanceChanges
@@ -123,11 +123,7 @@ class Fold:
             return None
         keys = KeyChanges(its, self._now, self._view.version)
         instances = InstanceChanges(its)
-        for order, decided in its.journal:
-            if type(order) is c.ForKey:
-                keys.note(order, decided)
-            else:
-                instances.note(order, decided)
+        block = block_of(self._noted(keys, instances))
         keys.finish()
         instances.finish()
         head = its.snapshot.head
@@ -135,7 +131,7 @@ class Fold:
         changes = Changes(Head(head.version + 1, its.keys.counter, self._now, head.sent + len(sent)))
         changes.put = {**keys.put, **instances.put}
         changes.drop = {**keys.drop, **instances.drop}
-        changes.put[t.LOG] = [LogRow(head.version + 1, self._view.version, self._now, self._block())]
+        changes.put[t.LOG] = [LogRow(head.version + 1, self._view.version, self._now, block)]
         if sent:
             changes.put[t.OUTBOX] = sent
         if self._received:
@@ -156,13 +152,20 @@ class Fold:
             for number, (receiver, order) in enumerate(self._its.outbox, 1)
         ]
 
-    def _block(self) -> bytes:
+    def _noted(self, keys: KeyChanges, instances: InstanceChanges) -> list[Any]:
+        """One walk over everything that was decided: what changed is noted, and the entries of the log are made."""
         journal = self._its.journal
         entries = []
         for (said, before, begin), (_, _, end) in pairwise([*self._marks, ([], 0, len(journal))]):
-            events = [event for _, decided in journal[begin:end] for event in written_events(decided)]
+            events: list[tuple[Any, ...]] = []
+            for order, decided in journal[begin:end]:
+                write_events(decided, events)
+                if type(order) is c.ForKey:
+                    keys.note(order, decided)
+                else:
+                    instances.note(order, decided)
             entries.append((said, self._now, before, events))
-        return block_of(entries)
+        return entries
 
     def done(self, changes: Changes | None) -> Done:
         head = self._its.snapshot.head if changes is None else changes.head

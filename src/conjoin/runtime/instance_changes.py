@@ -14,6 +14,7 @@ from conjoin.store.rows import InstanceRow
 from conjoin.store.tables import Table
 
 ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
+_ENDS: dict[type, str] = {pe.InstanceCompleted: COMPLETED, pe.InstanceTerminated: TERMINATED}
 
 
 class InstanceChanges:
@@ -30,10 +31,8 @@ class InstanceChanges:
             kind = type(event)
             if kind is pe.InstanceCreated:
                 self._started[event.key] = order.at
-            elif kind is pe.InstanceCompleted:
-                self._ended[event.key] = (COMPLETED, order.at)
-            elif kind is pe.InstanceTerminated:
-                self._ended[event.key] = (TERMINATED, order.at)
+            elif kind in _ENDS:
+                self._ended[event.key] = (_ENDS[kind], order.at)
 
     def finish(self) -> None:
         rows = [row for instance in self._its.live.values() if (row := self._row(instance)) is not None]

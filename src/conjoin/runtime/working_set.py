@@ -11,13 +11,14 @@ from typing import Any
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation import events as e
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
-from conjoin.kernel.process.state import Instance, Timer
+from conjoin.kernel.process.state import Instance, Scope, Timer
 from conjoin.runtime.encoding.index_rows import IndexRows, index_rows
-from conjoin.runtime.encoding.instances import put_instance
+from conjoin.runtime.encoding.instances import all_inside, put_instance
 from conjoin.runtime.encoding.key_spaces import Loaded, PolicyOf, add_messages, read_spaces
 from conjoin.runtime.hot_keys import fetch_more
 from conjoin.runtime.key_spaces import Place
@@ -30,6 +31,10 @@ from conjoin.store.tables import Table
 
 MOST_MESSAGES = 100
 """So many live messages of a key are loaded with it; a key with more of them is loaded further as it is needed."""
+
+
+def no_key(*asked: Any) -> int:
+    raise AssertionError("only a run hands out keys")
 
 
 class LoadedSpaces:
@@ -93,12 +98,35 @@ class WorkingSet(Shard):
                 self.outbox.append((receiver, sent))
 
     def carry_out(self, command: Order) -> Any:
-        self.fetch(command)
-        decided = super().carry_out(command)
+        """One order, with everything that it touches fetched before."""
+        kind = type(command)
+        if kind is c.ForKey:
+            self._fetch_key(command)  # type: ignore[arg-type]
+            decided = self._correlate(command)  # type: ignore[arg-type]
+        else:
+            fetch = _FETCH.get(kind)
+            if fetch is not None:
+                fetch(self, command)
+            decided = self._advance(command)
+            if kind in _BEGINNING:
+                self._note_begun(decided)
         self.journal.append((command, decided))
-        if type(command) in _BEGINNING:
-            self._note_begun(decided)
         return decided
+
+    def dissolve(self) -> None:
+        """The run is over. What points at each other is taken apart, so that it goes at once and not as garbage."""
+        self.catalog.new_instance = no_key
+        self.hand_on = self.queue.append
+        for instance in self.live.values():
+            for it in list(all_inside(instance)):
+                it.scope = it.following = it.preceding = None
+                del it.instance
+                if isinstance(it, Scope):
+                    it.first = it.last = None
+        for _, decided in self.journal:
+            for event in decided:
+                if type(event) in _TARGETS:
+                    event.message.targets = ()
 
     def _note_begun(self, decided: Sequence[Any]) -> None:
         for event in decided:
@@ -112,12 +140,6 @@ class WorkingSet(Shard):
         while queue:
             carry_out(queue.popleft())
         self._touched.clear()
-
-    def fetch(self, order: Any) -> None:
-        """Make sure that everything is here that deciding the order looks at."""
-        fetch = _FETCH.get(type(order))
-        if fetch is not None:
-            fetch(self, order)
 
     def fetch_spaces(self, tenant_id: str, keys: Iterable[str]) -> None:
         """The key spaces of many keys, and the instances that wait there."""
@@ -251,8 +273,8 @@ def _with_own_records(command: correlation.RejectCorrelation, loaded: Loaded) ->
 
 
 _BEGINNING = (c.CreateInstance, c.StartInstance)
+_TARGETS = (e.MessageCorrelated, e.InstanceStarted)
 _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
-    c.ForKey: WorkingSet._fetch_key,
     c.DeliverMessage: lambda its, order: its.fetch_instances([order.subscription.instance_id]),
     c.RefuseSubscription: lambda its, order: its.fetch_instances([order.subscription.instance_id]),
     c.CancelInstance: lambda its, order: its.fetch_instances([order.key]),

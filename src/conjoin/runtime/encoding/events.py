@@ -4,7 +4,7 @@ Records are written as their keys: a message as the number it got, a subscriptio
 instance is enough to tell its story again; what it says of messages names them.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, get_args
@@ -47,12 +47,19 @@ _PATHS_OF = {_name(kind): _paths(kind) for kind in _ALL}
 _VALUES = {kind: (_name(kind), _values(kind)) for kind in _ALL}
 
 
-def written_events(decided: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+def write_events(decided: Iterable[Any], into: list[tuple[Any, ...]]) -> None:
     """The events among what was decided; the orders that follow have events of their own."""
+    known, append = _VALUES.get, into.append
     for event in decided:
-        known = _VALUES.get(type(event))
-        if known is not None:
-            yield (known[0], *known[1](event))
+        its = known(type(event))
+        if its is not None:
+            append((its[0], *its[1](event)))
+
+
+def written_events(decided: Iterable[Any]) -> list[tuple[Any, ...]]:
+    written: list[tuple[Any, ...]] = []
+    write_events(decided, written)
+    return written
 
 
 class LoggedEvent:

@@ -16,6 +16,9 @@ _WAITING = ("activated", "backing_off")
 
 def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
     found: IndexRows = {}
+    if not (state.jobs or state.timers or state.incidents or state.signals) and _is_flat(instance):
+        # Most instances wait for a message and nothing else, and are not walked through.
+        return found
     for it in all_inside(instance):
         if it.work_key and it.work_key in state.jobs:
             found[t.JOB, it.work_key] = _job(it, state)
@@ -29,6 +32,10 @@ def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
             elif type(wait) is SignalWait:
                 found[t.SIGNAL, wait.key] = SignalRow(wait.key, instance.key, instance.tenant_id, wait.name)
     return found
+
+
+def _is_flat(instance: Instance) -> bool:
+    return not any(isinstance(child, Scope) for child in instance.children())
 
 
 def _job(it: ElementInstance, state: ProcessState) -> JobRow:

@@ -1,7 +1,7 @@
 """An instance as one JSON text: everything alive inside, nested as it is in the model.
 
-An element is a list, by position: key, element id, state, own variables, trigger, waits, job, incident, the instance
-it called, and what a scope has inside. What is empty at the end is left out. Children stand in their order.
+An element is a list, by position: key, element id, state, own variables, what a scope has inside, waits, trigger, job,
+incident, and the instance it called. What is empty at the end is left out. Children stand in their order.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,9 @@ from conjoin.kernel.process.state import (
 )
 from conjoin.runtime.encoding.json_text import json_text, read_json
 
-_STATES = (ACTIVE, ACTIVATING, TERMINATING)
+_STATES = {ACTIVE: 0, ACTIVATING: 1, TERMINATING: 2}
+_BY_NUMBER = tuple(_STATES)
+_NOTHING = [None] * 10
 _MESSAGE, _TIMER, _SIGNAL = range(3)
 _INTERRUPTED, _ENDING, _SHUT = 1, 2, 4
 
@@ -36,20 +38,12 @@ def body_of(instance: Instance, state: ProcessState) -> str:
 
 
 def _element(it: ElementInstance, state: ProcessState) -> list[Any]:
-    job = state.jobs.get(it.work_key) if it.work_key else None
-    incident = state.incidents.get(it.incident_key) if it.incident_key else None
-    said = [
-        it.key,
-        it.element.id,
-        _STATES.index(it.state),
-        it.variables,
-        it.trigger,
-        [_wait(wait) for wait in it.waits],
-        None if job is None else _job(job),
-        None if incident is None else (incident.key, incident.job_key, incident.error_type, incident.text),
-        0 if job is not None else it.work_key,
-        _inside(it, state) if isinstance(it, Scope) else None,
-    ]
+    inside = _inside(it, state) if isinstance(it, Scope) else None
+    waits = [_wait(wait) for wait in it.waits] if it.waits else None
+    said = [it.key, it.element.id, _STATES[it.state], it.variables, inside, waits]
+    if it.trigger is not None or it.work_key or it.incident_key:
+        job = state.jobs.get(it.work_key)
+        said += [it.trigger, _job(job), _incident(state.incidents.get(it.incident_key)), 0 if job else it.work_key]
     while not said[-1]:
         said.pop()
     return said
@@ -63,8 +57,14 @@ def _wait(wait: Any) -> tuple[Any, ...]:
     return (_SIGNAL, wait.key, wait.element_id, wait.name)
 
 
-def _job(job: Job) -> tuple[Any, ...]:
+def _job(job: Job | None) -> tuple[Any, ...] | None:
+    if job is None:
+        return None
     return (job.key, job.type, job.retries, job.state, job.worker, job.deadline, job.message)
+
+
+def _incident(incident: Incident | None) -> tuple[Any, ...] | None:
+    return None if incident is None else (incident.key, incident.job_key, incident.error_type, incident.text)
 
 
 def _inside(scope: Scope, state: ProcessState) -> list[Any]:
@@ -87,26 +87,26 @@ def put_instance(state: ProcessState, instance: Instance, body: str) -> None:
 
 
 def _fill(state: ProcessState, it: ElementInstance, said: list[Any]) -> None:
-    said += [None] * (10 - len(said))
-    _, _, number, it.variables, trigger, waits, job, incident, called, inside = said
-    it.state = _STATES[number or 0]
-    it.trigger = _trigger(trigger)
+    said += _NOTHING[len(said) :]
+    _, _, number, it.variables, inside, waits, trigger, job, incident, called = said
     state.elements[it.key] = it
+    if number:
+        it.state = _BY_NUMBER[number]
     if waits:
-        it.waits = tuple(_read_wait(state, it, wait) for wait in waits)
-    it.work_key = called or 0
+        it.waits = tuple([_read_wait(state, it, wait) for wait in waits])
+    if inside:
+        assert isinstance(it, Scope)
+        _fill_scope(state, it, inside)
+    if trigger is not None:
+        it.trigger = Trigger(*trigger)
+    if called:
+        it.work_key = called
     if job:
         _put_job(state, it, job)
     if incident:
         key, job_key, error_type, text = incident
         it.incident_key = key
         state.incidents[key] = Incident(key, it.key, job_key, error_type, text)
-    if inside and isinstance(it, Scope):
-        _fill_scope(state, it, inside)
-
-
-def _trigger(said: list[Any] | None) -> Trigger | None:
-    return None if said is None else Trigger(*said)
 
 
 def _read_wait(state: ProcessState, it: ElementInstance, said: list[Any]) -> Any:
@@ -138,29 +138,33 @@ def _put_job(state: ProcessState, it: ElementInstance, said: list[Any]) -> None:
 
 
 def _fill_scope(state: ProcessState, scope: Scope, inside: list[Any]) -> None:
-    loop = inside[6] if len(inside) > 6 else None
-    inside += [None] * (6 - len(inside))
-    tokens, children, flags, scope.arrived, moving, pending = inside[:6]
-    flags = flags or 0
-    scope.tokens = tokens or 0
-    scope.interrupted, scope.ending, scope.shut = bool(flags & _INTERRUPTED), bool(flags & _ENDING), bool(flags & _SHUT)
-    scope.pending = _trigger(pending)
+    scope.tokens = inside[0]
     if scope.element.id in scope.instance.definition.merging:
-        scope.moving = moving or {}
-    if loop is not None:
-        assert isinstance(scope, LoopBody)
-        scope.items, index_of, scope.started, scope.completed, scope.terminated = loop
-        scope.index_of = dict(index_of)
-    for child in children or ():
+        scope.moving = {}
+    if len(inside) > 2:
+        _fill_rarities(scope, inside)
+    for child in inside[1] if len(inside) > 1 else ():
         it = _empty(scope, child)
         scope.add(it)
         _fill(state, it, child)
 
 
+def _fill_rarities(scope: Scope, inside: list[Any]) -> None:
+    flags, scope.arrived, moving, pending, loop = (*inside[2:], *_NOTHING)[:5]
+    scope.interrupted, scope.ending, scope.shut = bool(flags & _INTERRUPTED), bool(flags & _ENDING), bool(flags & _SHUT)
+    scope.pending = None if pending is None else Trigger(*pending)
+    if moving:
+        scope.moving = moving
+    if loop is not None:
+        assert isinstance(scope, LoopBody)
+        scope.items, index_of, scope.started, scope.completed, scope.terminated = loop
+        scope.index_of = dict(index_of)
+
+
 def _empty(scope: Scope, said: list[Any]) -> ElementInstance:
     key, element_id = said[0], said[1]
     element = scope.instance.definition.plan.elements[element_id]
-    inside = said[9] if len(said) > 9 else None
+    inside = said[4] if len(said) > 4 else None
     if inside is None:
         return ElementInstance(key, element, scope, None)
     return LoopBody(key, element, scope, None, ()) if len(inside) > 6 else Scope(key, element, scope, None)
