@@ -6,8 +6,9 @@ MAKEFLAGS += --no-print-directory
 PYTHON_IN_VENV := .venv/bin/python
 PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
+ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-oracles lint types check bench-bulk bench-kernel lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-faults test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,8 +27,11 @@ test: setup ## run the tests: first what needs no Spark, then the rest in one se
 	exit $$status
 
 test-all: ## the same with many more generated histories, and the wheel
-	@HISTORIES=$(HISTORIES_LONG) $(MAKE) test
+	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
 	@$(MAKE) test-wheel
+
+test-faults: setup ## kill writers in the middle of their commits, in ROUNDS=500 rounds
+	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -m "not spark" -n 2
 
 test-oracles: setup ## compare FEEL and the refusals of models with the npm packages of the field (installs Node)
 	@scripts/setup-oracles
@@ -48,11 +52,17 @@ bench-bulk: setup ## measure correlate against bare Spark joins
 bench-kernel: setup ## measure the engine in memory: publish, correlate, advance
 	@$(PYTHON_IN_VENV) -m benchmarks.kernel
 
+bench-broker: setup ## measure the durable broker against the home-made solution (needs PostgreSQL: scripts/setup-postgres)
+	@$(PYTHON_IN_VENV) -m benchmarks.broker
+
+bench-broker-large: setup ## the cost of a message with 100,000 and with 10,000,000 open instances, on SQLite
+	@$(PYTHON_IN_VENV) -m benchmarks.broker.growth
+
 # Options about indexes are the user's, and none is written down.
 lock: setup ## resolve the dependencies anew into requirements.lock
 	@UV_PYTHON_DOWNLOADS=never UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile --quiet \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	    --extra spark --group dev --upgrade --output-file requirements.lock pyproject.toml
+	    --extra postgres --extra spark --group dev --upgrade --output-file requirements.lock pyproject.toml
 
 wheel: setup ## build dist/conjoin-*.whl
 	@$(PYTHON_IN_VENV) -m build --wheel --no-isolation --outdir dist .

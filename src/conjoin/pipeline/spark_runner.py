@@ -19,13 +19,14 @@ from conjoin.runtime.batches import Reply
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.encoding.orders import written_order
-from conjoin.runtime.tasks import POST, ResultRow, TaskRow, run_task
+from conjoin.runtime.tasks import POST, Asking, ResultRow, TaskRow, run_task
 
 _ASKED = "shard int, number bigint, request string"
-_TOLD = "number bigint, reply binary, answers binary, receivers array<int>"
+_TOLD = "number bigint, counter bigint, reply binary, answers binary, receivers array<int>"
 _RESULT = pa.schema(
     [
         ("number", pa.int64()),
+        ("counter", pa.int64()),
         ("reply", pa.binary()),
         ("answers", pa.binary()),
         ("receivers", pa.list_(pa.int32())),
@@ -43,6 +44,7 @@ class SparkRunner:
         self._clock = clock
         self._source = f"spark:{uuid4()}"
         self._numbers = count(1)
+        self._counter = 0
 
     def ask(self, shard: int, request: Any) -> Reply:
         return self.ask_many([(shard, request)])[0]
@@ -58,7 +60,10 @@ class SparkRunner:
             reply.answer = answers.get(reply.key)
         return replies
 
-    def deliver(self, receivers: set[int]) -> dict[int, e.Event]:
+    def deliver(self, receivers: set[int] | None = None) -> dict[int, e.Event]:
+        """Empty the mailboxes of some shards, or of all."""
+        if receivers is None:
+            receivers = set(range(self._shards))
         answers: dict[int, e.Event] = {}
         while receivers:
             told = self._job([TaskRow(shard, next(self._numbers), POST) for shard in sorted(receivers)])
@@ -67,17 +72,19 @@ class SparkRunner:
         return answers
 
     def _job(self, rows: list[TaskRow]) -> list[ResultRow]:
-        address, source, now = self._address, self._source, self._clock()
+        asking = Asking(self._address, self._source, self._clock(), self._counter)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
             asked = (TaskRow(**row) for batch in batches for row in batch.to_pylist())
-            for result in run_task(address, source, now, asked):
+            for result in run_task(asking, asked):
                 yield pa.RecordBatch.from_pylist([result._asdict()], schema=_RESULT)
 
         shards = {row.shard for row in rows}
         frame = self._spark.createDataFrame(rows, _ASKED).repartition(len(shards), "shard")
         told = frame.sortWithinPartitions("shard", "number").mapInArrow(run, _TOLD)
-        return [ResultRow(*row) for row in told.collect()]
+        found = [ResultRow(*row) for row in told.collect()]
+        self._counter = max(self._counter, *(row.counter for row in found))
+        return found
 
 
 @contextmanager

@@ -6,6 +6,7 @@ happened, on all shards.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from conjoin.kernel.correlation import events as e
@@ -34,10 +35,14 @@ Variables = Mapping[str, Any]
 
 
 class Api(ABC):
-    def __init__(self, shards: int, homes: KeyHomes | None = None) -> None:
+    def __init__(self, shards: int) -> None:
         self.shard_count = shards
-        self.homes = homes or KeyHomes([Generation(0, shards)])
         self._created = 0
+
+    @cached_property
+    def homes(self) -> KeyHomes:
+        """On which shard each record is found."""
+        return KeyHomes([Generation(0, self.shard_count)])
 
     @property
     @abstractmethod
@@ -107,11 +112,17 @@ class Api(ABC):
         if problem is not None:
             return problem
         message.sync = True
-        reply = self.ask(shard_of(message.key, self.shard_count), message)
-        if isinstance(reply.answer, e.MessageRefused):
-            return refusal_of(reply.answer, message.key)
-        assert isinstance(reply.answer, e.MessageAnswered)
-        return CorrelatedMessage(reply.key, reply.answer.instance_id)
+        shard = shard_of(message.key, self.shard_count)
+        reply = self.ask(shard, message)
+        answer = reply.answer or self._late_answer(shard, reply.key)
+        if isinstance(answer, e.MessageRefused):
+            return refusal_of(answer, message.key)
+        assert isinstance(answer, e.MessageAnswered)
+        return CorrelatedMessage(reply.key, answer.instance_id)
+
+    def _late_answer(self, shard: int, message_key: int) -> e.Event | None:
+        """The answer to a synchronous message that another one has to bring about first."""
+        return None
 
     def activate_jobs(
         self, type_: str, limit: int, worker: str = "worker", timeout_ms: int = 300_000, tenant_id: str = DEFAULT_TENANT

@@ -5,8 +5,12 @@ other; a serving process has a thread a shard instead (`inline.py`), and large b
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from time import monotonic, sleep
 from typing import Protocol
 
+from conjoin.errors import StoreDamaged, StoreFailed
+from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import rank_of
 from conjoin.runtime.answers import Deployment, Refusal
@@ -14,7 +18,8 @@ from conjoin.runtime.api import Api
 from conjoin.runtime.batches import Reply
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.encoding.orders import Request
-from conjoin.runtime.generations import homes_in
+from conjoin.runtime.generations import KeyHomes, homes_of
+from conjoin.runtime.late_answers import stored_answer
 from conjoin.runtime.peek import Peeked, peek
 from conjoin.runtime.post import Post
 from conjoin.runtime.start_timers import starts_to_schedule
@@ -22,16 +27,22 @@ from conjoin.runtime.stored_catalog import StoredCatalog
 from conjoin.runtime.sweeps import KINDS, Sweep
 from conjoin.store.port import Store
 
+LATE_S = 10.0
+_PAUSE_S = 0.01
+
 
 class Carrier(Protocol):
     """Whatever carries requests to the shards."""
 
     def ask(self, shard: int, request: Request | Sweep) -> Reply: ...
 
+    def deliver(self) -> object:
+        """Empty all mailboxes."""
+
 
 class Broker(Api):
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
-        super().__init__(store.facts.shards, homes_in(store.shard(0), store.facts.shards))
+        super().__init__(store.facts.shards)
         self.store = store
         self.catalog = StoredCatalog(store.catalog, store.facts.profile)
         self.post = Post(store, clock, self.catalog.view)
@@ -59,6 +70,18 @@ class Broker(Api):
                 self._schedule_starts(shard, self._peek(shard))
         return deployed
 
+    @cached_property
+    def homes(self) -> KeyHomes:
+        """Every shard knows; one that is damaged need not be asked."""
+        for shard in range(self.shard_count - 1):
+            try:
+                with self.post.look(shard) as snapshot:
+                    return homes_of(snapshot, self.shard_count)
+            except StoreDamaged:
+                continue
+        with self.post.look(self.shard_count - 1) as snapshot:
+            return homes_of(snapshot, self.shard_count)
+
     def ask(self, shard: int, request: Request) -> Reply:
         return self.carrier.ask(shard, request)
 
@@ -75,7 +98,8 @@ class Broker(Api):
         return sum(self._sweep(shard, Sweep(kind)) for kind in KINDS for shard in range(self.shard_count))
 
     def _peek(self, shard: int) -> Peeked:
-        return peek(self.post.runners[shard].store, self.now)
+        with self.post.look(shard) as snapshot:
+            return peek(snapshot, self.now)
 
     def _schedule_starts(self, shard: int, peeked: Peeked) -> None:
         """The start timers of what was deployed, on the shard of each process; once for each version."""
@@ -93,8 +117,20 @@ class Broker(Api):
 
     def _ready_jobs(self, type_: str, limit: int, tenant_id: str) -> list[tuple[int, int]]:
         found = []
-        for index, runner in enumerate(self.post.runners):
-            snapshot = runner.store.begin()
-            found += [(rank_of(job.key), index) for job in snapshot.ready_jobs(tenant_id, type_, limit)]
-            snapshot.abandon()
+        for shard in range(self.shard_count):
+            with self.post.look(shard) as snapshot:
+                found += [(rank_of(job.key), shard) for job in snapshot.ready_jobs(tenant_id, type_, limit)]
         return found
+
+    def _late_answer(self, shard: int, message_key: int) -> e.Event:
+        """It is held behind an answer that lies in an outbox, perhaps of a process that died or is slow."""
+        until = monotonic() + LATE_S
+        while True:
+            self.carrier.deliver()
+            with self.post.look(shard) as snapshot:
+                answer = stored_answer(snapshot, message_key, self.catalog.view())
+            if answer is not None:
+                return answer
+            if monotonic() > until:
+                raise StoreFailed(f"message {message_key} was accepted, but nobody has answered it yet")
+            sleep(_PAUSE_S)

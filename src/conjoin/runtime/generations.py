@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from conjoin.kernel.keys import shard_of_key
-from conjoin.store.port import ShardStore
+from conjoin.store.port import ShardSnapshot, ShardStore
 from conjoin.store.rows import PositionRow
 
 SOURCE = "generation"
@@ -53,8 +53,14 @@ class KeyHomes:
 def homes_in(shard: ShardStore, shards: int) -> KeyHomes:
     """Those of a store with so many shards; each of them knows."""
     snapshot = shard.begin()
+    try:
+        return homes_of(snapshot, shards)
+    finally:
+        snapshot.abandon()
+
+
+def homes_of(snapshot: ShardSnapshot, shards: int) -> KeyHomes:
     noted = snapshot.position(SOURCE)
-    snapshot.abandon()
     return KeyHomes(read_generations((PositionRow(SOURCE, *row) for row in noted.items()), shards))
 
 

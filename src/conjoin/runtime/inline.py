@@ -7,7 +7,7 @@ store fails answers its own requests with the error; the others go on.
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 from typing import Any
 
 from conjoin.errors import ConjoinError
@@ -32,6 +32,10 @@ class Ticket:
         self._asked: list[tuple[Future[Reply], Reply]] = []
         self._under_way = 1
         self._turn = Condition()
+        self._over = Event()
+
+    def wait(self) -> None:
+        self._over.wait()
 
     def promise(self, future: "Future[Reply]", reply: Reply) -> None:
         self._asked.append((future, reply))
@@ -45,6 +49,7 @@ class Ticket:
             self._under_way -= 1
             if self._under_way:
                 return
+        self._over.set()
         for future, reply in self._asked:
             reply.answer = self.answers.get(reply.key)
             if self.failed is not None and reply.answer is None and reply.awaits_answer:
@@ -68,6 +73,18 @@ class Inline:
     def ask(self, shard: int, request: Any) -> Reply:
         return self.submit(shard, request).result()
 
+    def deliver(self) -> None:
+        """Empty all mailboxes, of what other processes have sent too."""
+        ticket = Ticket()
+        shards = range(len(self.workers))
+        for receiver in shards:
+            for sender in shards:
+                if sender != receiver:
+                    ticket.more(1)
+                    self.workers[receiver].notice(sender, [ticket])
+        ticket.one_done()
+        ticket.wait()
+
     @property
     def timings(self) -> list[Timings]:
         return [worker.runner.timings for worker in self.workers]
@@ -79,6 +96,7 @@ class Inline:
         for worker in self.workers:
             worker.join()
             worker.mailbox.close()
+            worker.runner.store.close()
 
 
 @contextmanager
@@ -96,7 +114,7 @@ def inline(broker: Broker) -> Iterator[Inline]:
 class _Worker(Thread):
     def __init__(self, inline: Inline, store: Store, clock: Callable[[], int], index: int) -> None:
         super().__init__(name=f"shard-{index}", daemon=True)
-        self.runner = Runner(store.shard(index), clock, store.facts.shards)
+        self.runner = Runner(store.shard(index).reader(), clock, store.facts.shards)
         self._inline = inline
         self._index = index
         self.mailbox = Mailbox(store, index)

@@ -32,11 +32,8 @@ class Mailbox:
             for row in self._from(sender, self._taken.get(sender, 0))
         ]
 
-    def stale(self, sender: int, own: ShardStore) -> list[OutboxRow]:
-        """What the sender still has although this shard has taken it."""
-        snapshot = own.begin()
-        taken = snapshot.received().get(sender, 0)
-        snapshot.abandon()
+    def sent_before(self, sender: int, taken: int) -> list[OutboxRow]:
+        """What a sender still has up to a number."""
         return [row for row in self._from(sender, 0) if row.seq <= taken]
 
     def _from(self, sender: int, after: int) -> list[OutboxRow]:

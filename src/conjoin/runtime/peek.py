@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from conjoin.runtime.start_timers import scheduled_up_to
 from conjoin.runtime.sweeps import KINDS, Kind
-from conjoin.store.port import ShardSnapshot, ShardStore
+from conjoin.store.port import ShardSnapshot
 
 
 class Peeked(NamedTuple):
@@ -15,13 +15,9 @@ class Peeked(NamedTuple):
     """The version of the catalog whose start timers are scheduled."""
 
 
-def peek(store: ShardStore, at: int) -> Peeked:
-    snapshot = store.begin()
-    try:
-        due = tuple(kind for kind in KINDS if _is_due(snapshot, kind, at))
-        return Peeked(due, tuple(snapshot.receivers()), scheduled_up_to(snapshot))
-    finally:
-        snapshot.abandon()
+def peek(snapshot: ShardSnapshot, at: int) -> Peeked:
+    due = tuple(kind for kind in KINDS if _is_due(snapshot, kind, at))
+    return Peeked(due, tuple(snapshot.receivers()), scheduled_up_to(snapshot))
 
 
 def _is_due(snapshot: ShardSnapshot, kind: Kind, at: int) -> bool:

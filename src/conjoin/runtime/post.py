@@ -1,4 +1,4 @@
-"""The post between shards, and every run on them: sequential, in one process.
+"""The post between shards, and every run on them: one after the other, whichever threads ask.
 
 An order for another shard lies in the outbox of the commit that gave it. It is delivered by a run of its receiver,
 which notes the number in the same commit, so it is carried out once, whoever delivers it and how often. Whoever filled
@@ -6,7 +6,9 @@ an outbox empties it before answering; what a crash left is delivered by the nex
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 from conjoin.fault_points import passing
@@ -15,7 +17,8 @@ from conjoin.runtime.batches import Batch, Done, Reply
 from conjoin.runtime.mailbox import Mailbox
 from conjoin.runtime.run import Runner
 from conjoin.runtime.stored_catalog import CatalogView
-from conjoin.store.port import Store
+from conjoin.store.port import ShardSnapshot, Store
+from conjoin.store.rows import OutboxRow
 
 
 class Post:
@@ -26,14 +29,26 @@ class Post:
         self._view = view
         self._counter = 0
         self._taken: dict[int, list[int]] = {}
+        self._turn = RLock()
 
     def ask(self, shard: int, request: Any) -> Reply:
         return self.run(shard, Batch([request])).replies[0]
 
+    @contextmanager
+    def look(self, shard: int) -> Iterator[ShardSnapshot]:
+        """A shard as it is, to be read only."""
+        with self._turn:
+            snapshot = self.runners[shard].store.begin()
+            try:
+                yield snapshot
+            finally:
+                snapshot.abandon()
+
     def run(self, shard: int, batch: Batch) -> Done:
         """A batch and everything that follows from it, on all shards."""
-        done = self._run(shard, batch)
-        done.answers |= self.deliver(sorted(done.receivers))
+        with self._turn:
+            done = self._run(shard, batch)
+            done.answers |= self.deliver(sorted(done.receivers))
         for reply in done.replies:
             reply.answer = done.answers.get(reply.key)
         return done
@@ -42,32 +57,40 @@ class Post:
         """Empty the mailboxes of some shards, or of all, and those that this fills."""
         answers: dict[int, e.Event] = {}
         waiting = deque(range(len(self.runners)) if receivers is None else receivers)
-        while waiting:
-            receiver = waiting.popleft()
-            mail = self._mailboxes[receiver].collect()
-            if not mail:
-                continue
-            passing("delivering")
-            done = self._run(receiver, Batch(deliveries=mail))
-            passing("delivered")
-            for sender, numbers in self._mailboxes[receiver].took(mail).items():
-                self._taken.setdefault(sender, []).extend(numbers)
-            answers |= done.answers
-            waiting.extend(sorted(done.receivers))
+        with self._turn:
+            while waiting:
+                done = self._deliver(waiting.popleft())
+                if done is not None:
+                    answers |= done.answers
+                    waiting.extend(sorted(done.receivers))
         return answers
+
+    def _deliver(self, receiver: int) -> Done | None:
+        mail = self._mailboxes[receiver].collect()
+        if not mail:
+            return None
+        passing("delivering")
+        done = self._run(receiver, Batch(deliveries=mail))
+        passing("delivered")
+        for sender, numbers in self._mailboxes[receiver].took(mail).items():
+            self._taken.setdefault(sender, []).extend(numbers)
+        return done
 
     def forget_delivered(self) -> None:
         """What lies in the outboxes of processes that are gone, and was taken, is dropped."""
-        for shard, runner in enumerate(self.runners):
-            stale = [
-                row.seq
-                for receiver, mailbox in enumerate(self._mailboxes)
-                if receiver != shard
-                for row in mailbox.stale(shard, self.runners[receiver].store)
-            ]
-            if stale:
-                self._taken.pop(shard, None)
-                runner.run(Batch(taken=stale), self._view())
+        with self._turn:
+            for shard, runner in enumerate(self.runners):
+                stale = [row.seq for receiver in range(len(self.runners)) for row in self._stale(shard, receiver)]
+                if stale:
+                    self._taken.pop(shard, None)
+                    runner.run(Batch(taken=stale), self._view())
+
+    def _stale(self, sender: int, receiver: int) -> list[OutboxRow]:
+        if sender == receiver:
+            return []
+        with self.look(receiver) as snapshot:
+            taken = snapshot.received().get(sender, 0)
+        return self._mailboxes[receiver].sent_before(sender, taken)
 
     def _run(self, shard: int, batch: Batch) -> Done:
         batch.counter = self._counter

@@ -13,7 +13,7 @@ from conjoin.fault_points import passing
 from conjoin.kernel.catalog import Catalog
 from conjoin.runtime.batches import Batch, Done
 from conjoin.runtime.fold import Fold
-from conjoin.runtime.generations import homes_in
+from conjoin.runtime.generations import KeyHomes, homes_of
 from conjoin.runtime.placement import Placement
 from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.runtime.working_set import WorkingSet
@@ -43,7 +43,7 @@ class Runner:
         self._clock = clock
         self._shards = shards
         self._known: tuple[int, Catalog] = (-1, Catalog())
-        self._homes = homes_in(store, shards)
+        self._homes: KeyHomes | None = None
 
     def run(self, batch: Batch, view: CatalogView) -> Done:
         collects = gc.isenabled()
@@ -67,7 +67,11 @@ class Runner:
 
     def _try(self, snapshot: ShardSnapshot, batch: Batch, view: CatalogView) -> Done | None:
         """None: somebody else has committed in the meantime."""
-        its = self._begin(snapshot, view)
+        try:
+            its = self._begin(snapshot, view)
+        except BaseException:
+            snapshot.abandon()
+            raise
         try:
             return self._fold(its, batch, view)
         finally:
@@ -104,6 +108,8 @@ class Runner:
         return fold.done(changes)
 
     def _begin(self, snapshot: ShardSnapshot, view: CatalogView) -> WorkingSet:
+        if self._homes is None:
+            self._homes = homes_of(snapshot, self._shards)
         placement = Placement(self._shards, view.definitions, self._homes)
         its = WorkingSet(self.store.index, snapshot, view.definitions, placement)
         if self._known[0] != view.version:

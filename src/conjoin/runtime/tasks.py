@@ -32,10 +32,20 @@ class TaskRow(NamedTuple):
     request: str
 
 
+class Asking(NamedTuple):
+    """What all rows of a job share. Numbers are those of the source; keys handed out are not below the counter."""
+
+    address: str
+    source: str
+    now: int
+    counter: int
+
+
 class ResultRow(NamedTuple):
     """What came of it. `receivers` have post now, and `answers` are those that came with this commit (pickled)."""
 
     number: int
+    counter: int
     reply: bytes
     answers: bytes
     receivers: list[int]
@@ -51,34 +61,34 @@ class _Shards:
         self._runners: dict[int, Runner] = {}
         self._mailboxes: dict[int, Mailbox] = {}
 
-    def run(self, source: str, now: int, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
+    def run(self, asking: Asking, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
         """Rows of one shard, in the order of their numbers."""
-        self._now = now
+        self._now = asking.now
         shard = rows[0].shard
         runner = self._runners.get(shard)
         if runner is None:
             runner = Runner(self._store.shard(shard), lambda: self._now, self._store.facts.shards)
             self._runners[shard] = runner
         requests = [row for row in rows if row.request != POST]
-        batch = Batch([read_order(read_json(row.request)) for row in requests])
+        batch = Batch([read_order(read_json(row.request)) for row in requests], counter=asking.counter)
         if len(requests) < len(rows):
             batch.deliveries = self._mailboxes.setdefault(shard, Mailbox(self._store, shard)).collect()
         if requests:
-            batch.origin = Origin(source, [row.number for row in requests])
+            batch.origin = Origin(asking.source, [row.number for row in requests])
         done = runner.run(batch, self._catalog.view())
         answers, receivers = pickle.dumps(done.answers), sorted(done.receivers)
         for row, reply in zip(requests, done.replies, strict=True):
-            yield ResultRow(row.number, pickle.dumps(reply), answers, receivers)
+            yield ResultRow(row.number, done.head.next_key, pickle.dumps(reply), answers, receivers)
         if not requests:
-            yield ResultRow(rows[0].number, pickle.dumps(Reply()), answers, receivers)
+            yield ResultRow(rows[0].number, done.head.next_key, pickle.dumps(Reply()), answers, receivers)
 
 
 _shards_at = lru_cache(maxsize=4)(_Shards)
 
 
-def run_task(address: str, source: str, now: int, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
+def run_task(asking: Asking, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
     """Rows in the order of shard and number, a bounded number in each commit."""
-    shards = _shards_at(address)
+    shards = _shards_at(asking.address)
     for _, mine in groupby(rows, key=lambda row: row.shard):
         while some := list(islice(mine, AT_ONCE)):
-            yield from shards.run(source, now, some)
+            yield from shards.run(asking, some)

@@ -108,7 +108,8 @@ class ShardSnapshot(Protocol):
     def commit(self, changes: Changes) -> bool:
         """False: somebody else has committed since `begin`; nothing was written."""
 
-    def abandon(self) -> None: ...
+    def abandon(self) -> None:
+        """Nothing is written. One that is over already (a read may have failed) is left as it is."""
 
 
 class ShardStore(Protocol):

@@ -147,6 +147,8 @@ class PostgresSnapshot(Reads):
         return won
 
     def abandon(self) -> None:
+        if not self._open:
+            return
         connection = self._ending()
         try:
             connection.execute("rollback")

@@ -141,6 +141,8 @@ class SqliteSnapshot(Reads):
         return won
 
     def abandon(self) -> None:
+        if not self._open:
+            return
         connection = self._ending()
         try:
             with told(self._shard.file):

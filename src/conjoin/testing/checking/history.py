@@ -1,0 +1,108 @@
+"""The history of a run: what clients asked and what they were answered, one line of JSON each, in the order it was so.
+
+A line is in the file before the call goes on, so it survives the death of the process (not that of the machine). A
+request without an answer may have been carried out or not. Clients in several processes may write to one file.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Kind = Literal["create", "publish", "correlate", "activate", "complete", "cancel", "tick"]
+Outcome = Literal["done", "refused", "failed"]
+_MARK = "request_"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`request` is a name of its own. `said` is what was asked for: name, key, message_id, process_id, job, ..."""
+
+    request: str
+    kind: Kind
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """`done` with what came of it, `refused` with the code, `failed` with an error: it may have been done."""
+
+    request: str
+    outcome: Outcome
+    said: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class History:
+    """`gaps` are sentences about what is missing; with any of them nothing can be said for sure."""
+
+    asked: dict[str, Asked] = field(default_factory=dict)
+    answers: dict[str, Answered] = field(default_factory=dict)
+    gaps: list[str] = field(default_factory=list)
+
+    def outcome_of(self, request: str) -> Outcome | None:
+        """None if it was not answered, or with an error: it may have happened."""
+        answer = self.answers.get(request)
+        return None if answer is None or answer.outcome == "failed" else answer.outcome
+
+    def of_kind(self, *kinds: Kind) -> list[Asked]:
+        return [asked for asked in self.asked.values() if asked.kind in kinds]
+
+
+def marked(request: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables with the one that tells where they came from."""
+    return {**variables, _MARK + request: True}
+
+
+def marks_in(variables: Mapping[str, Any] | None) -> list[str]:
+    """The requests whose variables these are."""
+    return [name.removeprefix(_MARK) for name in variables or () if name.startswith(_MARK)]
+
+
+class HistoryFile:
+    """Appends to a file. Each line is one write, so that those of several processes do not mix."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def asked(self, asked: Asked) -> None:
+        self._write(["asked", asked.request, asked.kind, dict(asked.said)])
+
+    def answered(self, answered: Answered) -> None:
+        self._write(["answered", answered.request, answered.outcome, dict(answered.said)])
+
+    def _write(self, said: list[Any]) -> None:
+        line = json.dumps(said).encode() + b"\n"
+        if os.write(self._file, line) != len(line):
+            raise OSError("a line of the history was not written as a whole")
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def read_history(path: Path) -> History:
+    history = History()
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            what, request, how, said = json.loads(line)
+        except ValueError:
+            history.gaps.append(f"line {number} of the history cannot be read")
+            continue
+        if what == "asked":
+            _note(history, number, history.asked, Asked(request, how, said))
+        else:
+            _note(history, number, history.answers, Answered(request, how, said))
+    unasked = sorted(history.answers.keys() - history.asked.keys())
+    history.gaps += [
+        f"request {request} was answered, and the history does not say what it asked" for request in unasked
+    ]
+    return history
+
+
+def _note(history: History, number: int, known: dict[str, Any], item: Asked | Answered) -> None:
+    if item.request in known:
+        history.gaps.append(f"line {number} of the history speaks of request {item.request} once more")
+    else:
+        known[item.request] = item
