@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import zlib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -148,10 +147,9 @@ def test_log_that_says_something_else_is_found(written: bytes, instead: bytes, w
     broker = temporary_broker(1, FakeClock())
     broker.publish(NewMessage("paid", "o-1", {}, 0))
     (row,) = broker.store.shard(0).log()
-    block = zlib.decompress(row.block)
-    assert written in block
+    assert written in row.block
     with closing(sqlite3.connect(broker.store.shard(0).file)) as connection, connection:
-        connection.execute("update log set block = ?", (zlib.compress(block.replace(written, instead)),))
+        connection.execute("update log set block = ?", (row.block.replace(written, instead),))
     (found,) = differences(verify_store(broker.store))
     assert words in found
     broker.close()

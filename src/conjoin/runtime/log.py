@@ -1,7 +1,7 @@
 """The log: one block a commit, with the requests, when each was carried out, and every event that followed.
 
-A block is compressed JSON: a list of entries, each the request as it was asked, its instant, and its events in order.
-Blocks are only appended; replaying them gives the state again (`replay.py`).
+A block is JSON, compressed unless it is small: a list of entries, each the request as it was asked, its instant, where
+the keys stood, and its events in order. Blocks are only appended; replaying them gives the state again (`replay.py`).
 """
 
 import zlib
@@ -13,6 +13,8 @@ from conjoin.runtime.encoding.json_text import json_bytes, read_json
 from conjoin.runtime.encoding.orders import read_order
 
 _FAST = 1
+_SMALL_BYTES = 4_096
+"""Below this, compressing takes longer than it saves."""
 
 
 class Entry(NamedTuple):
@@ -25,9 +27,11 @@ class Entry(NamedTuple):
 
 
 def block_of(entries: list[Any]) -> bytes:
-    return zlib.compress(json_bytes(entries), _FAST)
+    text = json_bytes(entries)
+    return text if len(text) < _SMALL_BYTES else zlib.compress(text, _FAST)
 
 
 def read_block(block: bytes) -> Iterator[Entry]:
-    for request, at, next_key, events in read_json(zlib.decompress(block)):
+    text = block if block.startswith(b"[") else zlib.decompress(block)
+    for request, at, next_key, events in read_json(text):
         yield Entry(read_order(request), at, next_key, [read_event(event) for event in events])

@@ -51,8 +51,9 @@ class ReplayedKeys:
         self._kept: dict[tuple[Place, str], SubscriptionClosed] = {}
 
     def awaiting_answer(self, key: int) -> Subscription | None:
-        """A closed subscription to which a message is still on its way."""
-        closed = self._awaiting.get(key)
+        """A closed subscription to which a message is still on its way; perhaps it was closed in this commit."""
+        just_now = (closed for closed in self._closed if closed.event.subscription.key == key)
+        closed = self._awaiting.get(key) or next(just_now, None)
         return None if closed is None else closed.event.subscription
 
     def keep(self, closed: Closed) -> None:

@@ -33,6 +33,7 @@ Due = tuple[int, int, int]
 
 _apply_of = APPLY_PROCESS.get
 _ANSWERS = frozenset((MessageAnswered, MessageRefused))
+_NOTHING_DEPLOYED = Catalog()
 
 
 class Shard:
@@ -41,7 +42,7 @@ class Shard:
         self.definitions = definitions
         self.keys = Keys(index)
         self.state = ProcessState(definitions, self.keys)
-        self.catalog = Catalog()
+        self.catalog = _NOTHING_DEPLOYED
         self.spaces = KeySpaces()
         self.queue: deque[Order] = deque()
         self.answers: dict[int, Event] = {}

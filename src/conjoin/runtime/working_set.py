@@ -214,7 +214,9 @@ class WorkingSet(Shard):
             self.fetch_spaces(order.tenant_id, [order.key])
             loaded = self.spaces.by_place[place]
         command = order.command
-        if type(command) is correlation.RejectCorrelation:
+        if type(command) is correlation.CloseSubscription:
+            _keep_awaiting(command, loaded)
+        elif type(command) is correlation.RejectCorrelation:
             order.command = _with_own_records(command, loaded)
         if loaded.oldest_up_to:
             fetch_more(self, loaded, command)
@@ -258,6 +260,13 @@ class WorkingSet(Shard):
             timer = Timer(row.key, row.owner_key, row.element_id, row.due_at, row.repetitions, interval)
             self.state.watch_timer(timer)
             self.state.start_timers.setdefault((row.tenant_id, row.process_id), []).append(row.key)
+
+
+def _keep_awaiting(command: correlation.CloseSubscription, loaded: Loaded) -> None:
+    """A message may be on its way to it; the answer, perhaps the next order of this run, finds it here."""
+    closing = loaded.space.subscriptions.get(command.subscription_key)
+    if closing is not None and closing.busy_with is not None:
+        loaded.awaiting[closing.key] = closing
 
 
 def _with_own_records(command: correlation.RejectCorrelation, loaded: Loaded) -> correlation.RejectCorrelation:

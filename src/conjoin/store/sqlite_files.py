@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from conjoin.errors import StoreDamaged, StoreFailed, StoreTooNew
 from conjoin.store import schema
@@ -106,14 +107,24 @@ def checkpoint(file: Path) -> None:
         connection.close()
 
 
-@contextmanager
-def told(file: Path) -> Iterator[None]:
+class told:  # noqa: N801 - read as a verb: with told(file)
     """What SQLite says, as an error of ours that names the file and what to do."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, sqlite3.DatabaseError):
+            raise self._error(error) from error
+
+    def _error(self, error: sqlite3.DatabaseError) -> StoreDamaged | StoreFailed:
         # The lower byte is the kind, the rest the details.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if kind in _DAMAGED:
-            raise StoreDamaged(str(file), str(error)) from error
-        raise StoreFailed(f"{file}: {_MEANINGS.get(kind, str(error))}") from error
+            return StoreDamaged(str(self._file), str(error))
+        return StoreFailed(f"{self._file}: {_MEANINGS.get(kind, str(error))}")

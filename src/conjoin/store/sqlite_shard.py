@@ -4,13 +4,14 @@ A snapshot is a read transaction that becomes the writing one: SQLite itself ref
 committed in between. A shard object has one connection for that and gives out one snapshot at a time.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+
+import msgspec
 
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
@@ -36,6 +37,7 @@ _DROP = {
     table: f"delete from {table.name} where {' and '.join(f'{column} = ?' for column in table.key)}"
     for table in t.SHARD
 }
+_as_json = msgspec.json.Encoder().encode
 _NEW = Head(version=0, next_key=1, time=0, sent=0)
 _PAUSE_S = 0.0005
 _LOAD_CACHE_KB = 512 * 1024
@@ -175,7 +177,7 @@ class SqliteSnapshot(Reads):
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
     def _many(self, values: Sequence[Any]) -> str:
-        return json.dumps(values if isinstance(values, (list, tuple)) else list(values))
+        return _as_json(values if isinstance(values, (list, tuple)) else list(values)).decode()
 
 
 def read_head(connection: sqlite3.Connection) -> Head:
