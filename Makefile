@@ -21,7 +21,7 @@ run: setup ## correlate the order-to-cash example on Spark, in this machine
 
 test: setup ## run the tests: first what needs no Spark, then the rest in one session
 	@echo "tests without Spark"
-	@status=0; $(PYTEST) -m "not spark" -n 2 --ignore tests/oracles || status=1; \
+	@status=0; $(PYTEST) -m "not spark" -n 3 --ignore tests/oracles || status=1; \
 	echo "tests with Spark"; \
 	$(PYTEST) -m spark --ignore tests/oracles || status=1; \
 	exit $$status
