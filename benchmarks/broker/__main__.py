@@ -70,7 +70,7 @@ def _server(store: str) -> Iterator[Place]:
             return
         from tests.store.postgres_server import start_server
 
-        server = start_server()
+        server = start_server(synced=True)
         try:
             yield Place(Path(folder), server)
         finally:

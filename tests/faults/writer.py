@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from conjoin.errors import ConjoinError
+from conjoin.errors import ConjoinError, StoreFailed
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inline import inline
@@ -26,6 +26,7 @@ from tests.faults.story import HOUR_MS, Known, Story
 
 BEGIN_US = 1_700_000_000_000_000
 SECOND_US = 1_000_000
+OPENINGS = 50
 
 
 class StoryClock:
@@ -107,10 +108,20 @@ class Writer:
         return {}
 
 
+def _opened(address: str, clock: StoryClock) -> Broker:
+    """Its server may go away just now, and come back."""
+    for _ in range(OPENINGS):
+        try:
+            return open_broker(address, clock)
+        except StoreFailed:
+            continue
+    return open_broker(address, clock)
+
+
 def tell(chapter: Chapter) -> None:
     clock = StoryClock()
     clock.number = chapter.first
-    with closing(HistoryFile(chapter.history)) as history, closing(open_broker(chapter.store, clock)) as broker:
+    with closing(HistoryFile(chapter.history)) as history, closing(_opened(chapter.store, clock)) as broker:
         writer = Writer(broker, history)
         if chapter.threads:
             _tell_inline(chapter, writer, broker, clock)

@@ -1,7 +1,8 @@
 """A throw-away PostgreSQL server for tests: its own folder, a Unix socket and nothing on the network.
 
-It syncs to the disk as in production, so that what the tests kill is what a crash would leave. It ends with the
-process that started it, however that ends. Where no server is to be had, `scripts/setup-postgres` installs one.
+It waits for the disk only when asked to: tests kill processes and not machines, so what the server has written is there
+whether it was synced or not. It ends with the process that started it, however that ends. Where no server is to be had,
+`scripts/setup-postgres` installs one.
 """
 
 import os
@@ -18,7 +19,6 @@ import psycopg
 
 _SETTINGS = {
     "listen_addresses": "''",
-    "fsync": "on",
     "max_connections": "60",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
@@ -33,10 +33,11 @@ class NoServer(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class PostgresServer:
-    def __init__(self, programs: Path, user: str | None) -> None:
+    def __init__(self, programs: Path, user: str | None, synced: bool) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="conjoin-pg-"))
         self._programs = programs
         self._user = user
+        self._settings = {**_SETTINGS, "fsync": "on" if synced else "off"}
         self._numbers = count(1)
         if user is not None:
             shutil.chown(self.folder, user)
@@ -50,7 +51,7 @@ class PostgresServer:
         self.start()
 
     def start(self) -> None:
-        settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+        settings = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
         self._run(
             *("pg_ctl", "-D", self._data, "-l", str(self.folder / "log"), "-w", "-s"),
             *("-o", f"-k {self.folder} {settings}", "start"),
@@ -107,12 +108,12 @@ class PostgresServer:
         return {"cwd": self.folder, **as_other}
 
 
-def start_server() -> PostgresServer:
+def start_server(*, synced: bool = False) -> PostgresServer:
     """Raises NoServer with what to do where there is none."""
     programs = _find_programs()
     if programs is None:
         raise NoServer("no PostgreSQL server on this machine: scripts/setup-postgres installs one")
-    return PostgresServer(programs, _other_user() if os.geteuid() == 0 else None)
+    return PostgresServer(programs, _other_user() if os.geteuid() == 0 else None, synced)
 
 
 def _other_user() -> str:
