@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,14 @@ def test_scenario_has_the_same_outcome_on_sqlite(path: Path, shards: int) -> Non
 
 
 @pytest.fixture(scope="module")
-def postgres(postgres_server: Any) -> dict[int, Any]:
+def postgres(postgres_server: Any) -> Iterator[dict[int, Any]]:
     # Imported here, so that the others run where psycopg is not installed.
     from tests.conformance.reused_postgres import ReusedPostgres
 
-    return {shards: ReusedPostgres(postgres_server.new_database(), shards) for shards in (1, 3)}
+    stores = {shards: ReusedPostgres(postgres_server.new_database(), shards) for shards in (1, 3)}
+    yield stores
+    for store in stores.values():
+        store.close()
 
 
 @pytest.mark.parametrize("shards", [1, 3])
