@@ -1,0 +1,43 @@
+"""Grouping: which messages are one batch, and so are ordered and held back together.
+
+A group is named by a JSON text of what its messages share, so that two groups never meet in one name. There is no
+group of "all the others": a message that says nothing of its target is a group of its own.
+"""
+
+import json
+
+from conjoin.kernel.inbox.message import Hint, InboxMessage
+
+# `default=str`: a decimal or a date among the variables still names a group.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).encode
+
+
+def group_key_of(message: InboxMessage) -> str:
+    """The group of a message: the one it names; its correlation key; its target; or itself."""
+    hint = message.hint
+    tenant = hint.tenant_id or message.tenant_id
+    if hint.group:
+        return _encode(("group", tenant, hint.group))
+    if hint.correlation_key:
+        return _encode(("key", tenant, hint.name, hint.correlation_key))
+    target = _target_of(hint)
+    if target:
+        return _encode(("target", tenant, target))
+    return _encode(("message", message.tenant_id, message.channel, message.message_id))
+
+
+def _target_of(hint: Hint) -> dict[str, object]:
+    """Everything that narrows down the instance. The name does not: messages of one instance keep their order.
+
+    Which process it is narrows down nothing by itself: all its instances would wait for each other.
+    """
+    narrow = {
+        "execution": hint.execution_id,
+        "instance": hint.process_instance_id,
+        "business_key": hint.business_key,
+        "variables": dict(hint.correlation_variables),
+    }
+    given: dict[str, object] = {field: value for field, value in narrow.items() if value}
+    if given and hint.process_definition_id:
+        given["process"] = hint.process_definition_id
+    return given
