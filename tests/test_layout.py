@@ -20,7 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"errors"},
     "bpmn": {"errors", "kernel", "feel"},
     "store": {"errors", "fault_points", "kernel"},
-    "runtime": {"errors", "fault_points", "kernel", "store", "bpmn"},
+    "runtime": {"errors", "fault_points", "kernel", "feel", "store", "bpmn"},
     "pipeline": {"errors", "settings", "kernel", "runtime"},
     "gateway": {"errors", "settings", "runtime"},
     "testing": {"errors", "runtime", "store"},

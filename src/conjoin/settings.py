@@ -21,7 +21,8 @@ from conjoin.errors import SettingsError
 ENV_PREFIX = "CONJOIN_"
 CONFIG_VARIABLE = "CONJOIN_CONFIG"
 DEFAULT_FILE = "conjoin.toml"
-_KEPT = r"^(forever|[0-9]+(ms|s|m|h|d))$"
+_KEPT = r"^(forever|never|0|[0-9]+(ms|s|m|h|d))$"
+"""How long something is kept: `0` is no longer than it is needed, `never` (removed) the same as `forever`."""
 
 
 class Settings(BaseSettings):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command
+from tests.cli.command import ORDER, Command
 
 
 @pytest.mark.parametrize(("cores", "shards"), [(1, 2), (2, 2), (8, 8)])
@@ -12,7 +12,8 @@ def test_store_has_as_many_shards_as_there_are_cores_but_two_at_least(
     cores: int, shards: int, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    assert command.json("init") == {"store": "conjoin-data", "shards": shards, "profile": "zeebe"}
+    told = command.json("init")
+    assert told == {"store": "conjoin-data", "shards": shards, "profile": "zeebe", "unique_business_ids": False}
     assert len(command.json("status")["shards"]) == shards
 
 
@@ -23,6 +24,25 @@ def test_directory_is_made_and_the_next_command_names_it(command: Command) -> No
         "Next: conjoin deploy order.bpmn --data deep/inside",
     ]
     assert command.json("status --data deep/inside")["profile"] == "fleans"
+
+
+def test_business_ids_are_unique_where_the_store_was_made_so(command: Command) -> None:
+    told = command.tells("init --shards 1 --unique-business-ids").splitlines()[0]
+    assert told == "made a store in conjoin-data: 1 shard, profile zeebe, unique business ids"
+    assert command.json("status")["unique_business_ids"] is True
+    assert command.tells("status").splitlines()[0] == "conjoin-data: profile zeebe, unique business ids"
+    Path("order.bpmn").write_bytes(ORDER)
+    command.tells("deploy order.bpmn")
+    command.tells('create order --businessId b-1 --variables \'{"orderId": "o-1"}\'')
+    refused = command.refuses('create order --businessId b-1 --variables \'{"orderId": "o-2"}\'')
+    assert "of order has the business id 'b-1'" in refused
+
+
+@pytest.mark.parametrize("shards", ["", "--shards 2"])
+def test_unique_business_ids_need_one_shard(shards: str, command: Command) -> None:
+    told = command.cannot(f"init {shards} --unique-business-ids")
+    assert told == "unique business ids need a store with 1 shard: which instance holds an id is known within one shard"
+    assert not Path("conjoin-data").exists()
 
 
 def test_store_that_is_there_is_not_touched(shop: Command) -> None:

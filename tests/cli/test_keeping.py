@@ -75,11 +75,21 @@ def test_compact_keeps_what_the_settings_say(shop: Command, clock: FakeClock, mo
     shop.tells("publish nobody --correlationKey x")
     monkeypatch.setattr("conjoin.cli.compact.now_us", clock)
     clock.advance_ms(8 * DAY_MS)
-    monkeypatch.setenv("CONJOIN_MESSAGE_RETENTION", "forever")
-    assert shop.json("compact")["messages"] == 0
+    for kept in ("forever", "never"):
+        monkeypatch.setenv("CONJOIN_MESSAGE_RETENTION", kept)
+        assert shop.json("compact")["messages"] == 0
     monkeypatch.delenv("CONJOIN_MESSAGE_RETENTION")
     assert shop.tells("compact") == "removed: messages 1, subscriptions 0, instances 0, log blocks 0"
     assert shop("verify").code == 0
+
+
+def test_compact_removes_what_is_kept_for_no_time(
+    shop: Command, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.tells("publish nobody --correlationKey x")
+    clock.advance_ms(1)
+    monkeypatch.setenv("CONJOIN_MESSAGE_RETENTION", "0")
+    assert shop.json("compact")["messages"] == 1
 
 
 def test_log_up_to_a_backup_goes_and_verify_then_needs_it(shop: Command) -> None:

@@ -39,6 +39,41 @@ def test_repeated_until_interrupted_which_is_a_good_end(
     assert shop.open() == {"instances": 1, "jobs": 1}
 
 
+def test_what_was_kept_for_long_enough_goes_with_a_tick_now_and_then(shop: Command, clock: FakeClock) -> None:
+    shop.tells("publish nobody --key x")
+    shop.tells("publish nobody --key y --ttl 20d")
+    assert shop.json("tick")["removed"]["messages"] == 0
+    clock.advance_ms(8 * 86_400_000)
+    shop.tells("publish nobody --key x")
+    assert shop.json("tick")["removed"] == {"messages": 1, "subscriptions": 0, "instances": 0, "log_blocks": 0}
+    assert len(shop.tells("messages list --json").splitlines()) == 2
+    assert shop("verify").code == 0
+
+
+def test_what_is_over_is_looked_for_every_ten_minutes(
+    shop: Command, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CONJOIN_MESSAGE_RETENTION", "0")
+    removed = []
+    for minutes in (0, 9, 1, 10):
+        clock.advance_ms(minutes * 60_000)
+        shop.tells("publish nobody --key x")
+        clock.advance_ms(1)
+        removed.append(shop.json("tick")["removed"]["messages"])
+    assert removed == [1, 0, 2, 1]
+
+
+def test_repeating_removes_what_is_over_too(shop: Command, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pause(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    shop.tells("publish nobody --key x")
+    clock.advance_ms(8 * 86_400_000)
+    monkeypatch.setattr(time, "sleep", pause)
+    shop.tells("tick --every 1s")
+    assert shop.tells("messages list --json") == ""
+
+
 def test_repeating_goes_on_after_a_failure_that_may_pass(shop: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     errors = iter([StoreFailed("the disk is full"), KeyboardInterrupt()])
 

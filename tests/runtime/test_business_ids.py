@@ -1,46 +1,86 @@
-"""Business ids (section Q): who is reached by one, and one running instance for each where that is switched on."""
+"""Business ids (section Q): who is reached by one, and one running instance for each where that is switched on.
+
+The same on all engines: in memory, and on a store of one shard in both databases.
+"""
+
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from conjoin.runtime import Engine, Refusal
 from conjoin.runtime.answers import CreatedInstance
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.history import History
 from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.opening import create_broker, temporary_broker
 from conjoin.runtime.queries import taken_by
+from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER
 
+HOUR_MS = 3_600_000
+
 
 class Bench:
-    def __init__(self, unique: bool = True, shards: int = 1) -> None:
-        self.engine = Engine(FakeClock(), shards, unique_business_ids=unique)
-        self.history = History()
-        self.engine.listen(self.history)
-        self.engine.deploy([("order.bpmn", ORDER)])
+    def __init__(self, engine: Engine | Broker, clock: FakeClock) -> None:
+        self.engine = engine
+        self.clock = clock
+        self.history: Any
+        if isinstance(engine, Engine):
+            self.history = History()
+            engine.listen(self.history)
+        else:
+            self.history = StoredHistory(engine)
+        engine.deploy([("order.bpmn", ORDER)])
 
-    def open(self, key: str, business_id: str = "", n: int = 0) -> None:
+    def open(
+        self, key: str, business_id: str = "", n: int = 0, ttl_ms: int = HOUR_MS, tenant_id: str = DEFAULT_TENANT
+    ) -> None:
         """A message that starts a ticket."""
-        self.engine.publish(NewMessage("opened", key, {"n": n}, 3_600_000, business_id=business_id))
+        message = NewMessage("opened", key, {"n": n}, ttl_ms, business_id=business_id, tenant_id=tenant_id)
+        self.engine.publish(message)
 
-    def finish(self, number: int = 0) -> None:
+    def finish(self) -> None:
         """Complete the oldest ticket that runs."""
         jobs = self.engine.activate_jobs("work", 1)
         assert isinstance(jobs, list)
         assert jobs, "no ticket runs"
         self.engine.complete_job(jobs[0].key, {})
 
+    def cancel(self, n: int) -> None:
+        keys = [key for key, it in self.history.instances.items() if it.variables["n"] == n]
+        self.engine.cancel_instance(keys[-1])
+
     def running(self) -> list[int]:
         return [i.variables["n"] for i in self.history.instances.values() if i.state == "active"]
 
 
-@pytest.fixture(params=[1, 3])
-def bench(request: pytest.FixtureRequest) -> Bench:
-    return Bench(shards=request.param)
+@pytest.fixture(params=["memory-1", "memory-3", "sqlite", "postgres"])
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    clock = FakeClock()
+    if request.param.startswith("memory"):
+        yield Bench(Engine(clock, int(request.param[-1]), unique_business_ids=True), clock)
+        return
+    if request.param == "sqlite":
+        broker = temporary_broker(1, clock, unique_business_ids=True)
+    else:
+        server = request.getfixturevalue("postgres_server")
+        broker = create_broker(server.new_database(), 1, clock, unique_business_ids=True)
+    yield Bench(broker, clock)
+    broker.close()
 
 
-def test_an_id_reaches_only_instances_with_the_same_one() -> None:
+@pytest.fixture
+def without_the_rule() -> Bench:
+    clock = FakeClock()
+    return Bench(Engine(clock), clock)
+
+
+def test_an_id_reaches_only_instances_with_the_same_one(without_the_rule: Bench) -> None:
     """Q1, Q2."""
-    bench = Bench(unique=False)
+    bench = without_the_rule
     keys = []
     for business_id in ("", "b-1", "b-2"):
         created = bench.engine.create_instance("order", {"orderId": "o"}, business_id=business_id)
@@ -52,11 +92,10 @@ def test_an_id_reaches_only_instances_with_the_same_one() -> None:
     assert taken == [[keys[2]], [], [keys[0]]]
 
 
-def test_without_the_rule_the_same_id_starts_again() -> None:
-    bench = Bench(unique=False)
-    bench.open("t-1", "b", n=1)
-    bench.open("t-2", "b", n=2)
-    assert bench.running() == [1, 2]
+def test_without_the_rule_the_same_id_starts_again(without_the_rule: Bench) -> None:
+    without_the_rule.open("t-1", "b", n=1)
+    without_the_rule.open("t-2", "b", n=2)
+    assert without_the_rule.running() == [1, 2]
 
 
 def test_a_held_id_keeps_the_message_waiting_until_its_holder_ends(bench: Bench) -> None:
@@ -143,3 +182,94 @@ def test_ids_of_different_processes_do_not_meet(bench: Bench) -> None:
     bench.engine.create_instance("order", {"orderId": "o", "n": 0}, business_id="b")
     bench.open("t-1", "b", n=1)
     assert bench.running() == [0, 1]
+
+
+def test_ids_of_different_tenants_do_not_meet(bench: Bench) -> None:
+    """P7."""
+    bench.engine.deploy([("order.bpmn", ORDER)], "other")
+    bench.open("t-1", "b", n=1)
+    bench.open("t-1", "b", n=2, tenant_id="other")
+    bench.open("t-2", "b", n=3, tenant_id="other")
+    assert bench.running() == [1, 2]
+    bench.cancel(2)
+    assert bench.running() == [1, 3]
+
+
+def test_message_that_waits_for_its_key_only_keeps_its_id_from_nobody(bench: Bench) -> None:
+    """Q8: an id is held by an instance, not by a message."""
+    bench.open("t-1", "", n=1)
+    bench.open("t-1", "b", n=2)
+    bench.open("t-2", "b", n=3)
+    assert bench.running() == [1, 3]
+    bench.cancel(1)
+    assert bench.running() == [3]
+    bench.cancel(3)
+    assert bench.running() == [2]
+
+
+def test_message_whose_key_is_locked_lets_the_next_one_with_its_id_go_first(bench: Bench) -> None:
+    """Q14: its key keeps it waiting, so the id goes on to somebody who can use it."""
+    bench.open("t-1", "b", n=1)
+    bench.open("t-2", "", n=2)
+    bench.open("t-2", "b", n=3)
+    bench.open("t-3", "b", n=4)
+    bench.cancel(1)
+    assert bench.running() == [2, 4]
+    bench.cancel(2)
+    assert bench.running() == [4]
+    bench.cancel(4)
+    assert bench.running() == [3]
+
+
+def test_message_that_is_over_and_not_swept_yet_is_passed_over(bench: Bench) -> None:
+    """F1, F2."""
+    bench.open("t-1", "b", n=1)
+    bench.open("t-2", "b", n=2, ttl_ms=1_000)
+    bench.open("t-3", "b", n=3)
+    bench.clock.advance_ms(1_000)
+    bench.cancel(1)
+    assert bench.running() == [3]
+    bench.cancel(3)
+    bench.open("t-4", "b", n=4)
+    assert bench.running() == [4]
+
+
+def test_swept_message_waits_for_nothing_any_more(bench: Bench) -> None:
+    bench.open("t-1", "b", n=1)
+    bench.open("t-2", "b", n=2, ttl_ms=1_000)
+    bench.clock.advance_ms(1_000)
+    bench.engine.tick()
+    bench.cancel(1)
+    assert bench.running() == []
+
+
+def test_latest_version_is_started_by_what_waited_before_it_was_deployed(bench: Bench) -> None:
+    """Q11, G21: a version without the start event starts nothing; the next one with it does."""
+    bench.open("t-1", "b", n=1)
+    bench.open("t-2", "b", n=2)
+    bench.engine.deploy([("order.bpmn", ORDER.replace(b'name="opened"', b'name="reopened"'))])
+    bench.cancel(1)
+    assert bench.running() == []
+    bench.engine.publish(NewMessage("reopened", "t-3", {"n": 3}, HOUR_MS, business_id="b"))
+    bench.engine.deploy([("order.bpmn", ORDER)])
+    assert bench.running() == [3]
+    bench.cancel(3)
+    assert bench.running() == [2]
+
+
+def test_id_is_found_behind_many_messages_that_start_nothing(bench: Bench) -> None:
+    bench.open("t-1", "b", n=1)
+    for number in range(120):
+        bench.engine.publish(NewMessage("paid", f"o-{number % 7}", {}, HOUR_MS, business_id="b"))
+    bench.open("t-2", "b", n=2)
+    bench.cancel(1)
+    assert bench.running() == [2]
+
+
+def test_id_passes_through_a_long_queue_in_its_order(bench: Bench) -> None:
+    for number in range(60):
+        bench.open(f"t-{number % 3}", "b", n=number)
+    for number in range(60):
+        assert bench.running() == [number]
+        bench.finish()
+    assert bench.running() == []

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 
+from conjoin.runtime import Engine
 from conjoin.runtime.encoding.events import written_events
 from conjoin.runtime.encoding.json_text import json_text, read_json
 from conjoin.runtime.log import read_block
+from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.replay import verify_store
+from conjoin.runtime.row_differences import without_order
 from conjoin.runtime.stored_history import StoredHistory
 from tests.kernel.process.random_stories import Story
 
@@ -19,13 +23,43 @@ STEPS = 40
 class StoredStory(Story):
     """The same story on a temporary store."""
 
+    unique_business_ids = False
+
     def _engine(self, shards: int) -> Any:
-        broker = temporary_broker(shards, self.clock)
+        broker = temporary_broker(shards, self.clock, unique_business_ids=self.unique_business_ids)
         self.history = StoredHistory(broker)
         return broker
 
     def _incidents(self) -> list[Any]:
         return self.history.open_incidents()
+
+
+class _WithIds(Story):
+    """Few business ids, each of which one instance of a process may hold."""
+
+    def _start(self) -> str:
+        process, variables, business_id = self.chance.choice(["alpha", "beta"]), self._variables(), self._business_id()
+        created = self.engine.create_instance(process, variables, business_id=business_id)
+        return f"start {process} {variables} as {business_id!r}: {created}"
+
+    def _message(self) -> NewMessage:
+        message = super()._message()
+        message.business_id = self._business_id()
+        return message
+
+    def _business_id(self) -> str:
+        return self.chance.choice(["", "x", "x", "y"])
+
+
+class StoryWithIds(_WithIds):
+    def _engine(self, shards: int) -> Any:
+        engine = Engine(self.clock, shards, unique_business_ids=True)
+        engine.listen(self._listen)
+        return engine
+
+
+class StoredStoryWithIds(_WithIds, StoredStory):
+    unique_business_ids = True
 
 
 def memory_events(story: Story) -> list[Any]:
@@ -38,13 +72,26 @@ def stored_events(story: StoredStory) -> list[Any]:
     return [[event.kind, *event.values.values()] for entry in entries for event in entry.events]
 
 
+def compare(told: Story, stored: StoredStory) -> None:
+    for step, same in zip(told.steps(STEPS), stored.steps(STEPS), strict=True):
+        assert step == same, f"seed {told.seed}: {told.told}"
+    assert without_order(stored_events(stored)) == without_order(memory_events(told)), f"seed {told.seed}"
+
+
 @pytest.mark.parametrize("seed", range(STORIES))
 def test_a_store_decides_what_memory_decides(seed: int) -> None:
-    told = Story(f"stored-{seed}", 1)
     stored = StoredStory(f"stored-{seed}", 1)
     try:
-        for step, same in zip(told.steps(STEPS), stored.steps(STEPS), strict=True):
-            assert step == same, f"seed stored-{seed}: {told.told}"
-        assert stored_events(stored) == memory_events(told), f"seed stored-{seed}"
+        compare(Story(f"stored-{seed}", 1), stored)
+    finally:
+        stored.engine.close()
+
+
+@pytest.mark.parametrize("seed", range(STORIES // 3))
+def test_a_store_decides_what_memory_decides_where_ids_are_unique(seed: int) -> None:
+    stored = StoredStoryWithIds(f"ids-{seed}", 1)
+    try:
+        compare(StoryWithIds(f"ids-{seed}", 1), stored)
+        assert [it.difference for it in verify_store(stored.engine.store) if it.difference] == [], f"seed ids-{seed}"
     finally:
         stored.engine.close()

@@ -7,6 +7,7 @@ from typing import Any
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head, ShardSnapshot, ShardStore
 from conjoin.store.rows import (
+    DeadLetterRow,
     IncidentRow,
     InstanceRow,
     JobRow,
@@ -101,6 +102,7 @@ ONE_OF_EACH: dict[Table, list[Any]] = {
     t.INCIDENT: [incident(6)],
     t.SIGNAL: [SignalRow(7, 100, "acme", "stop")],
     t.SCOPE: [ScopeRow(8, 100)],
+    t.DEAD_LETTER: [DeadLetterRow(9, "orders", "a.jsonl", 3, "unreadable", "is not JSON", b"\xff{", 10)],
     t.OUTBOX: [OutboxRow(1, 1, 9, '{"open": 2}')],
     t.RECEIVED: [ReceivedRow(1, 12)],
     t.POSITION: [PositionRow("orders", "topic-0", "42")],

@@ -1,7 +1,7 @@
 """Every store: what a snapshot finds, and what it leaves out."""
 
 from conjoin.store import tables as t
-from conjoin.store.port import ShardStore
+from conjoin.store.port import IdHolder, ShardStore
 from conjoin.store.rows import PositionRow
 from tests.store.samples import (
     LARGEST,
@@ -77,6 +77,40 @@ def test_messages_with_an_id_are_the_live_ones_of_that_name_and_key(shard: Shard
     )
     with reading(shard) as snapshot:
         assert [row.key for row in snapshot.messages_with_id("acme", "order-1", "paid", "m-1")] == [2, 9]
+
+
+def test_messages_with_a_business_id_are_the_live_ones_of_any_name_and_key(shard: ShardStore) -> None:
+    same = {"business_id": "b-1"}
+    commit(
+        shard,
+        {
+            t.MESSAGE: [
+                *(message(9, **same), message(2, **same), message(3, live=0, **same)),
+                *(message(4, name="shipped", **same), message(5, correlation_key="order-2", **same)),
+                *(message(6, business_id="b-2"), message(7, tenant_id="other", **same), message(8)),
+            ]
+        },
+    )
+    with reading(shard) as snapshot:
+        assert [row.key for row in snapshot.messages_with_business_id("acme", "b-1", 0, 10)] == [2, 4, 5, 9]
+        assert [row.key for row in snapshot.messages_with_business_id("acme", "b-1", 4, 1)] == [5]
+
+
+def test_holders_of_business_ids_are_active_and_called_by_nobody(shard: ShardStore) -> None:
+    same = {"business_id": "b-1"}
+    commit(
+        shard,
+        {
+            t.INSTANCE: [
+                *(instance(1, **same), instance(2, process_id="ticket", **same), instance(3, business_id="b-2")),
+                *(instance(4, state="completed", ended_at=9, **same), instance(5, parent_key=1, tree_key=1, **same)),
+                *(instance(6, tenant_id="other", **same), instance(7), instance(8, business_id="b-3")),
+            ]
+        },
+    )
+    with reading(shard) as snapshot:
+        found = snapshot.id_holders("acme", ["b-1", "b-2", "b-9"])
+    assert sorted(found) == [IdHolder("b-1", "order", 1), IdHolder("b-1", "ticket", 2), IdHolder("b-2", "order", 3)]
 
 
 def test_messages_are_found_by_their_keys_live_or_not(shard: ShardStore) -> None:

@@ -145,6 +145,14 @@ def test_a_plan_made_for_empty_tables_looks_each_key_up(store: Store, name: str)
     assert plan.index("Function Scan") < plan.index("Index Scan") or "CTE Scan" in plan
 
 
+def test_messages_with_a_business_id_are_looked_up(store: Store) -> None:
+    statement = SQL["messages_with_business_id"]
+    with store.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
+        plan = str(connection.execute(f"explain {statement}", ["b", "acme", 0, 10]).fetchall())
+    assert "message_business_id" in plan
+    assert "Sort" not in plan
+
+
 def test_people_query_all_shards_in_one_view(store: Store, url: str) -> None:
     commit(store.shard(0), {t.MESSAGE: [message(1)], t.JOB: [job(3)]})
     commit(store.shard(1), {t.MESSAGE: [message(2)]})

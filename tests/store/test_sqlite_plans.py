@@ -35,6 +35,11 @@ def test_a_message_id_is_looked_up_however_many_messages_its_key_has(folder: Pat
     assert step.endswith("(correlation_key=? AND tenant_id=? AND name=? AND message_id=?)")
 
 
+def test_messages_with_a_business_id_are_read_on_from_where_the_last_page_ended(folder: Path) -> None:
+    [step] = steps(folder, DIALECT.statements()["messages_with_business_id"])
+    assert step.endswith("(business_id=? AND tenant_id=? AND key>?)")
+
+
 @pytest.mark.parametrize("table", t.STATE, ids=lambda table: table.name)
 def test_the_next_page_of_a_list_begins_where_the_last_one_ended(folder: Path, table: t.Table) -> None:
     after = tuple("" for _ in table.key)

@@ -25,8 +25,9 @@ def compact(
 ) -> None:
     """Remove what was kept for long enough: messages, closed subscriptions, ended instances, log.
 
-    How long, the settings message_retention, instance_retention and log_retention say. Others may go on writing. With
-    a [bold]backup[/bold] of this store the log up to it goes, too: conjoin verify --from replays the rest.
+    How long, the settings message_retention, instance_retention and log_retention say. Others may go on writing, and
+    conjoin tick does the same every ten minutes. With a [bold]backup[/bold] of this store the log up to it goes, too:
+    conjoin verify --from replays the rest.
 
     [bold]Examples[/bold]
 
@@ -35,7 +36,7 @@ def compact(
       conjoin compact --backup backups/monday
     """
     with opened_store(data, store) as its:
-        retention = Retention(its, _keep_for())
+        retention = Retention(its, keep_for())
         removed = retention.sweep(now_us())
         retention.close()
         if backup is not None:
@@ -44,7 +45,8 @@ def compact(
     tell(removed._asdict(), _in_words(removed), as_json)
 
 
-def _keep_for() -> KeepFor:
+def keep_for() -> KeepFor:
+    """As the settings say."""
     settings = load()
     kept = (settings.message_retention, settings.instance_retention, settings.log_retention)
     return KeepFor(*map(read_duration_ms, kept))

@@ -23,12 +23,21 @@ Profile = Annotated[
     typer.Option(metavar="zeebe|correlate|fleans", help="Whose rules hold. Default: zeebe", show_default=False),
 ]
 
+UniqueBusinessIds = Annotated[
+    bool,
+    typer.Option(
+        "--unique-business-ids",
+        help="One running instance of a process for each business id. Only with --shards 1.",
+    ),
+]
+
 
 def init(
     data: Data = None,
     store: StoreUrl = None,
     shards: Shards = None,
     profile: Profile = None,
+    unique_business_ids: UniqueBusinessIds = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a new, empty store.
@@ -43,6 +52,8 @@ def init(
       conjoin init --data /var/lib/orders --shards 4
 
       conjoin init --store postgresql://conjoin@db/orders
+
+      conjoin init --shards 1 --unique-business-ids
     """
     settings = load(profile=profile)
     problems = read_policies(settings.profile, settings.policies)[1]
@@ -50,17 +61,23 @@ def init(
         raise PolicyError(problems)
     address = address_of(data, store)
     count = shards or max(os.cpu_count() or 1, FEWEST_SHARDS)
-    broker = create_broker(address, count, profile=settings.profile)
+    broker = create_broker(address, count, profile=settings.profile, unique_business_ids=unique_business_ids)
     for name, answers in settings.policies.items():
         broker.catalog.set_policy(name, answers, broker.now)
     broker.close()
-    told = {"store": shown(address), "shards": count, "profile": settings.profile}
+    told = {
+        "store": shown(address),
+        "shards": count,
+        "profile": settings.profile,
+        "unique_business_ids": unique_business_ids,
+    }
     tell(told, f"{_first_line(told)}\nNext: conjoin deploy order.bpmn{_option(data, store)}", as_json)
 
 
 def _first_line(told: dict[str, object]) -> str:
     shards = "1 shard" if told["shards"] == 1 else f"{told['shards']} shards"
-    return f"made a store in {told['store']}: {shards}, profile {told['profile']}"
+    ids = ", unique business ids" if told["unique_business_ids"] else ""
+    return f"made a store in {told['store']}: {shards}, profile {told['profile']}{ids}"
 
 
 def _option(data: str | None, store: str | None) -> str:

@@ -33,6 +33,7 @@ def _as_object(broker: Broker) -> dict[str, Any]:
     definitions = broker.catalog.view().definitions
     return {
         "profile": broker.store.facts.profile,
+        "unique_business_ids": broker.store.facts.unique_business_ids,
         "catalog_version": broker.catalog.view().version,
         "processes": {latest.process_id: latest.version for latest in definitions.all_latest()},
         "policies": in_force(broker.catalog),
@@ -47,8 +48,9 @@ def _shard(its: ShardFigures) -> dict[str, Any]:
 
 def _in_words(told: dict[str, Any]) -> str:
     processes = ", ".join(f"{name} version {version}" for name, version in told["processes"].items())
+    ids = ", unique business ids" if told["unique_business_ids"] else ""
     lines = [
-        f"{told['store']}: profile {told['profile']}",
+        f"{told['store']}: profile {told['profile']}{ids}",
         f"catalog version {told['catalog_version']}: {processes or 'nothing is deployed'}",
     ]
     lines += [policy_line(name, answers) for name, answers in told["policies"].items()]

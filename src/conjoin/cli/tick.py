@@ -1,15 +1,18 @@
 """conjoin tick: does what has fallen due, once or again and again."""
 
 import time
+from contextlib import closing
 from typing import Annotated
 
 import typer
 
+from conjoin.cli.compact import keep_for
 from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.reading import read_ms
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import ConjoinError, InputError
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.cleaning import Cleaning
 
 
 def tick(
@@ -23,7 +26,8 @@ def tick(
 ) -> None:
     """Do what has fallen due: timers, messages whose time is over, jobs whose worker is late or whose back-off ends.
 
-    Nothing of this happens by itself while no server runs.
+    Every ten minutes it also removes what was kept for long enough, as the settings message_retention,
+    instance_retention and log_retention say. Nothing of this happens by itself while no server runs.
 
     [bold]Examples[/bold]
 
@@ -32,12 +36,16 @@ def tick(
       conjoin tick --every 1s
     """
     pause_ms = None if every is None else _pause_ms(every)
-    with opened_broker(data, store) as broker:
+    kept = keep_for()
+    with opened_broker(data, store) as broker, closing(Cleaning(broker.store, lambda: broker.now, kept)) as cleaning:
         if pause_ms is None:
             broker.tick()
-            tell({"ticked": True}, "everything that was due is done", as_json)
+            while cleaning.go_on():
+                pass
+            told = {"ticked": True, "removed": cleaning.removed._asdict()}
+            tell(told, "everything that was due is done", as_json)
         else:
-            _repeat(broker, pause_ms)
+            _repeat(broker, cleaning, pause_ms)
 
 
 def _pause_ms(text: str) -> int:
@@ -47,12 +55,13 @@ def _pause_ms(text: str) -> int:
     return pause_ms
 
 
-def _repeat(broker: Broker, pause_ms: int) -> None:
+def _repeat(broker: Broker, cleaning: Cleaning, pause_ms: int) -> None:
     """Until interrupted, which is how it is meant to end. What may pass by itself is told and tried again."""
     try:
         while True:
             try:
                 broker.tick()
+                _clean(cleaning, pause_ms)
             except ConjoinError as error:
                 if not error.retryable:
                     raise
@@ -60,3 +69,10 @@ def _repeat(broker: Broker, pause_ms: int) -> None:
             time.sleep(pause_ms / 1_000)
     except KeyboardInterrupt:
         return
+
+
+def _clean(cleaning: Cleaning, for_ms: int) -> None:
+    """No longer than so: something may have fallen due meanwhile."""
+    until = time.monotonic() + for_ms / 1_000
+    while cleaning.go_on() and time.monotonic() < until:
+        pass

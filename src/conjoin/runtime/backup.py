@@ -46,9 +46,15 @@ def _refuse_unless_empty(store: Store, facts: Facts) -> None:
         raise StoreExists(f"{store.address} holds a store with something in it: restore into an empty place")
     if store.facts != facts:
         raise StoreExists(
-            f"{store.address} was made with {store.facts.shards} shards and profile {store.facts.profile},"
-            f" the backup has {facts.shards} and {facts.profile}: restore where there is no store yet"
+            f"{store.address} was made with {_in_words(store.facts)}, the backup with {_in_words(facts)}:"
+            " restore where there is no store yet"
         )
+
+
+def _in_words(facts: Facts) -> str:
+    ids = ", unique business ids" if facts.unique_business_ids else ""
+    shards = "1 shard" if facts.shards == 1 else f"{facts.shards} shards"
+    return f"{shards}, profile {facts.profile}{ids}"
 
 
 def _is_used(store: Store, index: int) -> bool:

@@ -13,10 +13,13 @@ from conjoin.store.rows import OutboxRow, PositionRow
 
 
 class Origin(NamedTuple):
-    """Where the requests of a batch come from, and the number of each; what was taken before is not taken again."""
+    """Where the requests of a batch come from: the source, and of each request its part of it and its place there.
+
+    Places of a part grow; what was taken before is not taken again.
+    """
 
     source: str
-    numbers: Sequence[int]
+    places: Sequence[tuple[str, int]]
 
 
 @dataclass(slots=True)

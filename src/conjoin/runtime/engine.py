@@ -13,8 +13,8 @@ from conjoin.kernel.keys import rank_of
 from conjoin.kernel.policies import Policies
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
-from conjoin.runtime.answers import CreatedInstance, Deployment, Refusal
-from conjoin.runtime.api import Api, Variables
+from conjoin.runtime.answers import Deployment, Refusal
+from conjoin.runtime.api import Api
 from conjoin.runtime.batches import Reply
 from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.catalog import DEFAULT_TENANT, Deployments
@@ -85,17 +85,6 @@ class Engine(Api):
             if process.is_new:
                 self.ask(shard_of(process.process_id, self.shard_count), c.ScheduleStarts(process.key, self.now))
         return deployed
-
-    def create_instance(
-        self, process_id: str, variables: Variables, version: int = 0, business_id: str = "", tenant_id: str = ""
-    ) -> CreatedInstance | Refusal:
-        """Q15."""
-        if self._business_ids is not None and business_id:
-            holder = self._business_ids.holder(tenant_id or DEFAULT_TENANT, process_id, business_id)
-            if holder is not None:
-                text = f"instance {holder} of {process_id} has the business id {business_id!r}"
-                return Refusal("ALREADY_EXISTS", text)
-        return super().create_instance(process_id, variables, version, business_id, tenant_id)
 
     def ask(self, shard: int, request: Request) -> Reply:
         home = self.shards[shard]

@@ -55,7 +55,13 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
     rows = newest_messages(broker.store, new)
     keys = [row.key for row in rows]
     same_id = (new.tenant_id, new.key, new.name, new.message_id)
-    view = load_key(broker, new.tenant_id, new.key, lambda s: [*s.messages(keys), *s.messages_with_id(*same_id)])
+    view = load_key(
+        broker,
+        new.tenant_id,
+        new.key,
+        lambda snapshot: [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)],
+        new.business_id,
+    )
     around = Surroundings(broker.store, view, new.name)
     known = [_explained(around, view.messages[key], key) for key in keys if key in view.messages]
     return NamedExplanation(_dry_run(around, new), known)

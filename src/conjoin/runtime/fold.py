@@ -1,6 +1,5 @@
 """The fold of one run: requests become commands with a key and a time, are carried out, and become rows."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -9,10 +8,12 @@ from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.runtime.batches import Batch, Done, Origin, Reply
+from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.changes import KeyChanges
 from conjoin.runtime.encoding.events import write_events
 from conjoin.runtime.encoding.json_text import json_text, read_json
 from conjoin.runtime.encoding.orders import read_order, written_order
+from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.instance_changes import InstanceChanges
 from conjoin.runtime.jobs import activated_job
 from conjoin.runtime.log import block_of
@@ -22,9 +23,10 @@ from conjoin.runtime.sweeps import Sweep, due_orders
 from conjoin.runtime.working_set import WorkingSet
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head
-from conjoin.store.rows import LogRow, OutboxRow, PositionRow, ReceivedRow
+from conjoin.store.rows import DeadLetterRow, LogRow, OutboxRow, PositionRow, ReceivedRow
 
-_NUMBER = "number"
+_REPEATED = object()
+"""In place of a request that an earlier run has carried out."""
 
 
 class Fold:
@@ -35,33 +37,57 @@ class Fold:
         self._marks: list[tuple[list[Any], int, int]] = []
         """Each request as it was written, where the keys stood, and where its orders begin in the journal."""
         self._received: dict[int, int] = {}
-        self._repeated = 0
-        """So many of the requests were carried out by an earlier run."""
+        self._reached: dict[str, int] = {}
+        """How far each part of the source has been read when this run is over."""
+        self._dead_letters: list[DeadLetterRow] = []
+        self._requests: Sequence[Any] = ()
+        """Those of the batch that no earlier run has carried out."""
         self.replies: list[Reply] = []
 
     def load(self, batch: Batch) -> None:
         """What the messages of the batch touch, in bulk; the rest is fetched when its turn comes."""
-        if batch.origin is not None:
-            self._skip_repeated(batch.origin)
+        self._requests = batch.requests if batch.origin is None else self._not_repeated(batch.origin, batch.requests)
         keys: dict[str, list[str]] = {}
-        for request in batch.requests[self._repeated :]:
+        for request in self._requests:
             if type(request) is NewMessage:
                 keys.setdefault(request.tenant_id, []).append(request.key)
         for tenant_id, some in keys.items():
             self._its.fetch_spaces(tenant_id, some)
+        if self._its.business_ids is not None:
+            self._look_up_ids(self._its.business_ids, self._requests)
 
-    def _skip_repeated(self, origin: Origin) -> None:
-        """Numbers grow, so what was taken before is the beginning."""
-        last = int(self._its.snapshot.position(origin.source).get(_NUMBER, "-1"))
-        self._repeated = bisect_right(origin.numbers, last)
-        self.replies = [Reply(repeated=True) for _ in range(self._repeated)]
+    def _look_up_ids(self, ids: BusinessIds, requests: Sequence[Any]) -> None:
+        """Who holds those that are brought, in bulk; the rest is looked up when its turn comes."""
+        brought: dict[str, list[str]] = {}
+        for request in requests:
+            if isinstance(request, (NewMessage, c.CreateInstance)) and request.business_id:
+                brought.setdefault(request.tenant_id, []).append(request.business_id)
+        for tenant_id, some in brought.items():
+            ids.look_up(tenant_id, some)
+
+    def _not_repeated(self, origin: Origin, requests: Sequence[Any]) -> list[Any]:
+        """Places grow, so what is not beyond the last one of its part was taken before."""
+        parts = sorted({part for part, _ in origin.places})
+        taken = {part: int(place) for part, place in self._its.snapshot.positions(origin.source, parts).items()}
+        fresh = []
+        for request, (part, place) in zip(requests, origin.places, strict=True):
+            if place > taken.get(part, -1):
+                taken[part] = self._reached[part] = place
+                fresh.append(request)
+            else:
+                fresh.append(_REPEATED)
+        return fresh
 
     def carry_out(self, batch: Batch) -> None:
         self._its.keys.follow(batch.counter)
         if batch.deliveries:
             self._take(batch.deliveries)
-        for request in batch.requests[self._repeated :]:
-            if type(request) is Sweep:
+        for request in self._requests:
+            if request is _REPEATED:
+                self.replies.append(Reply(repeated=True))
+            elif type(request) is DeadLetter:
+                self.replies.append(self._dead_letter(request))
+            elif type(request) is Sweep:
                 orders, swept = due_orders(self._its, request, self._now)
                 for order in orders:
                     self._order(order, written_order(order))
@@ -91,6 +117,12 @@ class Fold:
         order = c.ForKey(new.tenant_id, new.key, kind(message, self._now))
         return Reply(self._order(order, written_order(new), before=message.key), message.key, awaits_answer=new.sync)
 
+    def _dead_letter(self, letter: DeadLetter) -> Reply:
+        """Nothing is decided of it: it is kept, with a key of its own."""
+        key = self._its.keys.take()
+        self._dead_letters.append(DeadLetterRow(key, *letter, self._now))
+        return Reply(key=key)
+
     def _command(self, request: Any) -> Reply:
         _stamp(request, self._now)
         if type(request) is c.BroadcastSignal:
@@ -119,7 +151,7 @@ class Fold:
     def changes(self, batch: Batch) -> Changes | None:
         """The rows of this commit; None when there is nothing to write."""
         its = self._its
-        if not self._marks and not batch.positions and (batch.requests or not batch.taken):
+        if not self._marks and not batch.positions and not self._reached and (batch.requests or not batch.taken):
             return None
         keys = KeyChanges(its, self._now, self._view.version)
         instances = InstanceChanges(its)
@@ -139,10 +171,13 @@ class Fold:
         if batch.taken:
             changes.drop[t.OUTBOX] = [(seq,) for seq in batch.taken]
         positions = list(batch.positions)
-        if batch.origin is not None and self._repeated < len(batch.requests):
-            positions.append(PositionRow(batch.origin.source, _NUMBER, str(batch.origin.numbers[-1])))
+        if batch.origin is not None:
+            source = batch.origin.source
+            positions += [PositionRow(source, part, str(place)) for part, place in self._reached.items()]
         if positions:
             changes.put[t.POSITION] = positions
+        if self._dead_letters:
+            changes.put[t.DEAD_LETTER] = self._dead_letters
         return changes
 
     def _outbox(self, sent: int) -> list[OutboxRow]:

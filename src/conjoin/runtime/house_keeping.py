@@ -9,7 +9,7 @@ from typing import Any
 from conjoin.errors import InputError
 from conjoin.runtime.log import block_of
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, ShardStore, Store
+from conjoin.store.port import Changes, ShardSnapshot, ShardStore, Store
 from conjoin.store.rows import LogRow, PositionRow
 from conjoin.store.tables import Table
 
@@ -19,55 +19,59 @@ RACES_BEFORE_LOCKING = 5
 
 
 class HouseKeeper:
-    """For one thread; it has its own way to the shard."""
+    """For one thread; it has its own way to the shard. Each number that it yields is a commit that removed so many."""
 
-    def __init__(self, store: Store, index: int) -> None:
+    def __init__(self, store: Store, index: int, at_once: int = AT_ONCE) -> None:
         self.shard = store.shard(index).reader()
         self._catalog = store.catalog
+        self._at_once = at_once
 
-    def remove(self, table: Table, keys: Sequence[tuple[Any, ...]], cleaned: PositionRow | None = None) -> None:
-        for some in _batches(keys):
+    def remove(
+        self, table: Table, keys: Sequence[tuple[Any, ...]], cleaned: PositionRow | None = None
+    ) -> Iterator[int]:
+        for start in range(0, len(keys), self._at_once):
+            some = list(keys[start : start + self._at_once])
             races = 0
             while not self._try(table, some, cleaned, locked=races >= RACES_BEFORE_LOCKING):
                 races += 1
+            yield len(some)
 
     def _try(self, table: Table, keys: list[tuple[Any, ...]], cleaned: PositionRow | None, *, locked: bool) -> bool:
         catalog_version = self._catalog.version()
         snapshot = self.shard.begin(locked=locked)
-        head = snapshot.head._replace(version=snapshot.head.version + 1)
-        changes = Changes(head, drop={table: keys})
-        changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
-        if cleaned is not None and int(snapshot.position(cleaned.source).get(cleaned.part, "0")) < int(
-            cleaned.position
-        ):
-            changes.put[t.POSITION] = [cleaned]
+        try:
+            head = snapshot.head._replace(version=snapshot.head.version + 1)
+            changes = Changes(head, drop={table: keys})
+            changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
+            if cleaned is not None and _is_news(snapshot, cleaned):
+                changes.put[t.POSITION] = [cleaned]
+        except BaseException:
+            snapshot.abandon()
+            raise
         return snapshot.commit(changes)
 
-    def remove_log_before(self, at: int) -> int:
+    def remove_log_before(self, at: int) -> Iterator[int]:
         return self._remove_log(lambda row: row.at < at)
 
-    def remove_log_up_to(self, version: int) -> int:
+    def remove_log_up_to(self, version: int) -> Iterator[int]:
         return self._remove_log(lambda row: row.version <= version)
 
-    def _remove_log(self, goes: Callable[[LogRow], bool]) -> int:
+    def _remove_log(self, goes: Callable[[LogRow], bool]) -> Iterator[int]:
         """Its head. The last block stays in any case: by it a backup is known to be one of this store."""
         last = version_of(self.shard)
-        removed = 0
         while True:
-            rows = self.shard.log(0, AT_ONCE)
+            rows = self.shard.log(0, self._at_once)
             versions = [(row.version,) for row in rows if row.version < last and goes(row)]
             if not versions:
-                return removed
-            self.remove(t.LOG, versions)
-            removed += len(versions)
+                return
+            yield from self.remove(t.LOG, versions)
 
     def close(self) -> None:
         self.shard.close()
 
 
-def _batches(keys: Sequence[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    for start in range(0, len(keys), AT_ONCE):
-        yield list(keys[start : start + AT_ONCE])
+def _is_news(snapshot: ShardSnapshot, cleaned: PositionRow) -> bool:
+    return int(snapshot.position(cleaned.source).get(cleaned.part, "0")) < int(cleaned.position)
 
 
 def compact_log(store: Store, backup: Store) -> int:
@@ -78,7 +82,7 @@ def compact_log(store: Store, backup: Store) -> int:
     removed = 0
     for index in range(store.facts.shards):
         keeper = HouseKeeper(store, index)
-        removed += keeper.remove_log_up_to(version_of(backup.shard(index)))
+        removed += sum(keeper.remove_log_up_to(version_of(backup.shard(index))))
         keeper.close()
     return removed
 

@@ -114,7 +114,7 @@ def inline(broker: Broker) -> Iterator[Inline]:
 class _Worker(Thread):
     def __init__(self, inline: Inline, store: Store, clock: Callable[[], int], index: int) -> None:
         super().__init__(name=f"shard-{index}", daemon=True)
-        self.runner = Runner(store.shard(index).reader(), clock, store.facts.shards)
+        self.runner = Runner(store.shard(index).reader(), clock, store.facts)
         self._inline = inline
         self._index = index
         self.mailbox = Mailbox(store, index)

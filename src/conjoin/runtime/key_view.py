@@ -13,6 +13,7 @@ from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace, Message, apply, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.encoding.key_spaces import read_spaces
 from conjoin.runtime.placement import shard_of
 from conjoin.runtime.stored_catalog import CatalogView
@@ -35,16 +36,18 @@ class KeyView:
     now: int
 
 
-def load_key(broker: Broker, tenant_id: str, key: str, find: Find) -> KeyView:
+def load_key(broker: Broker, tenant_id: str, key: str, find: Find, business_id: str = "") -> KeyView:
+    """`business_id`: the one that a message that is not sent would bring."""
     deployed = broker.catalog.view()
     shard = broker.store.shard(shard_of(key, broker.store.facts.shards))
     with closing(shard.reader()) as reader:
         snapshot = reader.begin()
         rows = _rows(snapshot, tenant_id, key, find)
+        ids = _ids(snapshot, tenant_id, business_id) if broker.store.facts.unique_business_ids else None
         now = max(snapshot.head.time, broker.now)
         snapshot.abandon()
     loaded = read_spaces(tenant_id, [key], rows, deployed.policy_of)[key]
-    catalog = deployed.kernel_catalog()
+    catalog = deployed.kernel_catalog(ids)
     catalog.new_instance = _not_born
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):
         apply(loaded.space, event)
@@ -58,6 +61,13 @@ def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, find: Find) -> KeyR
     busy = {row.busy_with for row in rows.subscriptions if row.busy_with} - messages.keys()
     messages |= {row.key: row for row in snapshot.messages(sorted(busy))}
     return rows._replace(messages=[messages[number] for number in sorted(messages)])
+
+
+def _ids(snapshot: ShardSnapshot, tenant_id: str, business_id: str) -> BusinessIds:
+    ids = BusinessIds()
+    for holder in snapshot.id_holders(tenant_id, [business_id]):
+        ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
+    return ids
 
 
 def _not_born(*asked: Any) -> None:

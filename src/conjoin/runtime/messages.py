@@ -37,6 +37,8 @@ class NewMessage:
     business_id: str = ""
     tenant_id: str = DEFAULT_TENANT
     sync: bool = False
+    published_at: int | None = None
+    """From when on its time to live counts; None: from when it is taken."""
 
 
 def unusable(message: NewMessage) -> Refusal | None:
@@ -69,7 +71,8 @@ def accepted(message: NewMessage, key: int, at: int, policies: Policies) -> Mess
     """The record that correlation works with; its variables are those of this instant (N9)."""
     name, business_id = message.name, message.business_id
     policy = policies.of(name)
-    deadline = deadline_of(at, message.ttl_ms, policy)
+    since = at if message.published_at is None else message.published_at
+    deadline = deadline_of(since, message.ttl_ms, policy)
     return Message(key, name, at, deadline, policy, message.message_id, business_id, dict(message.variables))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from time import time_ns
 
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.business_ids import refuse_unless_one
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts
 from conjoin.store.schema import VERSION
@@ -21,18 +22,33 @@ def open_broker(address: str | Path, clock: Clock = now_us) -> Broker:
     return Broker(open_store(address), clock)
 
 
-def create_broker(address: str | Path, shards: int, clock: Clock = now_us, profile: str = "zeebe") -> Broker:
-    return Broker(create_store(address, Facts(shards, profile, VERSION, False)), clock)
+def create_broker(
+    address: str | Path,
+    shards: int,
+    clock: Clock = now_us,
+    profile: str = "zeebe",
+    unique_business_ids: bool = False,
+) -> Broker:
+    return Broker(create_store(address, _facts(shards, profile, unique_business_ids)), clock)
 
 
-def temporary_broker(shards: int, clock: Clock = now_us, profile: str = "zeebe") -> Broker:
+def temporary_broker(
+    shards: int, clock: Clock = now_us, profile: str = "zeebe", unique_business_ids: bool = False
+) -> Broker:
     """On SQLite in a temporary folder."""
-    store = SqliteStore.temporary(Facts(shards, profile, VERSION, False))
-    return Broker(store, clock)
+    return Broker(SqliteStore.temporary(_facts(shards, profile, unique_business_ids)), clock)
 
 
-def temporary_postgres_broker(server: str, shards: int, clock: Clock = now_us) -> Broker:
+def temporary_postgres_broker(
+    server: str, shards: int, clock: Clock = now_us, unique_business_ids: bool = False
+) -> Broker:
     """In a database of its own beside the one that the URL names; it is dropped when the broker is closed."""
     from conjoin.store.postgres_temporary import temporary_store
 
-    return Broker(temporary_store(server, Facts(shards, "zeebe", VERSION, False)), clock)
+    return Broker(temporary_store(server, _facts(shards, "zeebe", unique_business_ids)), clock)
+
+
+def _facts(shards: int, profile: str, unique_business_ids: bool) -> Facts:
+    if unique_business_ids:
+        refuse_unless_one(shards)
+    return Facts(shards, profile, VERSION, unique_business_ids)

@@ -24,7 +24,7 @@ from conjoin.store.rows import OutboxRow
 class Post:
     def __init__(self, store: Store, clock: Callable[[], int], view: Callable[[], CatalogView]) -> None:
         shards = store.facts.shards
-        self.runners = [Runner(store.shard(index), clock, shards) for index in range(shards)]
+        self.runners = [Runner(store.shard(index), clock, store.facts) for index in range(shards)]
         self._mailboxes = [Mailbox(store, index) for index in range(shards)]
         self._view = view
         self._counter = 0

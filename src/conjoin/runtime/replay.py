@@ -22,7 +22,7 @@ from conjoin.runtime.row_differences import compare, without_order
 from conjoin.runtime.snapshots import Snapshot
 from conjoin.runtime.tallies import Tally
 from conjoin.store import tables as t
-from conjoin.store.port import Head, Store
+from conjoin.store.port import Facts, Head, Store
 from conjoin.store.rows import LogRow, OutboxRow
 from conjoin.store.tables import Table
 
@@ -53,7 +53,7 @@ def verify_store(store: Store, backup: Store | None = None, told: Told = lambda 
         frozen = opened.enter_context(store.frozen())
         catalog = CatalogVersions(frozen, store.facts.profile)
         base = None if backup is None else opened.enter_context(backup.frozen())
-        replays = [_Replay(frozen, base, index, shards, catalog) for index in range(shards)]
+        replays = [_Replay(frozen, base, index, store.facts, catalog) for index in range(shards)]
         for replay in replays:
             told(f"replaying shard {replay.checked.shard} of {shards}")
             replay.run()
@@ -65,10 +65,10 @@ def verify_store(store: Store, backup: Store | None = None, told: Told = lambda 
 class _Replay:
     """One shard."""
 
-    def __init__(self, frozen: Any, base: Any, index: int, shards: int, catalog: CatalogVersions) -> None:
+    def __init__(self, frozen: Any, base: Any, index: int, facts: Facts, catalog: CatalogVersions) -> None:
         self.checked = Checked(index)
-        homes = KeyHomes(read_generations(frozen.rows(index, t.POSITION), shards))
-        self.shard = ReplayedShard(index, shards, homes)
+        homes = KeyHomes(read_generations(frozen.rows(index, t.POSITION), facts.shards))
+        self.shard = ReplayedShard(index, facts, homes)
         self.received: dict[int, int] = {row.sender: row.seq for row in frozen.rows(index, t.RECEIVED)}
         self.snapshot = None if base is None else Snapshot(base, index)
         self._frozen = frozen

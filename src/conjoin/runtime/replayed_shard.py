@@ -15,6 +15,7 @@ from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.step import Step
+from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.encoding.events import written_events
 from conjoin.runtime.encoding.json_text import json_bytes, json_text, read_json
 from conjoin.runtime.encoding.orders import written_order
@@ -27,6 +28,7 @@ from conjoin.runtime.replayed_instances import ReplayedInstances
 from conjoin.runtime.replayed_keys import ReplayedKeys
 from conjoin.runtime.shard import Shard
 from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.store.port import Facts
 from conjoin.store.rows import OutboxRow
 
 _BETWEEN_SHARDS = (
@@ -54,8 +56,10 @@ class WholeSpaces:
 
 
 class ReplayedShard(Shard):
-    def __init__(self, index: int, shards: int, homes: KeyHomes) -> None:
+    def __init__(self, index: int, facts: Facts, homes: KeyHomes) -> None:
         super().__init__(index, Definitions())
+        shards = facts.shards
+        self.business_ids = BusinessIds() if facts.unique_business_ids else None
         self.spaces: Any = WholeSpaces()
         self.sent: list[OutboxRow] = []
         """Everything that went to other shards, with the numbers it had there."""
@@ -79,7 +83,7 @@ class ReplayedShard(Shard):
         self.definitions = self.state.definitions = definitions
         self._step = Step(self.state, definitions)
         self._placement = Placement(self._shards, definitions, self._homes)
-        self.catalog = view.kernel_catalog()
+        self.catalog = view.kernel_catalog(self.business_ids)
         self.catalog.new_instance = self.new_instance
 
     def replay(self, entry: Entry) -> list[Any]:

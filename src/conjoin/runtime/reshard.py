@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.errors import InputError
+from conjoin.runtime.business_ids import refuse_unless_one
 from conjoin.runtime.copying import Tallies, Told, compare_tallies, copy_catalog, made_whole
 from conjoin.runtime.generations import (
     MOST_NUMBERS,
@@ -37,6 +38,8 @@ def reshard_store(
     store: Store, shards: int, address: str | Path, told: Told, *, ingest_is_done: bool = False
 ) -> Tallies:
     """Into a new store. The answer is what both hold, table by table."""
+    if store.facts.unique_business_ids:
+        refuse_unless_one(shards)
     with store.frozen() as frozen:
         plan = _Plan(frozen, store.facts.shards, shards)
         plan.refuse_unless_at_rest()
@@ -89,17 +92,17 @@ class _Plan:
         return bool(row.seq > taken.get(sender, 0))
 
     def fill(self, target: Store, told: Told) -> Tallies:
-        read: Tallies = {table.name: Tally() for table in (*t.STATE, *t.CATALOG)}
+        read: Tallies = {table.name: Tally() for table in (*t.STATE, *t.KEPT, *t.CATALOG)}
         for index in range(self.new):
             told(f"filling shard {index + 1} of {self.new}")
-            rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in t.STATE}
+            rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in (*t.STATE, *t.KEPT)}
             target.shard(index).load(self._head, {**rows, t.POSITION: self.positions})
         copy_catalog(self._frozen, target.catalog, read)
         told("comparing")
-        for table in t.STATE:
+        for table in (*t.STATE, *t.KEPT):
             for _, row in self._all(table):
                 read[table.name].add(table.name, row)
-        compare_tallies(target, read, (*t.STATE, *t.CATALOG))
+        compare_tallies(target, read, (*t.STATE, *t.KEPT, *t.CATALOG))
         return read
 
     def _rows(self, index: int, table: Table) -> Iterator[Any]:

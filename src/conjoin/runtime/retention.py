@@ -6,26 +6,27 @@ late. The removing itself is a commit like any other, guarded by the shard's ver
 away loads again. Each commit notes up to when the shard was cleaned; `replay` then knows what may be gone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.keys import last_key_of, shard_of_key
 from conjoin.runtime.generations import homes_in
-from conjoin.runtime.house_keeping import HouseKeeper
+from conjoin.runtime.house_keeping import AT_ONCE, HouseKeeper
 from conjoin.runtime.placement import shard_of
 from conjoin.runtime.row_differences import key_of
 from conjoin.store import tables as t
-from conjoin.store.port import Store
+from conjoin.store.port import Before, Store
 from conjoin.store.rows import PositionRow
 from conjoin.store.tables import Table
 
 SOURCE = "retention"
 _PAGE = 1_000
-_LOOKED_AT: dict[Table, dict[str, Any]] = {
-    t.MESSAGE: {"live": 0},
-    t.SUBSCRIPTION: {"busy_with": 0},
-    t.INSTANCE: {"state": ("completed", "terminated")},
+_LOOKED_AT: dict[Table, Callable[[int], dict[str, Any]]] = {
+    t.MESSAGE: lambda cut: {"live": 0},
+    t.SUBSCRIPTION: lambda cut: {"busy_with": 0, "closed_at": Before(cut)},
+    t.INSTANCE: lambda cut: {"state": ("completed", "terminated")},
 }
 _BORN_AT = {t.MESSAGE: "published_at", t.INSTANCE: "started_at"}
 """Grows with the keys of one shard, so that the young ones need not be looked at."""
@@ -39,11 +40,17 @@ class KeepFor(NamedTuple):
     log_ms: int | None
 
 
+KEEP_EVERYTHING = KeepFor(None, None, None)
+
+
 class Removed(NamedTuple):
     messages: int = 0
     subscriptions: int = 0
     instances: int = 0
     log_blocks: int = 0
+
+    def and_also(self, more: "Removed") -> "Removed":
+        return Removed(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
 
 
 def over_at(table: Table, row: Any) -> int | None:
@@ -71,39 +78,46 @@ class Cuts:
 class Retention:
     """For one thread; it has its own way to the shards."""
 
-    def __init__(self, store: Store, keep_for: KeepFor) -> None:
+    def __init__(self, store: Store, keep_for: KeepFor, at_once: int = AT_ONCE) -> None:
+        """A commit removes `at_once` rows at most."""
         self._store = store
         self._keep_for = keep_for
-        self._keepers = [HouseKeeper(store, index) for index in range(store.facts.shards)]
+        self._keepers = [HouseKeeper(store, index, at_once) for index in range(store.facts.shards)]
         self._homes = homes_in(self._keepers[0].shard, store.facts.shards)
 
     def sweep(self, now: int) -> Removed:
         """Everything that has been over for long enough."""
+        removed = Removed()
+        for more in self.commits(now):
+            removed = removed.and_also(more)
+        return removed
+
+    def commits(self, now: int) -> Iterator[Removed]:
+        """The same, commit by commit: whoever asks may rest before each."""
         messages_ms, instances_ms, log_ms = self._keep_for
-        return Removed(
-            self._remove(t.MESSAGE, now, messages_ms),
-            self._remove(t.SUBSCRIPTION, now, messages_ms),
-            self._remove(t.INSTANCE, now, instances_ms),
-            0 if log_ms is None else sum(keeper.remove_log_before(now - log_ms * 1_000) for keeper in self._keepers),
-        )
+        if messages_ms is not None:
+            cut = now - messages_ms * 1_000
+            yield from (Removed(messages=count) for count in self._remove(t.MESSAGE, cut))
+            yield from (Removed(subscriptions=count) for count in self._remove(t.SUBSCRIPTION, cut))
+        if instances_ms is not None:
+            yield from (Removed(instances=count) for count in self._remove(t.INSTANCE, now - instances_ms * 1_000))
+        if log_ms is not None:
+            cut = now - log_ms * 1_000
+            logs = chain.from_iterable(keeper.remove_log_before(cut) for keeper in self._keepers)
+            yield from (Removed(log_blocks=count) for count in logs)
 
     def close(self) -> None:
         for keeper in self._keepers:
             keeper.close()
 
-    def _remove(self, table: Table, now: int, keep_ms: int | None) -> int:
-        if keep_ms is None:
-            return 0
-        cut, removed = now - keep_ms * 1_000, 0
+    def _remove(self, table: Table, cut: int) -> Iterator[int]:
         cleaned = PositionRow(SOURCE, table.name, str(cut))
         for page in self._over_before(table, cut):
             by_shard: dict[int, list[tuple[Any, ...]]] = {}
             for row in page:
                 by_shard.setdefault(self._shard_of(table, row), []).append(key_of(table, row))
             for index, keys in by_shard.items():
-                self._keepers[index].remove(table, keys, cleaned)
-            removed += len(page)
-        return removed
+                yield from self._keepers[index].remove(table, keys, cleaned)
 
     def _shard_of(self, table: Table, row: Any) -> int:
         if table is t.INSTANCE:
@@ -112,7 +126,7 @@ class Retention:
 
     def _over_before(self, table: Table, cut: int) -> Iterator[list[Any]]:
         after: tuple[Any, ...] | None = None
-        while rows := list(self._store.rows(table, _LOOKED_AT[table], after, _PAGE)):
+        while rows := list(self._store.rows(table, _LOOKED_AT[table](cut), after, _PAGE)):
             found = [row for row in rows if (over := over_at(table, row)) is not None and over < cut]
             if found:
                 yield found

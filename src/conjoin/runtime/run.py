@@ -17,7 +17,7 @@ from conjoin.runtime.generations import KeyHomes, homes_of
 from conjoin.runtime.placement import Placement
 from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.runtime.working_set import WorkingSet
-from conjoin.store.port import ShardSnapshot, ShardStore
+from conjoin.store.port import Facts, ShardSnapshot, ShardStore
 
 RACES_BEFORE_LOCKING = 2
 """A large batch is not starved by small ones: after so many lost races it takes the shard's lock before it loads."""
@@ -37,11 +37,11 @@ class Timings:
 class Runner:
     """Runs batches on one shard. Not for two threads at a time."""
 
-    def __init__(self, store: ShardStore, clock: Callable[[], int], shards: int) -> None:
+    def __init__(self, store: ShardStore, clock: Callable[[], int], facts: Facts) -> None:
         self.store = store
         self.timings = Timings()
         self._clock = clock
-        self._shards = shards
+        self._facts = facts
         self._known: tuple[int, Catalog] = (-1, Catalog())
         self._homes: KeyHomes | None = None
 
@@ -109,10 +109,12 @@ class Runner:
 
     def _begin(self, snapshot: ShardSnapshot, view: CatalogView) -> WorkingSet:
         if self._homes is None:
-            self._homes = homes_of(snapshot, self._shards)
-        placement = Placement(self._shards, view.definitions, self._homes)
+            self._homes = homes_of(snapshot, self._facts.shards)
+        placement = Placement(self._facts.shards, view.definitions, self._homes)
         its = WorkingSet(self.store.index, snapshot, view.definitions, placement)
         if self._known[0] != view.version:
             self._known = (view.version, view.kernel_catalog())
         its.know(self._known[1], view.policy_of)
+        if self._facts.unique_business_ids:
+            its.know_business_ids()
         return its

@@ -80,7 +80,7 @@ class Shard:
 
     def _advance(self, command: Any) -> Any:
         state, hand_on, listener = self.state, self.hand_on, self.listener
-        decided: Any = decide_in(self._step, command)
+        decided: Any = decide_in(self._step, command) if self.business_ids is None else self._decide_with_ids(command)
         for item in decided:
             apply = _apply_of(type(item))
             if apply is None:
@@ -119,12 +119,15 @@ class Shard:
             self._note_business_ids(command, decided)
         return decided
 
+    def _decide_with_ids(self, command: Any) -> Any:
+        assert self.business_ids is not None
+        refused = self.business_ids.refusal(command) if type(command) is c.CreateInstance else None
+        return decide_in(self._step, command) if refused is None else [refused]
+
     def _note_business_ids(self, command: Any, decided: Any) -> None:
         assert self.business_ids is not None
-        for event in decided:
-            order = self.business_ids.note(self, command, event)
-            if order is not None:
-                self.hand_on(order)
+        for order in self.business_ids.note(self, command, decided):
+            self.hand_on(order)
 
     def due_timer(self) -> Due | None:
         heap = self.state.due_timers

@@ -84,6 +84,8 @@ def _know(shard: ReplayedShard, row: MessageRow, loaded: Loaded) -> None:
     verdict = Verdict(row.verdict, row.reason, row.decided_at, None)
     place = (row.tenant_id, row.correlation_key)
     message = loaded.messages[row.key]
+    if shard.business_ids is not None and message.stored:
+        shard.business_ids.keep(*place, message)
     shard.key_rows.known[row.key] = Known(place, message, verdict, row.published_at, row.policy_version)
 
 
@@ -96,6 +98,8 @@ def _put_instance(shard: ReplayedShard, view: CatalogView, row: InstanceRow) -> 
     instance.parent_key, instance.lock_key = row.parent_key, row.lock_key
     put_instance(shard.state, instance, row.body)
     shard.instance_rows.put(row, instance)
+    if shard.business_ids is not None and not row.parent_key:
+        shard.business_ids.hold(row.tenant_id, row.process_id, row.business_id, row.key)
 
 
 def _put_start_timer(shard: ReplayedShard, row: TimerRow) -> None:

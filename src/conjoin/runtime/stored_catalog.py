@@ -14,6 +14,7 @@ from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.policies import Policies, Policy, read_policies
 from conjoin.runtime.answers import Deployment, Refusal
+from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.catalog import Deployments, New
 from conjoin.runtime.encoding.json_text import json_text, read_json
 from conjoin.store import tables as t
@@ -57,8 +58,8 @@ class CatalogView:
     def deployed_after(self, version: int) -> list[DefinitionRow]:
         return [row for row in self._rows if row.catalog_version > version]
 
-    def kernel_catalog(self) -> Catalog:
-        return self.deployments.snapshot(_no_key)
+    def kernel_catalog(self, business_ids: BusinessIds | None = None) -> Catalog:
+        return self.deployments.snapshot(_no_key, business_ids)
 
 
 def _no_key(*asked: Any) -> int:

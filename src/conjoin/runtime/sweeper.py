@@ -1,7 +1,7 @@
-"""The sweeper: a thread that lets happen what has fallen due, while others publish.
+"""The sweeper: a thread that lets happen what has fallen due, while others publish, and removes what is over.
 
 It asks for little at a time, so that nobody who publishes waits long behind it: as much as takes about two
-milliseconds, found out by trying, and then it rests as long as that took.
+milliseconds, found out by trying, and then it rests as long as that took. What is over waits for what has fallen due.
 """
 
 from threading import Event, Thread
@@ -9,7 +9,9 @@ from time import perf_counter
 
 from conjoin.errors import ConjoinError
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.cleaning import Cleaning
 from conjoin.runtime.inline import Inline
+from conjoin.runtime.retention import KEEP_EVERYTHING, KeepFor
 from conjoin.runtime.sweeps import AT_ONCE, KINDS, Sweep
 
 WANTED_S = 0.002
@@ -17,7 +19,9 @@ _FEWEST = 5
 
 
 class Sweeper(Thread):
-    def __init__(self, broker: Broker, inline: Inline, every_s: float = 1.0) -> None:
+    def __init__(
+        self, broker: Broker, inline: Inline, every_s: float = 1.0, keep_for: KeepFor = KEEP_EVERYTHING
+    ) -> None:
         super().__init__(name="sweeper", daemon=True)
         self.swept = 0
         """So much has fallen due and happened."""
@@ -28,14 +32,17 @@ class Sweeper(Thread):
         self._every_s = every_s
         self._limit = 50
         self._stopping = Event()
+        self.cleaning = Cleaning(broker.store, lambda: broker.now, keep_for)
 
     def run(self) -> None:
         while not self._stopping.wait(self._every_s):
             try:
                 self._round()
+                self._clean()
                 self.failed = None
             except ConjoinError as error:
                 self.failed = error
+        self.cleaning.close()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -48,6 +55,12 @@ class Sweeper(Thread):
                     pass
         for shard in range(self._broker.shard_count):
             self._broker.store.checkpoint(shard)
+
+    def _clean(self) -> None:
+        """No longer than until the next round: something may have fallen due."""
+        until = perf_counter() + self._every_s
+        while not self._stopping.is_set() and (started := perf_counter()) < until and self.cleaning.go_on():
+            self._stopping.wait(perf_counter() - started)
 
     def _sweep(self, shard: int, sweep: Sweep) -> bool:
         """Answers whether there is more."""

@@ -67,14 +67,14 @@ class _Shards:
         shard = rows[0].shard
         runner = self._runners.get(shard)
         if runner is None:
-            runner = Runner(self._store.shard(shard), lambda: self._now, self._store.facts.shards)
+            runner = Runner(self._store.shard(shard), lambda: self._now, self._store.facts)
             self._runners[shard] = runner
         requests = [row for row in rows if row.request != POST]
         batch = Batch([read_order(read_json(row.request)) for row in requests], counter=asking.counter)
         if len(requests) < len(rows):
             batch.deliveries = self._mailboxes.setdefault(shard, Mailbox(self._store, shard)).collect()
         if requests:
-            batch.origin = Origin(asking.source, [row.number for row in requests])
+            batch.origin = Origin(asking.source, [("", row.number) for row in requests])
         done = runner.run(batch, self._catalog.view())
         answers, receivers = pickle.dumps(done.answers), sorted(done.receivers)
         for row, reply in zip(requests, done.replies, strict=True):

@@ -17,6 +17,7 @@ from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance, Scope, Timer
+from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.encoding.index_rows import IndexRows, index_rows
 from conjoin.runtime.encoding.instances import all_inside, put_instance
 from conjoin.runtime.encoding.key_spaces import Loaded, PolicyOf, add_messages, read_spaces
@@ -24,6 +25,7 @@ from conjoin.runtime.hot_keys import fetch_more
 from conjoin.runtime.key_spaces import Place
 from conjoin.runtime.placement import Placement
 from conjoin.runtime.shard import Shard
+from conjoin.runtime.stored_ids import StoredIds
 from conjoin.store import tables as t
 from conjoin.store.port import KeyRows, ShardSnapshot
 from conjoin.store.rows import InstanceRow, MessageRow, TimerRow
@@ -35,6 +37,10 @@ MOST_MESSAGES = 100
 
 def no_key(*asked: Any) -> int:
     raise AssertionError("only a run hands out keys")
+
+
+def not_known(*asked: Any) -> bool:
+    raise AssertionError("only a run knows who holds a business id")
 
 
 class LoadedSpaces:
@@ -77,6 +83,11 @@ class WorkingSet(Shard):
         catalog.new_instance = self.new_instance
         self.policy_of = policy_of
 
+    def know_business_ids(self) -> None:
+        """One may be held by one instance at a time."""
+        self.business_ids = BusinessIds(StoredIds(self))
+        self.catalog.is_free = self.business_ids.is_free
+
     @property
     def is_one_of_many(self) -> bool:
         return self._placement.shards > 1
@@ -116,6 +127,9 @@ class WorkingSet(Shard):
     def dissolve(self) -> None:
         """The run is over. What points at each other is taken apart, so that it goes at once and not as garbage."""
         self.catalog.new_instance = no_key
+        if self.business_ids is not None:
+            self.business_ids = None
+            self.catalog.is_free = not_known
         self.hand_on = self.queue.append
         for instance in self.live.values():
             for it in list(all_inside(instance)):
@@ -203,6 +217,8 @@ class WorkingSet(Shard):
             put_instance(state, instance, row.body)
             self.instances[row.key] = row
             self.live[row.key] = instance
+            if self.business_ids is not None and not row.parent_key:
+                self.business_ids.hold(row.tenant_id, row.process_id, row.business_id, row.key)
             found = index_rows(instance, state)
             if found:
                 self.indexed[row.key] = found

@@ -34,6 +34,25 @@ class Head(NamedTuple):
     """The last number of its outbox."""
 
 
+Condition = tuple[str, str, Any]
+"""A column, one of = <> < <= > >= in, and a value: a list for `in`; None, which only = and <> know, for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """In the conditions of a list: smaller than this, and not null."""
+
+    value: int
+
+
+class IdHolder(NamedTuple):
+    """An active instance that nobody called, and the business id it has."""
+
+    business_id: str
+    process_id: str
+    instance_key: int
+
+
 class KeyRows(NamedTuple):
     """Everything stored under some correlation keys that the rules may look at."""
 
@@ -64,6 +83,14 @@ class ShardSnapshot(Protocol):
 
     def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
         """The live ones, oldest first."""
+
+    def messages_with_business_id(
+        self, tenant_id: str, business_id: str, after: int, limit: int
+    ) -> Sequence[MessageRow]:
+        """The live ones of any name and key, oldest first, from a message key on."""
+
+    def id_holders(self, tenant_id: str, business_ids: Sequence[str]) -> Sequence[IdHolder]:
+        """Who has one of these business ids."""
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
         """The active instances with these keys, and all that belong to the same trees."""
@@ -103,7 +130,11 @@ class ShardSnapshot(Protocol):
     def received(self) -> Mapping[int, int]:
         """The last number taken from each other shard."""
 
-    def position(self, source: str) -> Mapping[str, str]: ...
+    def position(self, source: str) -> Mapping[str, str]:
+        """How far each part of a source was read."""
+
+    def positions(self, source: str, parts: Sequence[str]) -> Mapping[str, str]:
+        """The same for some parts of a source that may have very many (files)."""
 
     def commit(self, changes: Changes) -> bool:
         """False: somebody else has committed since `begin`; nothing was written."""
@@ -124,6 +155,9 @@ class ShardStore(Protocol):
         """The same shard for somebody else, another thread for instance: with a way of its own to it."""
 
     def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]: ...
+
+    def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
+        """A table by its name, streamed as of one instant, in no order: these columns of rows that meet all of it."""
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard, as fast as it goes: all of it or nothing."""
@@ -168,7 +202,10 @@ class Store(Protocol):
     def shard(self, index: int) -> ShardStore: ...
 
     def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
-        """For lists: rows of all shards by key, those after a key, whose columns have these values."""
+        """For lists: rows of all shards by key, those after a key, whose columns have these values.
+
+        A tuple stands for any of its values, None for null, `Before` for whatever is smaller.
+        """
 
     def checkpoint(self, index: int) -> None:
         """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while."""

@@ -13,7 +13,7 @@ from conjoin.store.postgres_catalog import PostgresCatalog
 from conjoin.store.postgres_connections import DIALECT, Connections
 from conjoin.store.postgres_frozen import FrozenSchemas, frozen_schemas
 from conjoin.store.postgres_schema import CATALOG, VIEWS, make_store, migrate_store
-from conjoin.store.postgres_shard import PostgresShard
+from conjoin.store.postgres_shard import PostgresShard, shard_connections
 from conjoin.store.tables import Table
 
 
@@ -25,7 +25,7 @@ class PostgresStore:
         catalog = PostgresCatalog(self._connections)
         self.catalog: CatalogStore = catalog
         self.facts = catalog.facts()
-        self._shards = [PostgresShard(url, index) for index in range(self.facts.shards)]
+        self._shards = [PostgresShard(index, shard_connections(url, index)) for index in range(self.facts.shards)]
 
     @classmethod
     def create(cls, url: str, facts: Facts) -> "PostgresStore":
@@ -45,7 +45,7 @@ class PostgresStore:
 
     def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
-        assert after is None or table in t.STATE or table in t.CATALOG, f"{table.name} has no keys to page by"
+        assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
         statement, parameters = DIALECT.list_rows(table, where, after, limit)
         with self._connections.borrow() as connection:
             return list(map(table.row._make, connection.execute(statement, parameters).fetchall()))
@@ -60,6 +60,7 @@ class PostgresStore:
     def close(self) -> None:
         for shard in self._shards:
             shard.close()
+            shard.connections.close()
         self._connections.close()
 
 

@@ -67,6 +67,7 @@ class Connections:
         self._url = url
         self._settings = {"search_path": path, **_SETTINGS, **settings}
         self._idle: list[Connection] = []
+        self._closed = False
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
@@ -89,7 +90,10 @@ class Connections:
         return self.connect()
 
     def give_back(self, connection: Connection) -> None:
-        self._idle.append(connection)
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
 
     def connect(self) -> Connection:
         given = conninfo_to_dict(self._url)
@@ -108,6 +112,7 @@ class Connections:
             return connection
 
     def close(self) -> None:
+        self._closed = True
         while self._idle:
             self._idle.pop().close()
 

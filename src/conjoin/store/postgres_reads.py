@@ -43,6 +43,13 @@ SQL = DIALECT.statements() | {
     + _each(DIALECT.texts, t.MESSAGE, f"{_ON_KEYS} and t.live = 1 order by t.key limit %s")
     + " order by t.key",
     "messages_by_key": f"select {_columns(t.MESSAGE)}" + _each(DIALECT.numbers, t.MESSAGE, "t.key = many.value"),
+    "id_holders": "select t.business_id, t.process_id, t.key"
+    + _each(
+        DIALECT.texts,
+        t.INSTANCE,
+        "t.business_id = many.value and t.business_id <> '' and t.state = 'active' and t.tenant_id = %s"
+        " and t.parent_key = 0",
+    ),
     "locks": f"select {_columns(t.LOCK)}" + _each(DIALECT.texts, t.LOCK, _ON_KEYS),
     "instances": _whole_trees(_each(DIALECT.numbers, t.INSTANCE, "t.key = many.value")),
     "waiting_instances": _whole_trees(

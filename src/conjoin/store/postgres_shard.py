@@ -14,11 +14,12 @@ from psycopg.pq import TransactionStatus
 
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, Head, KeyRows
+from conjoin.store.port import Changes, Condition, Head, KeyRows
 from conjoin.store.postgres_arrays import TYPE_NAMES, number_array, text_array
 from conjoin.store.postgres_connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, told
 from conjoin.store.postgres_doubt import was_committed
 from conjoin.store.postgres_reads import SQL
+from conjoin.store.postgres_scan import scan
 from conjoin.store.postgres_schema import schema_name
 from conjoin.store.postgres_seen import Seen
 from conjoin.store.postgres_writes import writes
@@ -33,11 +34,14 @@ _NOT_COMMITTED = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _PAGE_ROWS = 1000
 
 
+def shard_connections(url: str, index: int) -> Connections:
+    return Connections(url, schema_name(index), **LOOKING_UP)
+
+
 class PostgresShard:
-    def __init__(self, url: str, index: int) -> None:
+    def __init__(self, index: int, connections: Connections) -> None:
         self.index = index
-        self._url = url
-        self.connections = Connections(url, schema_name(index), **LOOKING_UP)
+        self.connections = connections
         self.place = f"{self.connections.place} (shard {index})"
         self._connection: Connection | None = None
         self._snapshot: PostgresSnapshot | None = None
@@ -59,8 +63,8 @@ class PostgresShard:
         return self._snapshot
 
     def reader(self) -> "PostgresShard":
-        """The same shard with a connection of its own."""
-        return PostgresShard(self._url, self.index)
+        """The same shard with a connection of its own while it is used."""
+        return PostgresShard(self.index, self.connections)
 
     def end(self, *, failed: bool = False) -> None:
         """The snapshot is over. What failed leaves a connection in a state that nobody need know."""
@@ -74,6 +78,9 @@ class PostgresShard:
             for row in connection.cursor().stream(statement, parameters, size=_PAGE_ROWS):
                 yield LogRow._make(row)
 
+    def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
+        return scan(self.connections, table, columns, where)
+
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard. Truncated and filled in one transaction, the rows need no second look by a vacuum."""
         with self.connections.borrow() as connection:
@@ -85,14 +92,17 @@ class PostgresShard:
             connection.execute(f"analyze {', '.join(table.name for table in rows)}")
 
     def close(self) -> None:
-        connection, self._connection, self._snapshot = self._connection, None, None
-        if connection is not None:
+        """A connection in the middle of something is of no use to the next one."""
+        connection, self._connection = self._connection, None
+        snapshot, self._snapshot = self._snapshot, None
+        if connection is not None and snapshot is None:
+            self.connections.give_back(connection)
+        elif connection is not None:
             connection.close()
-        self.connections.close()
 
     def _connected(self) -> Connection:
         if self._connection is None or not is_usable(self._connection):
-            self._connection = self.connections.connect()
+            self._connection = self.connections.take()
         return self._connection
 
 
@@ -151,7 +161,8 @@ class PostgresSnapshot(Reads):
             return
         connection = self._ending()
         try:
-            connection.execute("rollback")
+            # Nothing was written, and after a rollback psycopg would prepare every statement anew.
+            connection.execute("commit")
             self._shard.end()
         except psycopg.Error:
             # Without its connection the transaction is over all the same.

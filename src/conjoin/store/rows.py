@@ -155,6 +155,19 @@ class PositionRow(NamedTuple):
     position: str
 
 
+class DeadLetterRow(NamedTuple):
+    """A row of a source that never became a message: where it was, why, and its bytes."""
+
+    key: int
+    source: str
+    part: str
+    position: int
+    reason: str
+    text: str
+    raw: bytes
+    at: int
+
+
 class LogRow(NamedTuple):
     """One commit: its commands with their times, and the events, compressed."""
 

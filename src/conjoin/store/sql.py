@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.store import tables as t
-from conjoin.store.port import KeyRows
+from conjoin.store.port import Before, IdHolder, KeyRows
 from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, TimerRow
 from conjoin.store.tables import Table
 
@@ -32,6 +32,11 @@ _READS: dict[str, tuple[Table, str]] = {
         t.MESSAGE,
         "from message as t where t.correlation_key = {p} and t.tenant_id = {p} and t.live = 1 and t.name = {p}"
         " and t.message_id = {p} and t.message_id <> '' order by t.key",
+    ),
+    "messages_with_business_id": (
+        t.MESSAGE,
+        "from message as t where t.business_id = {p} and t.business_id <> '' and t.tenant_id = {p} and t.live = 1"
+        " and t.key > {p} order by t.key limit {p}",
     ),
     "messages_by_key": (t.MESSAGE, "from {numbers} cross join message as t where t.key = many.value"),
     "due_messages": (t.MESSAGE, "from message as t where t.due_at <= {p} order by t.due_at, t.key limit {p}"),
@@ -61,10 +66,15 @@ _READS: dict[str, tuple[Table, str]] = {
 _QUERIES: dict[str, str] = {
     "head": "select version, next_key, time, sent from shard",
     "move_head": "update shard set version = {p}, next_key = {p}, time = {p}, sent = {p} where version = {p}",
+    "id_holders": "select t.business_id, t.process_id, t.key from {texts} cross join instance as t"
+    " where t.business_id = many.value and t.business_id <> '' and t.state = 'active' and t.tenant_id = {p}"
+    " and t.parent_key = 0",
     "signal_instances": "select distinct instance_key from signal where name = {p} and tenant_id = {p} order by 1",
     "received": "select sender, seq from received",
     "receivers": "select distinct receiver from outbox order by 1",
     "position": "select part, position from position where source = {p}",
+    "positions": "select t.part, t.position from {texts} cross join position as t"
+    " where t.part = many.value and t.source = {p}",
     "mentioning": "select key from instance"
     " where state = 'active' and key < {p} and {find}(body, {p}) > 0 order by key",
 }
@@ -98,9 +108,7 @@ class Dialect:
     ) -> tuple[str, list[Any]]:
         """A statement for rows by key, and its parameters; one that is a list stands for the table `many`."""
         tests = [self._test(table, column, value) for column, value in where.items()]
-        parameters: list[Any] = [
-            list(value) if isinstance(value, tuple) else value for value in where.values() if value is not None
-        ]
+        parameters: list[Any] = [_parameter(value) for value in where.values() if value is not None]
         if after is not None:
             tests.append(f"({', '.join(table.key)}) > ({', '.join([self.p] * len(table.key))})")
             parameters.extend(after)
@@ -112,10 +120,18 @@ class Dialect:
     def _test(self, table: Table, column: str, value: Any) -> str:
         if value is None:
             return f"{column} is null"
+        if isinstance(value, Before):
+            return f"{column} < {self.p}"
         if not isinstance(value, tuple):
             return f"{column} = {self.p}"
         is_number = table.types[table.columns.index(column)] is int
         return f"{column} in (select many.value from {self.numbers if is_number else self.texts})"
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, Before):
+        return value.value
+    return list(value) if isinstance(value, tuple) else value
 
 
 class Reads:
@@ -142,6 +158,14 @@ class Reads:
 
     def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
         return self._rows("messages_with_id", key, tenant_id, name, message_id)
+
+    def messages_with_business_id(
+        self, tenant_id: str, business_id: str, after: int, limit: int
+    ) -> Sequence[MessageRow]:
+        return self._rows("messages_with_business_id", business_id, tenant_id, after, limit)
+
+    def id_holders(self, tenant_id: str, business_ids: Sequence[str]) -> Sequence[IdHolder]:
+        return list(map(IdHolder._make, self._read("id_holders", self._many(business_ids), tenant_id)))
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
         return self._whole_trees(self._rows("instances", self._many(keys)))
@@ -196,6 +220,9 @@ class Reads:
 
     def position(self, source: str) -> Mapping[str, str]:
         return dict(self._read("position", source))
+
+    def positions(self, source: str, parts: Sequence[str]) -> Mapping[str, str]:
+        return dict(self._read("positions", self._many(parts), source))
 
 
 _QUERIES |= {

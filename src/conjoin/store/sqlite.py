@@ -63,7 +63,7 @@ class SqliteStore:
 
     def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
-        assert after is None or table in t.STATE or table in t.CATALOG, f"{table.name} has no keys to page by"
+        assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
         listing = DIALECT.list_rows(table, where, after, limit)
         files = [self.folder / _CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
         found = merge(*(_listed(file, table, *listing) for file in files), key=attrgetter(*table.key))

@@ -15,8 +15,9 @@ import msgspec
 
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, Head
+from conjoin.store.port import Changes, Condition, Head
 from conjoin.store.rows import LogRow
+from conjoin.store.scans import scan_statement
 from conjoin.store.sql import Reads
 from conjoin.store.sqlite_files import (
     DIALECT,
@@ -87,6 +88,12 @@ class SqliteShard:
         statement, parameters = DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
         with closing(connect(self.file)) as connection, told(self.file):
             yield from map(LogRow._make, connection.execute(statement, parameters))
+
+    def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
+        statement, parameters = scan_statement(DIALECT, table, columns, where)
+        bound = [_as_json(value).decode() if isinstance(value, list) else value for value in parameters]
+        with closing(connect(self.file)) as connection, told(self.file):
+            yield from connection.execute(statement, bound)
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard. Fast because nothing waits for the disk before the end."""

@@ -41,12 +41,17 @@ SCOPE = Table("scope", rows.ScopeRow)
 OUTBOX = Table("outbox", rows.OutboxRow, ("seq",))
 RECEIVED = Table("received", rows.ReceivedRow, ("sender",))
 POSITION = Table("position", rows.PositionRow, ("source", "part"))
+DEAD_LETTER = Table("dead_letter", rows.DeadLetterRow)
 LOG = Table("log", rows.LogRow, ("version",))
 
 STATE = (MESSAGE, SUBSCRIPTION, LOCK, INSTANCE, JOB, TIMER, INCIDENT, SIGNAL, SCOPE)
-SHARD = (*STATE, OUTBOX, RECEIVED, POSITION, LOG)
+KEPT = (DEAD_LETTER,)
+"""What is kept beside the state: it is looked after by people, and nothing is decided by it."""
+SHARD = (*STATE, *KEPT, OUTBOX, RECEIVED, POSITION, LOG)
 
 DEFINITION = Table("definition", rows.DefinitionRow)
 RESOURCE = Table("resource", rows.ResourceRow, ("digest",))
 POLICY = Table("policy", rows.PolicyRow, ("catalog_version", "name"))
 CATALOG = (DEFINITION, RESOURCE, POLICY)
+PAGED = (*STATE, *KEPT, *CATALOG)
+"""Those whose keys are not used twice, whatever the shard."""

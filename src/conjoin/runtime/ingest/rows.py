@@ -1,0 +1,159 @@
+"""A row becomes a message, or a dead letter with a reason; rows that a mapping does not want become nothing."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import msgspec
+
+from conjoin.kernel.instants import read_duration_ms
+from conjoin.kernel.iso8601 import read_instant, read_interval
+from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
+from conjoin.runtime.ingest.mapping import PLAIN, RowMapping
+from conjoin.runtime.messages import NewMessage, unusable
+
+MOST_BYTES = 4 * 1024 * 1024
+"""A row that is larger is no message; brokers and stores refuse such, too."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+class Place(NamedTuple):
+    """Where a row stands. A place is the natural id of what stands there."""
+
+    source: str
+    part: str
+    position: int
+
+    def __str__(self) -> str:
+        return f"{self.part}:{self.position}"
+
+
+class Unusable(Exception):  # noqa: N818 - why a row is a dead letter; it does not leave this module
+    def __init__(self, reason: str, text: str) -> None:
+        self.reason = reason
+        super().__init__(text)
+
+
+Envelope = Callable[[bytes], Mapping[str, Any]]
+"""What of a row an expression sees, made of its bytes."""
+
+
+def json_object(raw: bytes) -> Mapping[str, Any]:
+    try:
+        row = read_json(raw.removeprefix(_MARK))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Unusable("unreadable", f"is not JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise Unusable("unreadable", "is not an object")
+    return row
+
+
+class RowReader:
+    """Reads the rows of one source. `largest` is in bytes."""
+
+    def __init__(self, mapping: RowMapping = PLAIN, largest: int = MOST_BYTES) -> None:
+        self._mapping = mapping
+        self._largest = largest
+
+    def read(
+        self, raw: bytes, place: Place, now: int, envelope: Envelope = json_object
+    ) -> NewMessage | DeadLetter | None:
+        try:
+            if len(raw) > self._largest:
+                raise Unusable("too_large", f"has {len(raw):,} bytes, and {self._largest:,} are allowed")
+            row = envelope(raw)
+            return self._message(row, place, now) if self._mapping.wants(row, now) else None
+        except Unusable as why:
+            return dead(place, why.reason, str(why), raw)
+
+    def _message(self, row: Mapping[str, Any], place: Place, now: int) -> NewMessage:
+        said = {field: value(row, now) for field, value in self._mapping.values.items()}
+        message = NewMessage(
+            _name(said.get("name")),
+            _key(said.get("key")),
+            _variables(said.get("variables")),
+            _ttl(said.get("ttl")),
+            _text("id", said.get("id")) or str(place),
+            _text("business_id", said.get("business_id")),
+        )
+        tenant = _text("tenant", said.get("tenant"))
+        if tenant:
+            message.tenant_id = tenant
+        message.published_at = _instant(said.get("published_at"))
+        refusal = unusable(message)
+        if refusal is not None:
+            raise Unusable("bad_type", refusal.text)
+        return message
+
+
+def dead(place: Place, reason: str, text: str, raw: bytes) -> DeadLetter:
+    return DeadLetter(*place, reason, text, raw[:MOST_RAW_BYTES])
+
+
+def _name(value: Any) -> str:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise Unusable("missing_name", "has no message name")
+    return _text("name", value)
+
+
+def _text(field: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    raise Unusable("bad_type", f"{field}: {_cut(value)} is not a text")
+
+
+def _key(value: Any) -> str:
+    """A whole number is written as its text, as a waiting element's key is."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return f"{value:f}".partition(".")[0]
+    return _text("key", value)
+
+
+def _variables(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        try:
+            value = read_json(value)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise Unusable("bad_variables", f"variables: not JSON: {error}") from None
+    if isinstance(value, dict):
+        return value
+    raise Unusable("bad_variables", f"variables: {_cut(value)} is not an object")
+
+
+def _ttl(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        value = int(value)
+    ms = read_duration_ms(value)
+    if ms is None and isinstance(value, str):
+        interval = read_interval(value)
+        ms = None if interval is None or interval.months else interval.microseconds // 1_000
+    if ms is None or abs(ms) >= 2**63:
+        raise Unusable("bad_ttl", f"ttl: {_cut(value)} is no time such as 30s, 1h or PT1H")
+    return ms
+
+
+def _instant(value: Any) -> int | None:
+    """An ISO instant, or milliseconds since 1970 as Kafka and JavaScript write them."""
+    if value is None:
+        return None
+    at = read_instant(value) if isinstance(value, str) else None
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
+        at = value * 1_000
+    if at is None:
+        raise Unusable("bad_time", f"published_at: {_cut(value)} is no instant such as 2026-01-31T08:00:00Z")
+    return at
+
+
+def _cut(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
