@@ -64,6 +64,7 @@ def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) 
         "format": ("csv", "csv"),
         "partitions": ("3", 3),
         "driver_memory": ("4g", "4g"),
+        "jars": ("a.jar,b.jar", "a.jar,b.jar"),
         "data": ("there", "there"),
         "store": ("postgresql://host/db", "postgresql://host/db"),
         "message_retention": ("12h", "12h"),

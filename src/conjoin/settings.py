@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     format: Literal["parquet", "jsonl", "csv"] = Field("parquet", description="how outputs are written")
     partitions: int | None = Field(None, ge=1, description="shuffle partitions; Spark's own choice if not set")
     driver_memory: str = Field("2g", pattern=r"^[1-9][0-9]*[kmgtKMGT]$", description="memory of the Spark driver")
+    jars: str | None = Field(None, description="further jars for Spark, with commas between them: Kafka's connector")
     data: str = Field("conjoin-data", min_length=1, description="the data directory of a store on this machine")
     store: str | None = Field(
         None, pattern=r"^postgres(ql)?://", description="the URL of a PostgreSQL store; it counts before data"

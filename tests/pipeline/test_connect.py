@@ -1,4 +1,4 @@
-"""correlate over Spark Connect, as on a remote cluster: a server of its own, and a client in a process of its own.
+"""correlate and the data source over Spark Connect, as on a remote cluster.
 
 A process that has a classic session cannot also have a remote one, so the client is a script.
 """
@@ -11,11 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conjoin.pipeline.java import ensure_java
+from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.opening import create_broker
 
 NEEDED = ("grpc", "grpc_status", "google.rpc", "zstandard")
 START_S, RUN_S = 120, 240
@@ -52,6 +56,20 @@ assert ours["verdicts"] == theirs.verdicts
 assert ours["pairs"] == theirs.pairs
 assert ours["open"] == theirs.open
 print(json.dumps({"session": type(spark).__module__, "verdicts": len(ours["verdicts"])}))
+spark.stop()
+"""
+
+READER = """
+import json, sys
+from pyspark.sql import SparkSession
+from conjoin.pipeline import register
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+register(spark)
+options = {"table": "messages", "where": "name = 'paid'", "push_filters": "true"}
+messages = spark.read.format("conjoin").options(**options).load(sys.argv[2])
+found = messages.filter("correlation_key <> 'o-7'").collect()
+print(json.dumps([[row.correlation_key, row.verdict] for row in found]))
 spark.stop()
 """
 
@@ -119,11 +137,10 @@ def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
     pytest.fail(f"the Connect server did not start:\n{log.read_text(errors='replace')[-3000:]}")
 
 
-def test_correlate_over_spark_connect_agrees_with_the_oracle(
-    address: str, environment: dict[str, str], seed: int
-) -> None:
+def run(environment: dict[str, str], client: str, *arguments: str) -> Any:
+    """What a client prints last."""
     done = subprocess.run(
-        [sys.executable, "-c", CLIENT, address, str(seed)],
+        [sys.executable, "-c", client, *arguments],
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -132,6 +149,21 @@ def test_correlate_over_spark_connect_agrees_with_the_oracle(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_correlate_over_spark_connect_agrees_with_the_oracle(
+    address: str, environment: dict[str, str], seed: int
+) -> None:
+    told = run(environment, CLIENT, address, str(seed))
     assert told["session"].startswith("pyspark.sql.connect")
     assert told["verdicts"] > 0
+
+
+def test_a_store_is_read_over_spark_connect(address: str, environment: dict[str, str], tmp_path: Path) -> None:
+    with closing(create_broker(tmp_path / "store", 2)) as broker:
+        for number in range(20):
+            broker.publish(NewMessage("paid", f"o-{number}", ttl_ms=60_000))
+        broker.publish(NewMessage("lost", "o-7"))
+    found = run(environment, READER, address, str(tmp_path / "store"))
+    assert sorted(found) == sorted([f"o-{number}", "buffered"] for number in range(20) if number != 7)

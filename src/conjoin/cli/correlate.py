@@ -10,7 +10,8 @@ from rich.console import Console
 
 from conjoin.cli.closing import show_closing
 from conjoin.cli.progress import progress
-from conjoin.errors import ExtraMissing, InputError, PolicyError
+from conjoin.cli.spark_option import check_spark
+from conjoin.errors import InputError, PolicyError
 from conjoin.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def correlate(
         "locks": tuple(locks or ()),
         "ids": tuple(ids or ()),
     }
-    _check_spark()
+    check_spark("conjoin correlate")
     policies = with_flags(settings.policies, policy or [])
     _check(inputs, out, overwrite, settings)
     try:
@@ -139,15 +140,6 @@ def run_and_close(spark: Any, job: "Job") -> None:
     with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
         summary = run_job(spark, job, step)
     show_closing(Console(), summary, job.out)
-
-
-def _check_spark() -> None:
-    try:
-        import conjoin.pipeline  # noqa: F401 - only whether it is there
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("conjoin"):
-            raise
-        raise ExtraMissing("conjoin correlate", "Apache Spark", "spark") from None
 
 
 def with_flags(policies: Mapping[str, Mapping[str, Any]], flags: list[str]) -> dict[str, dict[str, Any]]:

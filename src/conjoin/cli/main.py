@@ -1,6 +1,7 @@
 """conjoin: the command. What is wrong with the input or the installation is one line on stderr and exit code 2."""
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from conjoin.cli.correlate import correlate
 from conjoin.cli.correlate_message import correlate_message
 from conjoin.cli.deploy import deploy
 from conjoin.cli.explain import explain
+from conjoin.cli.ingest import ingest
 from conjoin.cli.init import init
 from conjoin.cli.instances import cancel, create, resolve, set_variables
 from conjoin.cli.jobs import activate, complete, fail, throw_error, update_retries
@@ -38,8 +40,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-_PANELS = {
-    "Messages": (publish, correlate_message, explain, signal),
+_PANELS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Messages": (publish, ingest, correlate_message, explain, signal),
     "Processes": (deploy, create, cancel, set_variables, resolve),
     "Jobs": (activate, complete, fail, throw_error, update_retries),
     "The store": (init, status, tick, backup, restore, verify, compact, reshard),

@@ -4,7 +4,20 @@ It carries tables to the kernel and back; it decides nothing. Only DataFrame fun
 on a classic session and on Spark Connect.
 """
 
+from typing import TYPE_CHECKING
+
 from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlated import Correlated
 
-__all__ = ["Correlated", "correlate"]
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Correlated", "correlate", "register"]
+
+
+def register(spark: "SparkSession") -> None:
+    """Let a session read stores: `spark.read.format("conjoin")`."""
+    # Imported here, so that the workers of `correlate` need not load the runtime.
+    from conjoin.pipeline import source
+
+    source.register(spark)

@@ -13,20 +13,20 @@ from pyspark.sql import types as T
 
 from conjoin.errors import InputError
 
-_RAW = "_unreadable_row"
+RAW = "_unreadable_row"
 
 
 def read_csv(spark: SparkSession, table: str, files: list[str]) -> list[tuple[DataFrame, DataFrame, DataFrame]]:
     """For each header the rows, the dead letters, and what both are views of; a file without any line has no header."""
     by_header: dict[tuple[str, ...], list[str]] = {}
     for file in files:
-        header = _header_of(spark, table, file)
+        header = header_of(spark, table, file)
         if header:
             by_header.setdefault(header, []).append(file)
     return [_read_alike(spark, table, header, alike) for header, alike in by_header.items()]
 
 
-def _header_of(spark: SparkSession, table: str, file: str) -> tuple[str, ...]:
+def header_of(spark: SparkSession, table: str, file: str) -> tuple[str, ...]:
     first = spark.read.text(file).head(1)
     if not first:
         return ()
@@ -39,25 +39,31 @@ def _header_of(spark: SparkSession, table: str, file: str) -> tuple[str, ...]:
     return header
 
 
+def csv_rows(spark: SparkSession, header: tuple[str, ...], files: list[str]) -> DataFrame:
+    """Files with one header; a row that does not fit it is in the column `RAW`, and its others are of no use."""
+    schema = T.StructType([T.StructField(name, T.StringType()) for name in (*header, RAW)])
+    return (
+        spark.read.schema(schema)
+        .options(header=True, multiLine=True, escape='"', mode="PERMISSIVE", columnNameOfCorruptRecord=RAW)
+        .csv(files)
+    )
+
+
 def _read_alike(
     spark: SparkSession, table: str, header: tuple[str, ...], files: list[str]
 ) -> tuple[DataFrame, DataFrame, DataFrame]:
-    schema = T.StructType([T.StructField(name, T.StringType()) for name in (*header, _RAW)])
-    reader = spark.read.schema(schema).options(
-        header=True, multiLine=True, escape='"', mode="PERMISSIVE", columnNameOfCorruptRecord=_RAW
-    )
     # Kept, because Spark answers no question about the raw row alone, and because it is read more than once.
-    read = reader.csv(files).select("*", F.col("_metadata.file_name").alias("_file"))
+    read = csv_rows(spark, header, files).select("*", F.col("_metadata.file_name").alias("_file"))
     kept = read.persist(StorageLevel.MEMORY_AND_DISK)
-    rows = kept.where(F.col(_RAW).isNull()).select(*(F.col(f"`{name}`") for name in header))
+    rows = kept.where(F.col(RAW).isNull()).select(*(F.col(f"`{name}`") for name in header))
     return rows, _dead(kept, table, len(header)), kept
 
 
 def _dead(kept: DataFrame, table: str, length: int) -> DataFrame:
     why = F.lit(f"not {length} values as in the header")
-    return kept.where(F.col(_RAW).isNotNull()).select(
+    return kept.where(F.col(RAW).isNotNull()).select(
         F.lit(table).alias("table"),
-        F.col(_RAW).alias("row"),
+        F.col(RAW).alias("row"),
         F.lit("unreadable").alias("reason"),
         F.to_json(F.struct(why.alias("why"), F.col("_file").alias("file"))).alias("detail"),
     )

@@ -81,6 +81,8 @@ def options(settings: Settings) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
+    if settings.jars:
+        chosen["spark.jars"] = settings.jars
     cores = local_cores(settings.master)
     if cores is not None:
         chosen |= _local_options()

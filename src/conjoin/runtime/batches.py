@@ -9,7 +9,7 @@ from conjoin.runtime.answers import ActivatedJob
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.sweeps import Sweep
 from conjoin.store.port import Head
-from conjoin.store.rows import OutboxRow, PositionRow
+from conjoin.store.rows import MessageRow, OutboxRow, PositionRow
 
 
 class Origin(NamedTuple):
@@ -62,3 +62,5 @@ class Done:
     receivers: set[int]
     committed: bool = True
     """False: there was nothing to write."""
+    messages: Sequence[MessageRow] = ()
+    """Those that this commit has written."""

@@ -205,7 +205,8 @@ class Fold:
     def done(self, changes: Changes | None) -> Done:
         head = self._its.snapshot.head if changes is None else changes.head
         receivers = {receiver for receiver, _ in self._its.outbox}
-        return Done(self.replies, head, self._its.answers, receivers, changes is not None)
+        messages = () if changes is None else changes.put.get(t.MESSAGE, ())
+        return Done(self.replies, head, self._its.answers, receivers, changes is not None, messages)
 
 
 def _stamp(order: Any, now: int) -> None:

@@ -24,26 +24,26 @@ class Mailbox:
         }
         self._taken: dict[int, int] = {}
 
-    def collect(self, senders: Iterable[int] | None = None) -> Mail:
-        """Everything that was sent and not taken yet, from some shards or from all."""
+    def collect(self, senders: Iterable[int] | None = None, most: int | None = None) -> Mail:
+        """What was sent and not taken yet, from some shards or from all; so many of each at most, or everything."""
         return [
             (sender, row)
             for sender in sorted(senders or self._senders)
-            for row in self._from(sender, self._taken.get(sender, 0))
+            for row in self._from(sender, self._taken.get(sender, 0), most)
         ]
 
     def sent_before(self, sender: int, taken: int) -> list[OutboxRow]:
         """What a sender still has up to a number."""
         return [row for row in self._from(sender, 0) if row.seq <= taken]
 
-    def _from(self, sender: int, after: int) -> list[OutboxRow]:
+    def _from(self, sender: int, after: int, most: int | None = None) -> list[OutboxRow]:
         snapshot = self._senders[sender].begin()
         try:
             found: list[OutboxRow] = []
             while True:
                 rows = snapshot.outbox(self._receiver, after, _AT_ONCE)
                 found += rows
-                if len(rows) < _AT_ONCE:
+                if len(rows) < _AT_ONCE or (most is not None and len(found) >= most):
                     return found
                 after = rows[-1].seq
         finally:

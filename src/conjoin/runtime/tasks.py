@@ -6,14 +6,16 @@ carried out once. The answer to one that was taken before is not known here any 
 """
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from conjoin.runtime.batches import Batch, Origin, Reply
+from conjoin.runtime.batches import Batch, Done, Origin, Reply
 from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.encoding.orders import read_order
+from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.mailbox import Mailbox
 from conjoin.runtime.run import Runner
 from conjoin.runtime.stored_catalog import StoredCatalog
@@ -51,6 +53,17 @@ class ResultRow(NamedTuple):
     receivers: list[int]
 
 
+class Taken(NamedTuple):
+    """What came of the rows of one commit: those of an earlier one, and what became of the others."""
+
+    counter: int
+    receivers: list[int]
+    repeated: int
+    dead_letters: int
+    verdicts: Mapping[str, int]
+    """How many messages have a verdict and its reason now, as `verdict/reason`."""
+
+
 class _Shards:
     """One store, kept open for the tasks that this process will still get."""
 
@@ -63,19 +76,13 @@ class _Shards:
 
     def run(self, asking: Asking, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
         """Rows of one shard, in the order of their numbers."""
-        self._now = asking.now
-        shard = rows[0].shard
-        runner = self._runners.get(shard)
-        if runner is None:
-            runner = Runner(self._store.shard(shard), lambda: self._now, self._store.facts)
-            self._runners[shard] = runner
         requests = [row for row in rows if row.request != POST]
-        batch = Batch([read_order(read_json(row.request)) for row in requests], counter=asking.counter)
+        batch = Batch([read_order(read_json(row.request)) for row in requests])
         if len(requests) < len(rows):
-            batch.deliveries = self._mailboxes.setdefault(shard, Mailbox(self._store, shard)).collect()
+            batch.deliveries = self._mailbox(rows[0].shard).collect()
         if requests:
             batch.origin = Origin(asking.source, [("", row.number) for row in requests])
-        done = runner.run(batch, self._catalog.view())
+        done = self._run(asking, rows[0].shard, batch)
         answers, receivers = pickle.dumps(done.answers), sorted(done.receivers)
         for row, reply in zip(requests, done.replies, strict=True):
             yield ResultRow(row.number, done.head.next_key, pickle.dumps(reply), answers, receivers)
@@ -83,7 +90,40 @@ class _Shards:
             yield ResultRow(rows[0].number, done.head.next_key, pickle.dumps(Reply()), answers, receivers)
 
 
+    def take(
+        self, asking: Asking, shard: int, requests: Sequence[Any], places: Sequence[tuple[str, int]]
+    ) -> Taken:
+        """What other shards have sent so far is taken along."""
+        mailbox = self._mailbox(shard)
+        mail = mailbox.collect(most=AT_ONCE)
+        done = self._run(asking, shard, Batch(requests, mail, origin=Origin(asking.source, places)))
+        mailbox.took(mail)
+        repeated = sum(reply.repeated for reply in done.replies)
+        asked = zip(requests, done.replies, strict=True)
+        letters = sum(type(request) is DeadLetter and not reply.repeated for request, reply in asked)
+        published = {reply.key for reply in done.replies}
+        verdicts = Counter(f"{row.verdict}/{row.reason}" for row in done.messages if row.key in published)
+        return Taken(done.head.next_key, sorted(done.receivers), repeated, letters, verdicts)
+
+    def _run(self, asking: Asking, shard: int, batch: Batch) -> Done:
+        self._now = asking.now
+        runner = self._runners.get(shard)
+        if runner is None:
+            runner = Runner(self._store.shard(shard), lambda: self._now, self._store.facts)
+            self._runners[shard] = runner
+        batch.counter = asking.counter
+        return runner.run(batch, self._catalog.view())
+
+    def _mailbox(self, shard: int) -> Mailbox:
+        return self._mailboxes.setdefault(shard, Mailbox(self._store, shard))
+
+
 _shards_at = lru_cache(maxsize=4)(_Shards)
+
+
+def take_rows(asking: Asking, shard: int, requests: Sequence[Any], places: Sequence[tuple[str, int]]) -> Taken:
+    """Rows of a source with their parts and places in it, in one commit."""
+    return _shards_at(asking.address).take(asking, shard, requests, places)
 
 
 def run_task(asking: Asking, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:

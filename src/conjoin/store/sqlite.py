@@ -30,7 +30,7 @@ class SqliteStore:
         if not (folder / _CATALOG).is_file():
             raise missing(folder)
         self.folder = folder
-        self.address = str(folder)
+        self.address = str(folder.absolute())
         self._remains: TemporaryDirectory[str] | None = None
         self._catalog = SqliteCatalog(folder / _CATALOG, synced=synced)
         try:

@@ -65,6 +65,15 @@ PLAIN = RowMapping(
 
 
 def load_mapping(path: Path) -> RowMapping:
+    said = written_mapping(path)
+    try:
+        return read_mapping(said)
+    except InputError as error:
+        raise InputError([f"{path}: {problem}" for problem in error.problems]) from None
+
+
+def written_mapping(path: Path) -> dict[str, Any]:
+    """As it stands in the file, not looked at yet."""
     try:
         said = yaml.safe_load(path.read_bytes())
     except OSError as error:
@@ -73,10 +82,7 @@ def load_mapping(path: Path) -> RowMapping:
         raise InputError([f"{path}: is not YAML: {' '.join(str(error).split())}"]) from None
     if not isinstance(said, dict):
         raise InputError([f"{path}: a mapping is fields with texts, such as 'name: OrderPaid'"])
-    try:
-        return read_mapping(said)
-    except InputError as error:
-        raise InputError([f"{path}: {problem}" for problem in error.problems]) from None
+    return said
 
 
 def read_mapping(said: Mapping[str, Any]) -> RowMapping:

@@ -1,4 +1,4 @@
-"""A row becomes a message, or a dead letter with a reason; rows that a mapping does not want become nothing."""
+"""A row becomes a message, or a dead letter with a reason; blank rows and those not wanted become nothing."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -63,6 +63,8 @@ class RowReader:
         try:
             if len(raw) > self._largest:
                 raise Unusable("too_large", f"has {len(raw):,} bytes, and {self._largest:,} are allowed")
+            if not raw or raw.isspace():
+                return None
             row = envelope(raw)
             return self._message(row, place, now) if self._mapping.wants(row, now) else None
         except Unusable as why:
@@ -72,10 +74,10 @@ class RowReader:
         said = {field: value(row, now) for field, value in self._mapping.values.items()}
         message = NewMessage(
             _name(said.get("name")),
-            _key(said.get("key")),
+            _label("key", said.get("key")),
             _variables(said.get("variables")),
             _ttl(said.get("ttl")),
-            _text("id", said.get("id")) or str(place),
+            _label("id", said.get("id")) or str(place),
             _text("business_id", said.get("business_id")),
         )
         tenant = _text("tenant", said.get("tenant"))
@@ -106,13 +108,13 @@ def _text(field: str, value: Any) -> str:
     raise Unusable("bad_type", f"{field}: {_cut(value)} is not a text")
 
 
-def _key(value: Any) -> str:
+def _label(field: str, value: Any) -> str:
     """A whole number is written as its text, as a waiting element's key is."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, Decimal) and value == value.to_integral_value():
         return f"{value:f}".partition(".")[0]
-    return _text("key", value)
+    return _text(field, value)
 
 
 def _variables(value: Any) -> Mapping[str, Any]:

@@ -1,0 +1,46 @@
+"""Records of Kafka as arrivals: a partition is a part, an offset a place. Expressions see the record as `kafka`."""
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import DataStreamReader
+
+_COLUMNS = {"key", "value", "topic", "partition", "offset", "timestamp"}
+OFFSETS_AT_ONCE = 200_000
+
+
+def is_kafka(frame: DataFrame) -> bool:
+    return set(frame.columns) >= _COLUMNS
+
+
+def kafka_arrivals(frame: DataFrame) -> DataFrame:
+    headers = "map_from_entries(array_distinct(transform(headers, h -> struct(h.key, cast(h.value as string)))))"
+    has_headers = "headers" in frame.columns
+    record = F.struct(
+        "topic",
+        "partition",
+        "offset",
+        F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias("timestamp"),
+        F.col("key").cast("string").alias("key"),
+        (F.expr(headers) if has_headers else F.lit(None).cast("map<string,string>")).alias("headers"),
+    )
+    return frame.select(
+        F.concat_ws("-", "topic", "partition").alias("part"),
+        F.col("offset").alias("place"),
+        "value",
+        F.to_json(record, {"ignoreNullFields": "false"}).alias("envelope"),
+        F.lit(None).cast("string").alias("problem"),
+    )
+
+
+def kafka_reader(spark: SparkSession, servers: str, topic: str, most: int = OFFSETS_AT_ONCE) -> DataStreamReader:
+    """All of a topic, from its beginning; how far it was read is known to the checkpoint, and to the store."""
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", most)
+        .option("includeHeaders", True)
+        # What the broker has deleted cannot be waited for; a stopped stream would lose more.
+        .option("failOnDataLoss", False)
+    )

@@ -1,0 +1,122 @@
+"""Columns of the tables that Spark reads: their types, and what the store is asked for to fill them.
+
+Most are a column of the store under the name that people use. Where the store writes a number for nothing (0 for no
+key, the end of time for never), Spark sees null. Others are derived from the store's columns, a batch at a time.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+
+from conjoin.pipeline.gathered import LAST_DAY
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.encoding.json_text import is_text
+
+Condition = tuple[str, str, Any]
+"""A column of the store, a comparison and a value, as the scans of a store take them."""
+Derive = Callable[..., Iterable[Any]]
+"""From the broker and the columns that are needed, the values row by row."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type. `stored` is a literal of Spark's as the store has it; None where the store cannot be asked for it."""
+
+    spark: T.DataType
+    arrow: pa.DataType
+    stored: Callable[[Any], Any] = lambda literal: None
+
+
+def _whole(literal: Any) -> int | None:
+    return literal if type(literal) is int else None
+
+
+def _text(literal: Any) -> str | None:
+    return literal if isinstance(literal, str) and is_text(literal) else None
+
+
+def _microseconds(literal: Any) -> int | None:
+    return (literal - _EPOCH) // _MICROSECOND if isinstance(literal, datetime) and literal.tzinfo else None
+
+
+KEY = Kind(T.LongType(), pa.int64(), _whole)
+NUMBER = Kind(T.IntegerType(), pa.int32(), _whole)
+TEXT = Kind(T.StringType(), pa.string(), _text)
+INSTANT = Kind(T.TimestampType(), pa.timestamp("us", "UTC"), _microseconds)
+TRUTH = Kind(T.BooleanType(), pa.bool_())
+KEYS = Kind(T.ArrayType(T.LongType()), pa.list_(pa.int64()))
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """How the store says that there is nothing: as a comparison, its opposite, and the value as Spark sees it."""
+
+    is_so: tuple[str, Any]
+    is_not: tuple[str, Any]
+    shown: Callable[[Any], Any]
+
+
+NULL = Absence(("=", None), ("<>", None), lambda value: value)
+NO_KEY = Absence(("=", 0), ("<>", 0), lambda value: value or None)
+# Spark could show later years, but whoever collects them in Python could not.
+NEVER = Absence((">", LAST_DAY), ("<=", LAST_DAY), lambda value: None if value > LAST_DAY else value)
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What a value of a derived column says of the store's. `is_all`: rows that meet it have that value."""
+
+    conditions: tuple[Condition, ...]
+    is_all: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """It needs columns of the store, or what its table expands a row by. A plain one needs one and shows its values."""
+
+    name: str
+    kind: Kind
+    needs: tuple[str, ...]
+    absence: Absence | None = None
+    derive: Derive | None = None
+    meanings: Mapping[str, Meaning] = field(default_factory=dict)
+
+    def array(self, broker: Broker, *needed: Sequence[Any]) -> pa.Array:
+        """The values of a batch."""
+        if self.derive is not None:
+            values = self.derive(broker, *needed)
+        else:
+            values = needed[0] if self.absence is None else map(self.absence.shown, needed[0])
+        return pa.array(values, self.kind.arrow)
+
+
+def key(name: str, stored: str = "", absence: Absence | None = None) -> Column:
+    return Column(name, KEY, (stored or name,), absence)
+
+
+def number(name: str, stored: str = "") -> Column:
+    return Column(name, NUMBER, (stored or name,))
+
+
+def text(name: str, stored: str = "", absence: Absence | None = None) -> Column:
+    return Column(name, TEXT, (stored or name,), absence)
+
+
+def texts(*names: str) -> tuple[Column, ...]:
+    return tuple(map(text, names))
+
+
+def instant(name: str, stored: str = "", absence: Absence | None = None) -> Column:
+    return Column(name, INSTANT, (stored or name,), absence)
+
+
+def of_each(name: str, kind: Kind, needs: str, value: Callable[[Any], Any]) -> Column:
+    """Derived value by value from one column."""
+    return Column(name, kind, (needs,), derive=lambda broker, needed: map(value, needed))

@@ -1,0 +1,32 @@
+"""The data source as Spark knows it, and how a session learns of it."""
+
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
+
+from conjoin.pipeline.source.options import check_store, read_options, with_schema
+from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
+
+
+class ConjoinDataSource(DataSource):
+    """`spark.read.format("conjoin").option("path" | "url", ...).option("table", ...).load()`"""
+
+    @classmethod
+    def name(cls) -> str:
+        return "conjoin"
+
+    def schema(self) -> StructType:
+        asked = read_options(self.options)
+        check_store(asked.address)
+        return asked.schema
+
+    def reader(self, schema: StructType) -> ConjoinReader:
+        """A schema that the user gave was not checked before."""
+        asked = with_schema(read_options(self.options), schema)
+        return PushingReader(asked) if asked.pushes else ConjoinReader(asked)
+
+
+def register(spark: SparkSession) -> None:
+    """Once for a session. Spark hands no filters over, to those who want them, unless it is told to."""
+    spark.dataSource.register(ConjoinDataSource)
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")

@@ -1,0 +1,48 @@
+"""Values that the store has not as such: derived from its columns, a batch at a time."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from conjoin.pipeline.source.columns import Meaning
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.lists import LISTS
+
+_INSTANCE = LISTS["instances"].table
+_items_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_WAITING = ("closed_at", "=", None)
+
+SUBSCRIPTION_STATES = {
+    "open": Meaning((_WAITING, ("busy_with", "=", 0))),
+    "busy": Meaning((_WAITING, ("busy_with", "<>", 0))),
+    "closed": Meaning((("closed_at", "<>", None),)),
+}
+
+
+def subscription_states(_: Broker, closed_at: Iterable[int | None], busy_with: Iterable[int]) -> Iterator[str]:
+    for closed, busy in zip(closed_at, busy_with, strict=True):
+        yield "closed" if closed is not None else "busy" if busy else "open"
+
+
+def instance_variables(body: str) -> str:
+    """The fourth item of a body, as it was written; what is empty at its end was left out."""
+    items = _items_of(body)
+    variables = bytes(items[3]).decode() if len(items) > 3 else "null"
+    return "{}" if variables == "null" else variables
+
+
+def process_ids(broker: Broker, instance_keys: Sequence[int]) -> Iterator[str | None]:
+    """Of instances; None for one that is gone meanwhile."""
+    found = {row.key: row.process_id for row in _instances(broker, instance_keys)}
+    return map(found.get, instance_keys)
+
+
+def tenant_ids(broker: Broker, instance_keys: Sequence[int]) -> Iterator[str | None]:
+    found = {row.key: row.tenant_id for row in _instances(broker, instance_keys)}
+    return map(found.get, instance_keys)
+
+
+def _instances(broker: Broker, keys: Sequence[int]) -> Iterable[Any]:
+    wanted = tuple(dict.fromkeys(keys))
+    return broker.store.rows(_INSTANCE, {"key": wanted}, None, len(wanted))

@@ -1,0 +1,128 @@
+"""Filters of a query, as conditions that the store can be asked for and as what is left of them.
+
+A filter is either all said by its conditions, or they only leave out what it would leave out anyway. Null is never
+equal to, less or more than anything, as in SQL.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+)
+
+from conjoin.pipeline.source.columns import TEXT, Column, Condition
+from conjoin.pipeline.source.tables import SHARD, SourceTable
+
+_ORDER: dict[type[Filter], str] = {
+    GreaterThan: ">",
+    GreaterThanOrEqual: ">=",
+    LessThan: "<",
+    LessThanOrEqual: "<=",
+}
+
+
+class Answered(NamedTuple):
+    """What the store is asked, which shards are (None: all), and the filters that somebody has to look at again."""
+
+    conditions: list[Condition]
+    shards: set[int] | None
+    left: list[Filter]
+
+
+class Pushed(NamedTuple):
+    conditions: tuple[Condition, ...] = ()
+    is_all: bool = False
+
+
+_NOTHING = Pushed()
+
+
+def answered(table: SourceTable, filters: Iterable[Filter]) -> Answered:
+    """As much of some filters, all of which have to hold, as the store can answer."""
+    found = Answered(list(table.where), None, [])
+    for it in filters:
+        chosen = _chosen_shards(it)
+        if chosen is not None:
+            found = found._replace(shards=chosen if found.shards is None else found.shards & chosen)
+            continue
+        pushed = _pushed(table, it)
+        found.conditions.extend(pushed.conditions)
+        if not pushed.is_all:
+            found.left.append(it)
+    return found
+
+
+def column_of(it: Filter) -> str:
+    """The name of the column that a filter is about; empty if it is about a part of one."""
+    inner: Any = it.child if isinstance(it, Not) else it
+    return inner.attribute[0] if len(inner.attribute) == 1 else ""
+
+
+def _chosen_shards(it: Filter) -> set[int] | None:
+    if isinstance(it, (EqualTo, In)) and column_of(it) == SHARD.name:
+        return set(it.value if isinstance(it, In) else [it.value])
+    return None
+
+
+def _pushed(table: SourceTable, it: Filter) -> Pushed:
+    column = table.columns.get(column_of(it))
+    if column is None:
+        return _NOTHING
+    if column is SHARD:
+        return Pushed(is_all=isinstance(it, IsNotNull))
+    if column.meanings and not isinstance(it, Not):
+        return _meant(column, it)
+    if column.derive is not None or column.needs[0] in table.expanded:
+        return _NOTHING
+    return _unlike(column, it.child) if isinstance(it, Not) else _compared(column, it)
+
+
+def _meant(column: Column, it: Any) -> Pushed:
+    """A derived column with a closed set of values: it is never null, and what some of them mean is known."""
+    if isinstance(it, IsNotNull):
+        return Pushed(is_all=True)
+    meaning = column.meanings.get(it.value) if isinstance(it, EqualTo) else None
+    return _NOTHING if meaning is None else Pushed(meaning.conditions, meaning.is_all)
+
+
+def _compared(column: Column, it: Any) -> Pushed:
+    if isinstance(it, (IsNull, IsNotNull)):
+        return _nullness(column, isinstance(it, IsNull))
+    if isinstance(it, In):
+        return _test(column, "in", [value for value in it.value if value is not None])
+    if isinstance(it, (EqualTo, EqualNullSafe)):
+        return _test(column, "=", it.value)
+    # Texts have an order in Spark, too, but nobody has promised that it is the store's.
+    order = None if column.kind is TEXT else _ORDER.get(type(it))
+    return _NOTHING if order is None else _test(column, order, it.value)
+
+
+def _unlike(column: Column, it: Any) -> Pushed:
+    return _test(column, "<>", it.value) if isinstance(it, EqualTo) else _NOTHING
+
+
+def _nullness(column: Column, is_null: bool) -> Pushed:
+    if column.absence is None:
+        return _NOTHING if is_null else Pushed(is_all=True)
+    return Pushed(((column.needs[0], *(column.absence.is_so if is_null else column.absence.is_not)),), is_all=True)
+
+
+def _test(column: Column, operator: str, literal: Any) -> Pushed:
+    """What stands for nothing in the store is a number like others there: it must not be compared as one."""
+    stored = column.kind.stored
+    value = [stored(one) for one in literal] if operator == "in" else stored(literal)
+    if value is None or (operator == "in" and None in value):
+        return _NOTHING
+    there = () if column.absence is None else ((column.needs[0], *column.absence.is_not),)
+    return Pushed(((column.needs[0], operator, value), *there), is_all=True)

@@ -1,0 +1,128 @@
+"""Options of a read: which store, table and columns. What is wrong with them is said before any task starts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark.sql import types as T
+from pyspark.sql.datasource import Filter
+
+from conjoin.errors import InputError
+from conjoin.pipeline.source.tables import TABLES
+from conjoin.pipeline.source.where import Unreadable, read_where
+from conjoin.runtime.opening import open_broker
+
+MOST_PARTS = 1_000
+OPTIONS = ("path", "url", "table", "columns", "where", "partitions_per_shard", "push_filters")
+_TRUTHS = {"true": True, "false": False}
+_URLS = ("postgresql://", "postgres://")
+
+
+class Asked(NamedTuple):
+    """What is to be read: a table of the store at an address, these columns of rows that pass all filters.
+
+    Each shard is read in so many parts. `pushes`: Spark may hand over filters of its own.
+    """
+
+    address: str
+    table: str
+    columns: tuple[str, ...]
+    filters: tuple[Filter, ...] = ()
+    parts: int = 1
+    pushes: bool = False
+
+    @property
+    def schema(self) -> T.StructType:
+        return TABLES[self.table].schema(self.columns)
+
+
+def read_options(options: Mapping[str, str]) -> Asked:
+    """Raises `InputError` with everything that is wrong with them."""
+    problems = [*_problems_of_place(options), *_problems_of_table(options), *_problems_of_rest(options)]
+    if problems:
+        raise InputError(problems)
+    table = options["table"]
+    known = TABLES[table].columns
+    columns = _listed(options["columns"]) if "columns" in options else tuple(known)
+    filters = tuple(read_where(options["where"], known)) if "where" in options else ()
+    parts, pushes = int(options.get("partitions_per_shard", "1")), _TRUTHS[options.get("push_filters", "false").lower()]
+    return Asked(_address(options), table, columns, filters, parts, pushes)
+
+
+def with_schema(asked: Asked, schema: T.StructType) -> Asked:
+    """The columns that a schema names, which may be the user's own. Raises `InputError` if the table has others."""
+    known = TABLES[asked.table].columns
+    problems = list(_unknown_columns(asked.table, schema.names))
+    for name in schema.names:
+        wanted = schema[name].dataType.simpleString()
+        if name in known and wanted != (its := known[name].kind.spark.simpleString()):
+            problems.append(f"the column {name} of {asked.table} is {its}, and not {wanted}")
+    if problems:
+        raise InputError(problems)
+    return asked._replace(columns=tuple(schema.names))
+
+
+def check_store(address: str) -> None:
+    """Raises what opening it raises, StoreMissing for instance."""
+    with closing(open_broker(address)):
+        pass
+
+
+def _address(options: Mapping[str, str]) -> str:
+    # The tasks may run in another folder than whoever plans them.
+    return options.get("url") or str(Path(options["path"]).absolute())
+
+
+def _problems_of_place(options: Mapping[str, str]) -> Iterator[str]:
+    path, url = options.get("path"), options.get("url")
+    if path and url:
+        yield "the options path and url name two stores: give one of them"
+    elif not path and not url:
+        yield "no store is named: give its folder as option path, or its postgresql:// address as option url"
+    elif path and "://" in path:
+        yield "the option path is the folder of a store; a postgresql:// address is the option url"
+    elif url and not url.startswith(_URLS):
+        yield "the option url is no postgresql:// address; the folder of a store is the option path"
+
+
+def _problems_of_table(options: Mapping[str, str]) -> Iterator[str]:
+    table = options.get("table")
+    if not table:
+        yield f"no table is named: give the option table, one of {', '.join(TABLES)}"
+    elif table not in TABLES:
+        yield f"there is no table {table!r}, but {', '.join(TABLES)}"
+    else:
+        yield from _unknown_columns(table, _listed(options["columns"])) if "columns" in options else ()
+        yield from _problems_of_where(options["where"], table) if "where" in options else ()
+
+
+def _problems_of_where(text: str, table: str) -> Iterator[str]:
+    try:
+        read_where(text, TABLES[table].columns)
+    except Unreadable as problem:
+        yield f"where: {problem}"
+
+
+def _problems_of_rest(options: Mapping[str, str]) -> Iterator[str]:
+    parts = options.get("partitions_per_shard", "1")
+    if not (parts.isascii() and parts.isdecimal() and 0 < int(parts) <= MOST_PARTS):
+        yield f"partitions_per_shard: {parts!r} is no whole number from 1 to {MOST_PARTS}"
+    if options.get("push_filters", "false").lower() not in _TRUTHS:
+        yield f"push_filters: {options['push_filters']!r} is neither true nor false"
+    for name in options:
+        if name not in OPTIONS:
+            yield f"there is no option {name!r}, but {', '.join(OPTIONS)}"
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(","))
+
+
+def _unknown_columns(table: str, names: Sequence[str]) -> Iterator[str]:
+    known = TABLES[table].columns
+    for name in names:
+        if name not in known:
+            yield f"{table} have no column {name!r}, but {', '.join(known)}"
+    if len(set(names)) < len(names):
+        yield f"a column is named twice: {', '.join(names)}"

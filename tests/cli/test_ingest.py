@@ -1,0 +1,42 @@
+"""conjoin ingest: what is told of it, and what is refused before Spark starts."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.command import Command
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_rows_of_a_folder_are_published_and_counted(shop: Command, spark: "SparkSession") -> None:
+    folder = Path("incoming")
+    folder.mkdir()
+    Path("orders.yaml").write_text("name: '= type'\nkey: '= order'\nonly: '= type != null'\n")
+    rows = [{"type": "paid", "order": "o-1"}, {"type": "paid", "order": True}, {"other": 1}]
+    (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    said = shop("ingest incoming --once --mapping orders.yaml --json")
+    done = json.loads(said.out)
+    assert {name: done[name] for name in ("rows", "messages", "dead_letters", "ignored", "repeated")} == {
+        "rows": 3, "messages": 1, "dead_letters": 1, "ignored": 1, "repeated": 0
+    }  # fmt: skip
+    assert done["verdicts"] == [{"verdict": "discarded", "reason": "ttl_zero", "count": 1}]
+    again = shop("ingest incoming --once --mapping orders.yaml --checkpoint new")
+    assert "3 rows in = 0 messages + 0 dead letters + 1 not wanted + 2 taken before" in again.out
+    assert "conjoin: 1 messages, 1 dead letters" in said.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "problem"),
+    [
+        ("", "give either a PATH of files or --kafka with --topic"),
+        ("--kafka host:1", "--kafka and --topic go together"),
+        ("nowhere", "nowhere: there is no such file or folder"),
+        (". --mapping none.yaml", "none.yaml: No such file"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_spark_starts(shop: Command, flags: str, problem: str) -> None:
+    assert problem in shop.cannot(f"ingest {flags}")
