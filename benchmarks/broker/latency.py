@@ -11,8 +11,13 @@ from conjoin.runtime.placement import shard_of
 from conjoin.runtime.sweeper import Sweeper
 
 
-def at_a_steady_rate(broker: Broker, numbers: list[int], a_second: int = 1_000, sweeping: bool = False) -> list[float]:
-    """Milliseconds from the instant at which each was due to be published until it was committed, sorted."""
+def at_a_steady_rate(
+    broker: Broker, numbers: list[int], a_second: int = 1_000, sweep_every_s: float = 1.0, expiring: bool = False
+) -> list[float]:
+    """Milliseconds from the instant at which each was due to be published until it was committed, sorted.
+
+    The sweeper runs as it does in a server.
+    """
     took_ms: list[float] = []
 
     def note(due: float) -> Any:
@@ -20,9 +25,8 @@ def at_a_steady_rate(broker: Broker, numbers: list[int], a_second: int = 1_000, 
 
     asked: list[Future[Any]] = []
     with inline(broker) as runner:
-        sweeper = Sweeper(broker, runner, every_s=0.001) if sweeping else None
-        if sweeper is not None:
-            sweeper.start()
+        sweeper = Sweeper(broker, runner, every_s=sweep_every_s)
+        sweeper.start()
         started = time.perf_counter()
         for place, number in enumerate(numbers):
             due = started + place / a_second
@@ -32,9 +36,8 @@ def at_a_steady_rate(broker: Broker, numbers: list[int], a_second: int = 1_000, 
             asked.append(future)
         for future in asked:
             future.result()
-        if sweeper is not None:
-            sweeper.stop()
-            assert sweeper.swept, "nothing expired while it was measured"
+        sweeper.stop()
+        assert bool(sweeper.swept) == expiring, "what expired while it was measured is not what should have"
     return sorted(took_ms)
 
 

@@ -24,6 +24,10 @@ def test_rows_of_a_folder_are_published_and_counted(shop: Command, spark: "Spark
         "rows": 3, "messages": 1, "dead_letters": 1, "ignored": 1, "repeated": 0
     }  # fmt: skip
     assert done["verdicts"] == [{"verdict": "discarded", "reason": "ttl_zero", "count": 1}]
+    (letter,) = map(json.loads, shop.tells("dead-letters list --reason bad_type --json").splitlines())
+    assert (letter["position"], letter["text"]) == (2, "key: True is not a text")
+    assert json.loads(letter["row"]) == rows[1]
+    assert "no dead letters" in shop.tells("dead-letters list --source another")
     again = shop("ingest incoming --once --mapping orders.yaml --checkpoint new")
     assert "3 rows in = 0 messages + 0 dead letters + 1 not wanted + 2 taken before" in again.out
     assert "conjoin: 1 messages, 1 dead letters" in said.err

@@ -1,4 +1,4 @@
-"""conjoin messages, subscriptions, instances, incidents, jobs: lists of what a store holds, filtered and in pages."""
+"""conjoin messages list, instances list and so on: what a store holds, filtered and in pages."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -33,15 +33,16 @@ _COLUMNS = {
     "instances": ("key", "process_id", "version", "state", "started", "started_at", "ended_at", "incidents"),
     "incidents": ("key", "process_id", "instance_key", "element_id", "error_type", "text"),
     "jobs": ("key", "type", "state", "process_id", "instance_key", "element_id", "retries", "worker", "due_at"),
+    "dead-letters": ("key", "source", "part", "position", "reason", "text", "found_at"),
 }
 
 
 def _app(what: str) -> typer.Typer:
-    return typer.Typer(name=what, help=f"Lists the {what} of a store.", no_args_is_help=True)
+    return typer.Typer(name=what, help=f"Lists the {what.replace('-', ' ')} of a store.", no_args_is_help=True)
 
 
-messages, subscriptions, instances, incidents, jobs = map(_app, _COLUMNS)
-APPS = (messages, subscriptions, instances, incidents, jobs)
+messages, subscriptions, instances, incidents, jobs, dead_letters = map(_app, _COLUMNS)
+APPS = (messages, subscriptions, instances, incidents, jobs, dead_letters)
 
 
 class _Typed(NamedTuple):
@@ -61,7 +62,7 @@ def _show(what: str, filters: dict[str, Any], typed: _Typed, as_json: bool) -> N
         since = read_when(typed.since, "--since", broker.now)
         until = read_when(typed.until, "--until", broker.now)
         page = list_page(broker, what, Asked(given, since, until, typed.limit, typed.after))
-    print_page(page, _COLUMNS[what], f"no {what}", as_json)
+    print_page(page, _COLUMNS[what], f"no {what.replace('-', ' ')}", as_json)
 
 
 @messages.command("list")
@@ -247,3 +248,26 @@ def list_jobs(
     }
     filters |= {"worker": worker, "tenant": tenant}
     _show("jobs", filters, _Typed(data, store, limit, after), as_json)
+
+
+@dead_letters.command("list")
+def list_dead_letters(
+    source: Annotated[str | None, typer.Option(help="Only of this source.", show_default=False)] = None,
+    part: Annotated[str | None, typer.Option(help="Only of this file or partition.", show_default=False)] = None,
+    reason: Annotated[str | None, typer.Option(help="Such as unreadable or bad_ttl.", show_default=False)] = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List rows that ingest could make no message of. --json shows what stood there.
+
+    [bold]Example[/bold]
+
+      conjoin dead-letters list --reason unreadable --since 1d
+    """
+    filters: dict[str, Any] = {"source": source, "part": part, "reason": reason}
+    _show("dead-letters", filters, _Typed(data, store, limit, after, since, until), as_json)

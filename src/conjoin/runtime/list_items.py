@@ -7,7 +7,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.messages import read_message
 from conjoin.runtime.explanation import Attempt, attempts_of, storage_of
 from conjoin.store import tables as t
-from conjoin.store.rows import IncidentRow, InstanceRow, JobRow, MessageRow, SubscriptionRow
+from conjoin.store.rows import DeadLetterRow, IncidentRow, InstanceRow, JobRow, MessageRow, SubscriptionRow
 
 
 class MessageItem(NamedTuple):
@@ -84,6 +84,25 @@ class JobItem(NamedTuple):
     worker: str
     due_at: int | None
     message: str
+
+
+class DeadLetterItem(NamedTuple):
+    """`row` is what stood there, as text."""
+
+    key: int
+    source: str
+    part: str
+    position: int
+    reason: str
+    text: str
+    found_at: int
+    row: str
+
+
+def dead_letter_items(broker: Broker, rows: Sequence[DeadLetterRow]) -> Iterator[DeadLetterItem]:
+    for row in rows:
+        raw = row.raw.decode("utf-8", "replace")
+        yield DeadLetterItem(row.key, row.source, row.part, row.position, row.reason, row.text, row.at, raw)
 
 
 def message_items(broker: Broker, rows: Sequence[MessageRow]) -> Iterator[MessageItem]:

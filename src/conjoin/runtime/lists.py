@@ -1,4 +1,4 @@
-"""Lists of what a store holds: messages, subscriptions, instances, incidents and jobs, filtered, page by page.
+"""Lists of what a store holds: messages, subscriptions, instances and so on, filtered, page by page.
 
 Rows come by key, oldest first on each shard, and a page goes on after the last row of the one before: what was there
 when the first page was asked for is seen exactly once, whatever is added meanwhile. Nothing here decides anything.
@@ -15,8 +15,16 @@ from conjoin.kernel.instants import NEVER
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.cursors import after_of, cursor_of
 from conjoin.runtime.explanation import STORAGE
+from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
 from conjoin.runtime.instance_changes import ACTIVE, COMPLETED, TERMINATED
-from conjoin.runtime.list_items import incident_items, instance_items, job_items, message_items, subscription_items
+from conjoin.runtime.list_items import (
+    dead_letter_items,
+    incident_items,
+    instance_items,
+    job_items,
+    message_items,
+    subscription_items,
+)
 from conjoin.store import tables as t
 from conjoin.store.tables import Table
 
@@ -119,6 +127,13 @@ LISTS: dict[str, Listing] = {
         },
         {"process": lambda item, process: item.process_id == process},
         {"state": ("ready", "activated", "backing_off", "failed", "error_thrown")},
+    ),
+    "dead-letters": Listing(
+        t.DEAD_LETTER,
+        dead_letter_items,
+        {"source": "source", "part": "part", "reason": "reason"},
+        choices={"reason": DEAD_LETTER_REASONS},
+        time="found_at",
     ),
 }
 

@@ -10,7 +10,7 @@ from conjoin.pipeline.source import ConjoinDataSource
 from conjoin.pipeline.source.options import read_options
 from conjoin.pipeline.source.tables import TABLES
 
-NAMES = "messages, verdicts, correlations, subscriptions, instances, incidents, events"
+NAMES = "messages, verdicts, correlations, subscriptions, instances, incidents, events, dead_letters"
 URL = "postgresql://somebody:secret@nowhere/db"
 
 

@@ -16,8 +16,8 @@ from conjoin.runtime.messages import NewMessage
 from conjoin.store import create_store, open_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Head
-from conjoin.store.rows import LogRow
-from tests.pipeline.source.stories import asking
+from conjoin.store.rows import DeadLetterRow, LogRow
+from tests.pipeline.source.stories import asking, read
 from tests.store.samples import commit, message
 
 MANY = 100_000
@@ -92,3 +92,12 @@ def test_what_is_committed_while_a_shard_is_read_is_not_seen(large: Path) -> Non
     verdicts = [batch["verdict"].to_pylist() for batch in (first, *batches)]
     assert sum(map(len, verdicts)) == MANY
     assert {verdict for batch in verdicts for verdict in batch} == {"buffered"}
+
+
+def test_dead_letters_are_read_with_what_stood_there(tmp_path: Path) -> None:
+    letter = DeadLetterRow(7, "orders", "a.jsonl", 3, "unreadable", "why", b"{\xff", 5)
+    (found,) = read(asking(str(filled(tmp_path, {t.DEAD_LETTER: [letter]})), "dead_letters"))
+    assert {name: found[name] for name in ("key", "source", "part", "position", "reason", "text", "row")} == {
+        "key": 7, "source": "orders", "part": "a.jsonl", "position": 3, "reason": "unreadable", "text": "why",
+        "row": "{\ufffd",
+    }  # fmt: skip

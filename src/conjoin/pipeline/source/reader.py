@@ -25,7 +25,7 @@ from conjoin.runtime.opening import open_broker
 MOST_ROWS = 10_000
 MOST_BYTES = 32 * 1024 * 1024
 """A batch of large values ends sooner."""
-_LARGE = ("variables", "record", "body", "block")
+_LARGE = ("variables", "record", "body", "block", "raw")
 """Columns of the store that may be large."""
 
 Rows = list[tuple[Any, ...]]

@@ -165,4 +165,11 @@ TABLES: dict[str, SourceTable] = {
         split="version",
         expansion=Expansion("block", ("number", "request", "event"), logged.events_of),
     ),
+    "dead_letters": SourceTable(
+        "dead_letter",
+        (
+            *(key("key"), *texts("source", "part"), key("position"), *texts("reason", "text"), instant("at")),
+            of_each("row", TEXT, "raw", lambda raw: raw.decode("utf-8", "replace")),
+        ),
+    ),
 }
