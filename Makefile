@@ -8,7 +8,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-faults test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-faults test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,9 @@ bench-kernel: setup ## measure the engine in memory: publish, correlate, advance
 
 bench-broker: setup ## measure the durable broker against the home-made solution (needs PostgreSQL: scripts/setup-postgres)
 	@$(PYTHON_IN_VENV) -m benchmarks.broker
+
+bench-pipeline: setup ## measure the pipeline on Spark against the broker alone
+	@$(PYTHON_IN_VENV) -m benchmarks.pipeline
 
 bench-broker-large: setup ## the cost of a message with 100,000 and with 10,000,000 open instances, on SQLite
 	@$(PYTHON_IN_VENV) -m benchmarks.broker.growth

@@ -19,9 +19,6 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.ingest.mapping import load_mapping, written_mapping
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.streaming import StreamingQuery
-
     from conjoin.pipeline.ingest.batch import Ingest, Ingested
 
 _NOT_FOR_A_FOLDER = re.compile(r"[^\w.-]+")
@@ -135,7 +132,7 @@ def _checkpoint(broker: Broker, source: str) -> str:
     return str((folder / _NOT_FOR_A_FOLDER.sub("_", source)).absolute())
 
 
-def _run(broker: Broker, spark: "SparkSession", asked: _Asked) -> "Ingested":
+def _run(broker: Broker, spark: Any, asked: _Asked) -> "Ingested":
     from conjoin.pipeline.ingest.batch import Ingest, Ingested
     from conjoin.pipeline.session import spark_errors
     from conjoin.pipeline.stages import running_stage
@@ -149,7 +146,7 @@ def _run(broker: Broker, spark: "SparkSession", asked: _Asked) -> "Ingested":
     return total
 
 
-def _started(spark: "SparkSession", job: "Ingest", asked: _Asked) -> "StreamingQuery":
+def _started(spark: Any, job: "Ingest", asked: _Asked) -> Any:
     from conjoin.pipeline.ingest.stream import watch_files, watch_kafka
 
     how: dict[str, Any] = {"once": asked.once, "every_s": asked.every_s}
@@ -158,7 +155,7 @@ def _started(spark: "SparkSession", job: "Ingest", asked: _Asked) -> "StreamingQ
     return watch_kafka(spark, asked.kafka or "", asked.topic or "", asked.checkpoint, job, **how)
 
 
-def _await(query: "StreamingQuery") -> None:
+def _await(query: Any) -> None:
     """Ctrl-C ends it after the batch that is under way."""
     try:
         query.awaitTermination()

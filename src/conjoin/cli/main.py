@@ -14,6 +14,7 @@ from conjoin.cli.correlate import correlate
 from conjoin.cli.correlate_message import correlate_message
 from conjoin.cli.deploy import deploy
 from conjoin.cli.explain import explain
+from conjoin.cli.export import export
 from conjoin.cli.ingest import ingest
 from conjoin.cli.init import init
 from conjoin.cli.instances import cancel, create, resolve, set_variables
@@ -21,6 +22,7 @@ from conjoin.cli.jobs import activate, complete, fail, throw_error, update_retri
 from conjoin.cli.lint import lint
 from conjoin.cli.printing import complain
 from conjoin.cli.publish import publish
+from conjoin.cli.report import report
 from conjoin.cli.reshard import reshard
 from conjoin.cli.signal import signal
 from conjoin.cli.status import status
@@ -45,6 +47,7 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Processes": (deploy, create, cancel, set_variables, resolve),
     "Jobs": (activate, complete, fail, throw_error, update_retries),
     "The store": (init, status, tick, backup, restore, verify, compact, reshard),
+    "On Spark": (export, report),
     "Without a store": (correlate, lint),
 }
 for _panel, _commands in _PANELS.items():

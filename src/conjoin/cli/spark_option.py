@@ -1,6 +1,6 @@
 """--master and its like: the Spark that a command runs on, started with a line of progress."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -8,9 +8,6 @@ from rich.console import Console
 from conjoin.cli.progress import progress
 from conjoin.errors import ExtraMissing
 from conjoin.settings import load
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _PANEL = "Spark"
 
@@ -34,9 +31,7 @@ def check_spark(command: str) -> None:
         raise ExtraMissing(command, "Apache Spark", "spark") from None
 
 
-def started_spark(
-    command: str, master: str | None, driver_memory: str | None, jars: str | None = None
-) -> "SparkSession":
+def started_spark(command: str, master: str | None, driver_memory: str | None, jars: str | None = None) -> Any:
     """The session."""
     from conjoin.pipeline.session import session
 

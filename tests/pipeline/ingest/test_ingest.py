@@ -117,15 +117,20 @@ def test_lines_have_their_numbers_however_spark_cuts_the_file(run: Run, broker: 
     assert run.once("another checkpoint").repeated == 400
 
 
-def test_file_that_breaks_off_is_a_dead_letter_and_the_others_are_taken(run: Run, broker: Broker, folder: Path) -> None:
+def test_file_that_cannot_be_read_is_a_dead_letter_and_the_others_are_taken(
+    run: Run, broker: Broker, folder: Path
+) -> None:
     import gzip
 
     whole = gzip.compress(lines(*({"name": "paid", "key": f"k-{n}", **HOUR} for n in range(500))).encode())
     (folder / "a.jsonl.gz").write_bytes(whole[: len(whole) // 2])
     (folder / "b.jsonl").write_text(lines({"name": "paid", "key": "k", **HOUR}))
+    (folder / "c.txt").write_text("what is this?")
+    (folder / "d.csv").write_text("a,A\n1,2\n")
+    (folder / "e.csv").write_text("")
     done = run.once()
-    assert (done.messages, done.dead_letters) == (1, 1)
-    assert letters(broker) == [("a.jsonl.gz", 0, "unreadable")]
+    assert (done.messages, done.dead_letters) == (1, 3)
+    assert letters(broker) == [(name, 0, "unreadable") for name in ("a.jsonl.gz", "c.txt", "d.csv")]
 
 
 def test_waiting_instances_get_what_is_ingested_whatever_the_shard(run: Run, broker: Broker, folder: Path) -> None:

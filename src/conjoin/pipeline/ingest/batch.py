@@ -6,10 +6,11 @@ What shards send to each other is taken along by their tasks; the rest is delive
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
-from conjoin.pipeline.ingest.tasks import MAPPED, TOLD, Job, commit_task, mapping_task
+from conjoin.pipeline.ingest.tasks import MAPPED, TOLD, Begins, Job, commit_task, mapping_task
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.tasks import Asking
@@ -39,6 +40,13 @@ class Ingested:
         self.verdicts += other.verdicts
 
 
+class Arrivals(NamedTuple):
+    """Rows as in `tasks.ARRIVED`, and what is needed to count them."""
+
+    rows: DataFrame
+    begins: Begins = {}  # noqa: RUF012 - read only
+
+
 @dataclass(frozen=True, slots=True)
 class Ingest:
     """Into which store, under which name of a source, and how a row is read (None: it has the fields of a message)."""
@@ -48,13 +56,12 @@ class Ingest:
     mapping: dict[str, object] | None = None
     told: Callable[[Ingested], None] = lambda _: None
 
-    def take(self, arrivals: DataFrame) -> Ingested:
-        """Rows as in `tasks.ARRIVED`."""
+    def take(self, arrivals: Arrivals) -> Ingested:
         broker = self.broker
         asking = Asking(broker.store.address, self.source, broker.now, 0)
         mapping = None if self.mapping is None else json_text(self.mapping)
-        job = Job(asking, broker.shard_count, mapping)
-        mapped = arrivals.mapInArrow(mapping_task(job), MAPPED)
+        job = Job(asking, broker.shard_count, mapping, arrivals.begins)
+        mapped = arrivals.rows.mapInArrow(mapping_task(job), MAPPED)
         # Each shard has a task of its own: hashed, two of them might share one.
         shuffled = mapped.repartitionById(broker.shard_count, "shard")
         committed = shuffled.sortWithinPartitions("shard", "part", "place").mapInArrow(commit_task(asking), TOLD)

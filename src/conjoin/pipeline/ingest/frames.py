@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from conjoin.errors import InputError
-from conjoin.pipeline.ingest.batch import Ingest, Ingested
+from conjoin.pipeline.ingest.batch import Arrivals, Ingest, Ingested
 from conjoin.pipeline.ingest.kafka import is_kafka, kafka_arrivals
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping, written_mapping
 from conjoin.runtime.opening import open_broker
@@ -51,7 +51,7 @@ def _said(mapping: Mapping[str, object] | str | Path) -> dict[str, object]:
     return written_mapping(Path(mapping))
 
 
-def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> DataFrame:
+def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> Arrivals:
     if position is None and is_kafka(frame):
         return kafka_arrivals(frame)
     problems = [f"there is no column {name!r}" for name in (position, part) if name and name not in frame.columns]
@@ -62,10 +62,12 @@ def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> 
     if problems:
         raise InputError(problems)
     value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns)), {"ignoreNullFields": "false"})
-    return frame.select(
+    rows = frame.select(
         (F.lit("") if part is None else F.col(f"`{part}`").cast("string")).alias("part"),
+        F.lit(0).cast("bigint").alias("block"),
         F.col(f"`{position}`").cast("bigint").alias("place"),
         value.cast("binary").alias("value"),
         F.lit(None).cast("string").alias("envelope"),
         F.lit(None).cast("string").alias("problem"),
     )
+    return Arrivals(rows)

@@ -4,6 +4,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
 
+from conjoin.pipeline.ingest.batch import Arrivals
+
 _COLUMNS = {"key", "value", "topic", "partition", "offset", "timestamp"}
 OFFSETS_AT_ONCE = 200_000
 
@@ -12,7 +14,7 @@ def is_kafka(frame: DataFrame) -> bool:
     return set(frame.columns) >= _COLUMNS
 
 
-def kafka_arrivals(frame: DataFrame) -> DataFrame:
+def kafka_arrivals(frame: DataFrame) -> Arrivals:
     headers = "map_from_entries(array_distinct(transform(headers, h -> struct(h.key, cast(h.value as string)))))"
     has_headers = "headers" in frame.columns
     record = F.struct(
@@ -23,13 +25,15 @@ def kafka_arrivals(frame: DataFrame) -> DataFrame:
         F.col("key").cast("string").alias("key"),
         (F.expr(headers) if has_headers else F.lit(None).cast("map<string,string>")).alias("headers"),
     )
-    return frame.select(
+    rows = frame.select(
         F.concat_ws("-", "topic", "partition").alias("part"),
+        F.lit(0).cast("bigint").alias("block"),
         F.col("offset").alias("place"),
         "value",
         F.to_json(record, {"ignoreNullFields": "false"}).alias("envelope"),
         F.lit(None).cast("string").alias("problem"),
     )
+    return Arrivals(rows)
 
 
 def kafka_reader(spark: SparkSession, servers: str, topic: str, most: int = OFFSETS_AT_ONCE) -> DataStreamReader:

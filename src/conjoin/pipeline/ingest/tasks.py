@@ -24,7 +24,9 @@ from conjoin.runtime.placement import shard_of
 from conjoin.runtime.tasks import Asking, take_rows
 
 AT_ONCE = 1_000
-ARRIVED = "part string, place bigint, value binary, envelope string, problem string"
+ARRIVED = "part string, block bigint, place bigint, value binary, envelope string, problem string"
+"""Rows as they arrive. Of some only the block is known in which they stand, and their places are counted here."""
+_ARRIVED = ("part", "block", "place", "value", "envelope", "problem")
 MAPPED = "shard int, part string, place bigint, request string"
 _MAPPED = pa.schema([("shard", pa.int32()), ("part", pa.string()), ("place", pa.int64()), ("request", pa.string())])
 TOLD = "shard int, counter bigint, receivers array<int>, counts map<string,bigint>"
@@ -38,6 +40,8 @@ _TOLD = pa.schema(
 )
 
 
+Begins = dict[tuple[str, int], int]
+"""How many rows stand before each block of a part; those of a part's first block need not be said."""
 _IGNORED = -1
 """The place of a row that is none: it says how many rows the mapping did not want."""
 
@@ -48,6 +52,7 @@ class Job(NamedTuple):
     asking: Asking
     shards: int
     mapping: str | None
+    begins: Begins
     largest: int = MOST_BYTES
 
 
@@ -67,8 +72,11 @@ def mapping_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
         reader = RowReader(_compiled(job.mapping), job.largest)
+        counts = dict(job.begins)
         for batch in batches:
-            columns = [batch.column(name).to_pylist() for name in ("part", "place", "value", "envelope", "problem")]
+            part, block, place, *rest = (batch.column(name) for name in _ARRIVED)
+            places = place.to_pylist() if not place.null_count else _counted(part, block, counts)
+            columns = [part.to_pylist(), places, *(column.to_pylist() for column in rest)]
             mapped = [row for arrived in zip(*columns, strict=True) if (row := _mapped(job, reader, *arrived))]
             ignored = batch.num_rows - len(mapped)
             if ignored:
@@ -76,6 +84,15 @@ def mapping_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
             yield _as_batch(mapped, _MAPPED)
 
     return run
+
+
+def _counted(part: pa.Array, block: pa.Array, counts: Begins) -> list[int]:
+    """Rows of a block come in their order, in one task."""
+    places = []
+    for key in zip(part.to_pylist(), block.to_pylist(), strict=True):
+        counts[key] = counts.get(key, 0) + 1
+        places.append(counts[key])
+    return places
 
 
 def _mapped(

@@ -1,0 +1,119 @@
+"""An export: each table is written out of sight and made visible when it is whole. What writes it is a `Writer`.
+
+Events are added, each once, commit by commit of the log. Every other table changes, so it is replaced by how it is now.
+A run that dies leaves what it has finished; the next one goes on from there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow.parquet
+from pyspark.sql import SparkSession
+
+from conjoin.errors import InputError
+from conjoin.kernel.iso8601 import instant_text
+from conjoin.pipeline.export.ranges import Range, check_still_there, next_ranges
+from conjoin.pipeline.export.target import EVENTS, Target, opened_target
+from conjoin.pipeline.export.writing import SparkWriter
+from conjoin.pipeline.session import spark_errors
+from conjoin.pipeline.source.options import check_store
+from conjoin.pipeline.source.tables import TABLES
+from conjoin.runtime.opening import now_us
+
+Step = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to export: tables of the store at an address, to a folder that driver and workers share."""
+
+    address: str
+    folder: Path
+    tables: Sequence[str] = tuple(TABLES)
+
+
+@dataclass(slots=True)
+class Exported:
+    """`rows` are those written now, by table; the manifest tells all that is in the folder."""
+
+    rows: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+
+class Writer(Protocol):
+    """Writes Parquet files to a folder that is not there yet; the answer is how many rows."""
+
+    def events(self, ranges: Sequence[Range], folder: Path) -> int:
+        """In folders `shard=...`, none for a shard without events."""
+
+    def table(self, name: str, folder: Path) -> int:
+        """All rows as they are now; a table without rows still has its columns."""
+
+
+def export_tables(spark: SparkSession, order: Order, step: Step = lambda text: None) -> Exported:
+    """Raises `InputError` for a folder or tables that will not do, and what opening the store raises."""
+    check_order(order)
+    with spark_errors():
+        return carry_out(order, SparkWriter(spark, order.address), step)
+
+
+def check_order(order: Order) -> None:
+    """What can be seen to be wrong before Spark is started."""
+    unknown = [name for name in order.tables if name not in TABLES]
+    if unknown:
+        raise InputError([f"--tables: there is no table {unknown[0]!r}, but {', '.join(TABLES)}"])
+    if ":/" in str(order.folder):
+        raise InputError([f"--out: {order.folder} is no folder of this machine: tables appear by renaming folders"])
+    check_store(order.address)
+
+
+def carry_out(order: Order, writer: Writer, step: Step) -> Exported:
+    exported = Exported()
+    with opened_target(order.folder.absolute()) as target:
+        for table in order.tables:
+            step(f"writing {table}")
+            if table == EVENTS:
+                exported.rows[table] = _add_events(order.address, target, writer, exported.notes)
+            else:
+                exported.rows[table] = _replace(table, target, writer)
+        exported.manifest = target.write_manifest(instant_text(now_us()))
+    return exported
+
+
+def _add_events(address: str, target: Target, writer: Writer, notes: list[str]) -> int:
+    """A folder for each shard and range of commits; a range without events leaves none, and is looked at again."""
+    ranges, found = next_ranges(address, target.events())
+    notes.extend(found)
+    if not ranges:
+        return 0
+    part = target.part(EVENTS)
+    written = writer.events(ranges, part)
+    _check_here(EVENTS, part, written)
+    check_still_there(address, ranges)
+    for it in ranges:
+        if (mine := part / f"shard={it.shard}").exists():
+            commit = {"rows": rows_in(mine), "fingerprint": it.fingerprint}
+            target.add_events(it.shard, (it.first, it.last), commit)
+    return written
+
+
+def _replace(table: str, target: Target, writer: Writer) -> int:
+    at = instant_text(now_us())
+    part = target.part(table)
+    written = writer.table(table, part)
+    _check_here(table, part, written)
+    target.replace(table, {"rows": written, "at": at})
+    return written
+
+
+def _check_here(table: str, part: Path, written: int) -> None:
+    """Workers on other machines would write to a folder of theirs."""
+    if rows_in(part) != written:
+        raise InputError([f"--out: {written} rows of {table} were written elsewhere: the workers must share it"])
+
+
+def rows_in(folder: Path) -> int:
+    return sum(pyarrow.parquet.read_metadata(file).num_rows for file in folder.rglob("*.parquet"))

@@ -1,0 +1,96 @@
+"""Ranges: which commits of each shard's log are to be exported next, after those that were.
+
+The log has a block for every commit, without a gap, and its head may have been removed. The block that was exported
+last must still be the same one: else the folder holds the events of another store.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from conjoin.errors import InputError, StoreFailed
+from conjoin.pipeline.export.target import Committed
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.opening import open_broker
+
+
+class Range(NamedTuple):
+    """Commits of a shard, both ends among them."""
+
+    shard: int
+    first: int
+    last: int
+    fingerprint: str
+    """What the last of them is known by."""
+
+    @property
+    def where(self) -> str:
+        return f"shard = {self.shard} and version >= {self.first} and version <= {self.last}"
+
+
+class Next(NamedTuple):
+    """`notes` are about commits that are in no log any more and in no export."""
+
+    ranges: list[Range]
+    notes: list[str]
+
+
+def next_ranges(address: str, exported: Mapping[int, Committed]) -> Next:
+    """Raises `InputError` if what was exported is not of this store."""
+    with closing(open_broker(address)) as broker:
+        strange = [shard for shard in exported if shard >= broker.shard_count]
+        strange += [shard for shard in range(broker.shard_count) if _is_strange(broker, shard, exported.get(shard))]
+        if strange:
+            raise InputError([_stranger(shard) for shard in strange[:1]])
+        found = Next([], [])
+        for shard in range(broker.shard_count):
+            _add(found, broker, shard, exported[shard].last if shard in exported else 0)
+        return found
+
+
+def check_still_there(address: str, ranges: Iterable[Range]) -> None:
+    """Read while the log was shortened, a range may lack its first commits."""
+    with closing(open_broker(address)) as broker:
+        for it in ranges:
+            first = _block(broker, it.shard, it.first)
+            if first is None or first.version != it.first:
+                raise StoreFailed(f"the log of shard {it.shard} was shortened while it was exported: run it again")
+
+
+def _add(found: Next, broker: Broker, shard: int, exported: int) -> None:
+    with broker.post.look(shard) as snapshot:
+        last = snapshot.head.version
+    first, final = _block(broker, shard, exported + 1), _block(broker, shard, last)
+    if first is None or final is None:
+        return
+    if first.version > exported + 1:
+        gone = f"commits {exported + 1} to {first.version - 1} of shard {shard}"
+        found.notes.append(f"{gone} are not in the log any more: their events are in no export")
+    found.ranges.append(Range(shard, first.version, last, _fingerprint(final)))
+
+
+def _is_strange(broker: Broker, shard: int, exported: Committed | None) -> bool:
+    if exported is None:
+        return False
+    block = _block(broker, shard, exported.last)
+    if block is None:
+        # The last block of a log is never removed, so this shard has not come so far.
+        return True
+    return block.version == exported.last and _fingerprint(block) != exported.fingerprint
+
+
+def _stranger(shard: int) -> str:
+    return (
+        f"--out: its events of shard {shard} are not of this store, or of a time before it was restored or resharded:"
+        " give another folder"
+    )
+
+
+def _block(broker: Broker, shard: int, version: int) -> Any:
+    """The block of a commit, or the next that there is."""
+    return next(iter(broker.store.shard(shard).log(version - 1, 1)), None)
+
+
+def _fingerprint(block: Any) -> str:
+    return hashlib.sha256(b"%d %d " % (block.version, block.at) + block.block).hexdigest()

@@ -1,0 +1,153 @@
+"""The folder that an export writes to: what is being written is hidden, and appears by one rename when it is whole.
+
+    _writing/                          what this run has not finished; the next run removes it
+    _snapshots/messages/8/             a changing table as it was at one instant
+    messages -> _snapshots/messages/8  a link, replaced in one step; the snapshot before stays for who reads it yet
+    events/shard=0/versions=41-97/     what the log said in these commits, named by them
+    _manifest.json                     what the last finished run left, all tables together
+
+Which events are there is told by the names of the folders alone, so no second record of it can disagree. Spark and
+most other tools pass over names that begin with an underscore.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from conjoin.errors import InputError
+
+EVENTS = "events"
+MANIFEST = "_manifest.json"
+_LOCK, _WRITING, _SNAPSHOTS, _COMMIT = "_lock", "_writing", "_snapshots", "_commit.json"
+
+
+class Committed(NamedTuple):
+    """The newest events of a shard that are there: up to which commit, and what that commit is known by."""
+
+    last: int
+    fingerprint: str
+
+
+class Target:
+    """For one run at a time: made by `opened_target`."""
+
+    def __init__(self, folder: Path, parts: Path) -> None:
+        self.folder = folder
+        self._parts = parts
+
+    def part(self, table: str) -> Path:
+        """Where a table is written before it appears."""
+        return self._parts / table
+
+    def events(self) -> dict[int, Committed]:
+        """By shard."""
+        found: dict[int, Committed] = {}
+        for run in self._event_folders():
+            shard, last = _number(run.parent.name), _last_version(run)
+            if shard not in found or found[shard].last < last:
+                found[shard] = Committed(last, _read(run / _COMMIT)["fingerprint"])
+        return found
+
+    def add_events(self, shard: int, versions: tuple[int, int], commit: Mapping[str, Any]) -> None:
+        """The events of one shard in a range of commits. What is there already is never replaced."""
+        part = self.part(EVENTS) / f"shard={shard}"
+        place = self.folder / EVENTS / part.name / f"versions={versions[0]}-{versions[1]}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _appear(part, place, commit)
+
+    def replace(self, table: str, commit: Mapping[str, Any]) -> None:
+        """A new snapshot in place of the one before, which stays until the next."""
+        link, kept = self.folder / table, self.folder / _SNAPSHOTS / table
+        kept.mkdir(parents=True, exist_ok=True)
+        numbers = [int(path.name) for path in kept.iterdir()]
+        place = kept / str(max(numbers, default=0) + 1)
+        before = link.resolve() if link.is_symlink() else None
+        _appear(self.part(table), place, commit)
+        fresh = self.part(f"{table}.link")
+        fresh.symlink_to(place.relative_to(self.folder))
+        fresh.replace(link)
+        for old in kept.iterdir():
+            if old.resolve() not in (before, place.resolve()):
+                shutil.rmtree(old)
+
+    def write_manifest(self, at: str) -> dict[str, Any]:
+        """Everything that is there, with its rows. Written last: whoever reads it finds all that it names."""
+        tables: dict[str, list[Path]] = {}
+        for link in sorted(self.folder.iterdir()):
+            if link.is_symlink():
+                tables[link.name] = [link.resolve()]
+        if events := sorted(self._event_folders(), key=lambda run: (_number(run.parent.name), _last_version(run))):
+            tables[EVENTS] = events
+        manifest = {"exported_at": at, "tables": {name: self._told(tables[name]) for name in sorted(tables)}}
+        part = self.part(MANIFEST)
+        part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+        _settle([part])
+        part.replace(self.folder / MANIFEST)
+        return manifest
+
+    def _told(self, folders: Iterable[Path]) -> dict[str, Any]:
+        home = self.folder.resolve()
+        listed = [(str(folder.resolve().relative_to(home)), _read(folder / _COMMIT)["rows"]) for folder in folders]
+        return {"rows": sum(rows for _, rows in listed), "folders": [folder for folder, _ in listed]}
+
+    def _event_folders(self) -> Iterator[Path]:
+        return (self.folder / EVENTS).glob("shard=*/versions=*")
+
+
+@contextmanager
+def opened_target(folder: Path) -> Iterator[Target]:
+    """Nobody else exports to it meanwhile; the lock goes with the process, however that ends."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError([f"--out: {folder} is no folder"])
+    if folder.exists() and any(folder.iterdir()) and not (folder / _LOCK).exists():
+        raise InputError([f"--out: {folder} holds something that is no export: give an empty folder or a new one"])
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError([f"--out: another export writes to {folder} just now"]) from None
+        shutil.rmtree(folder / _WRITING, ignore_errors=True)
+        # The JVM of a run that was killed may go on for a moment: it must not write into the folder of the next.
+        parts = folder / _WRITING / uuid4().hex
+        parts.mkdir(parents=True)
+        try:
+            yield Target(folder, parts)
+        finally:
+            shutil.rmtree(folder / _WRITING, ignore_errors=True)
+
+
+def _appear(part: Path, place: Path, commit: Mapping[str, Any]) -> None:
+    (part / _COMMIT).write_text(json.dumps(commit), encoding="utf-8")
+    # On the disk before it can be seen: a power cut, too, leaves the whole folder or nothing.
+    _settle(path for path in part.rglob("*") if path.is_file())
+    part.rename(place)
+    _settle([place.parent])
+
+
+def _settle(paths: Iterable[Path]) -> None:
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    its: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return its
+
+
+def _number(name: str) -> int:
+    return int(name.partition("=")[2])
+
+
+def _last_version(run: Path) -> int:
+    return int(run.name.partition("=")[2].partition("-")[2])

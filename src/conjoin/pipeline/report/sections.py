@@ -1,0 +1,166 @@
+"""The sections of a page. Each says one thing, draws it, and gives its numbers; all of them, or of one name alone.
+
+`scope` begins the ids of their tables.
+"""
+
+from collections.abc import Callable, Iterable
+
+from conjoin.kernel.correlation.sentences import duration
+from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.pipeline.report import figures as f
+from conjoin.pipeline.report import words
+from conjoin.pipeline.report.figures import Figures
+from conjoin.pipeline.report.markup import Markup, tag
+from conjoin.pipeline.report.plots import Part, Pillar, legend, stacked, steps
+from conjoin.pipeline.report.tables import At, Ms, Share, folded, table
+
+Section = Callable[[Figures, str], Markup]
+_LOWER_BOUND = (
+    "Lost are those that expired or were not to be kept, for want of somebody who waited. Of those who came later only"
+    " the ones that wait now and the last that did are known, so more may have been saved than is counted here."
+)
+_ORDER = {verdict: place for place, verdict in enumerate(REASONS)}
+
+
+def verdicts(figures: Figures, scope: str) -> Markup:
+    counts = f.added(((row.at_us, row.verdict), row.messages) for row in figures.hourly)
+    known = sorted(figures.verdicts(), key=_ORDER.__getitem__)
+    pillars = [
+        Pillar(words.shown_at(at), [Part(verdict, verdict, counts.get((at, verdict), 0)) for verdict in known])
+        for at in _instants(figures)
+    ]
+    by_hour = [[At(at), verdict, counts[at, verdict]] for at, verdict in sorted(counts)]
+    return _section(
+        f"What became of the messages, by {_width(figures)} of publication",
+        legend([(verdict, verdict) for verdict in known]),
+        stacked(pillars, "Messages by verdict"),
+        table(f"{scope}-reasons", ["verdict", "reason", "messages", "share"], _reasons(figures)),
+        folded(f"{scope}-hours", ["from (UTC)", "verdict", "messages"], by_hour),
+    )
+
+
+def _reasons(figures: Figures) -> list[list[object]]:
+    counts = f.added(((row.verdict, row.reason), row.messages) for row in figures.hourly)
+    total = sum(counts.values())
+    ordered = sorted(counts.items(), key=lambda item: (_ORDER[item[0][0]], -item[1], item[0][1]))
+    return [[_verdict(verdict), words.shown_code(why), n, Share(n / total)] for (verdict, why), n in ordered]
+
+
+def _verdict(verdict: str) -> Markup:
+    return tag("span", verdict, class_=f"verdict k-{verdict}")
+
+
+def _instants(figures: Figures) -> Iterable[int]:
+    """Those without a message, too."""
+    at = [row.at_us for row in figures.hourly]
+    return range(min(at), max(at) + 1, figures.width_us) if at else ()
+
+
+def _width(figures: Figures) -> str:
+    ms = figures.width_us // 1_000
+    return {3_600_000: "hour", 86_400_000: "day", 604_800_000: "week"}.get(ms, duration(ms))
+
+
+def kept(figures: Figures, scope: str) -> Markup:
+    ages = f.columns_added((row.ages for row in figures.kept), len(f.AGES_MS) + 1)
+    pillars = [Pillar(label, [Part("buffered", "kept", n)]) for label, n in zip(words.shown_ages(), ages, strict=True)]
+    headings = ["name", *words.shown_ages(), "overdue", "half are older than", "oldest"]
+    rows = [
+        [words.shown_name(row.name), *row.ages, row.overdue, Ms(row.median_ms), Ms(row.oldest_ms)]
+        for row in figures.kept
+    ]
+    return _section(
+        "How long messages have been kept that nobody has taken yet",
+        stacked(pillars, "Kept messages by age"),
+        folded(f"{scope}-kept", headings, rows),
+    )
+
+
+def time_to_live(figures: Figures, scope: str) -> Markup:
+    said = [*map(words.advice, figures.lost), *map(words.patience, figures.waited)]
+    saved = f.columns_added((row.saved for row in figures.lost), len(f.LADDER_MS))
+    points = [(duration(step), count) for step, count in zip(f.LADDER_MS, saved, strict=True)]
+    return _section(
+        "Which time to live would have been enough",
+        tag("ul", *(tag("li", sentence) for sentence in said or ["Nothing was lost for want of time."])),
+        tag("p", _LOWER_BOUND, class_="note"),
+        steps(points, "Lost messages that a time to live would have saved, at least"),
+        folded(f"{scope}-lost", ["name", "lost", "half had no more than", "time to live", "saves"], _saved(figures)),
+        folded(f"{scope}-waited", ["name", "kept and taken", "half within", "95% within", "longest"], _waited(figures)),
+    )
+
+
+def _saved(figures: Figures) -> list[list[object]]:
+    """From the first step that saves one to the last that saves more."""
+    return [
+        [words.shown_name(row.name), row.messages, Ms(row.had_ms), Ms(step), saved]
+        for row in figures.lost
+        for before, step, saved in zip((0, *row.saved), f.LADDER_MS, row.saved, strict=False)
+        if saved > before or (step == f.LADDER_MS[-1] and not saved)
+    ]
+
+
+def _waited(figures: Figures) -> list[list[object]]:
+    return [
+        [words.shown_name(row.name), row.messages, Ms(row.median_ms), Ms(row.most_ms), Ms(row.longest_ms)]
+        for row in figures.waited
+    ]
+
+
+def hot_keys(figures: Figures, scope: str) -> Markup:
+    rows = [
+        [words.shown_name(row.name), row.tenant_id, row.key, row.messages, row.correlated, row.lost]
+        for row in figures.hot_keys
+    ]
+    headings = ["name", "tenant", "correlation key", "messages", "correlated", "lost"]
+    return _section(
+        "Keys with the most messages",
+        tag("p", "Messages of one key are taken one after the other. Keys with one message are left out."),
+        table(f"{scope}-keys", headings, rows),
+    )
+
+
+def waiting(figures: Figures, scope: str) -> Markup:
+    pillars = [
+        Pillar(label, [Part(arrived, words.ARRIVED[arrived], _aged(figures, arrived, place)) for arrived in f.ARRIVED])
+        for place, label in enumerate(words.shown_ages())
+    ]
+    long = f"longer than {duration(figures.older_than_ms)}"
+    headings = ["name", "process", "element", "what arrived"]
+    return _section(
+        "Who waits, and what has arrived for them",
+        legend([(arrived, words.ARRIVED[arrived]) for arrived in f.ARRIVED]),
+        stacked(pillars, "Those who wait, by age"),
+        folded(f"{scope}-waiting", [*headings, *words.shown_ages(), long], _groups(figures)),
+        tag("h4", f"The oldest that wait {long}"),
+        table(f"{scope}-oldest", [*headings, "instance", "correlation key", "since (UTC)"], _oldest(figures)),
+    )
+
+
+def _groups(figures: Figures) -> list[list[object]]:
+    return [
+        [words.shown_name(row.name), row.process_id, row.element_id, words.ARRIVED[row.arrived], *row.ages, row.long]
+        for row in figures.waiting
+    ]
+
+
+def _oldest(figures: Figures) -> list[list[object]]:
+    """Keys of instances are names, not numbers to count with."""
+    return [
+        [
+            *(words.shown_name(row.name), row.process_id, row.element_id, words.ARRIVED[row.arrived]),
+            *(str(row.instance_key), row.key, At(row.since_us)),
+        ]
+        for row in figures.long_waits
+    ]
+
+
+def _aged(figures: Figures, arrived: str, place: int) -> int:
+    return sum(row.ages[place] for row in figures.waiting if row.arrived == arrived)
+
+
+def _section(title: str, *content: Markup) -> Markup:
+    return tag("section", tag("h3", title), *content)
+
+
+SECTIONS: tuple[Section, ...] = (verdicts, time_to_live, waiting, kept, hot_keys)

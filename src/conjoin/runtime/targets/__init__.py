@@ -1,0 +1,15 @@
+"""Remote targets of the inbox: a Camunda 7 or a Camunda 8 that is called over REST.
+
+`RemoteTarget.deliver` makes one call for one message and says what it came to; `read_target` makes a target of what a
+configuration says. Which messages are tried, and when again, is not decided here. Invariant: nothing is called
+delivered unless the target said so, and nothing is called failed that the target may have.
+"""
+
+from conjoin.runtime.targets.camunda7 import Camunda7
+from conjoin.runtime.targets.camunda8 import Camunda8
+from conjoin.runtime.targets.credentials import Credentials
+from conjoin.runtime.targets.http import Carrier, Limits
+from conjoin.runtime.targets.reading import read_target
+from conjoin.runtime.targets.remote import RemoteTarget
+
+__all__ = ["Camunda7", "Camunda8", "Carrier", "Credentials", "Limits", "RemoteTarget", "read_target"]

@@ -1,0 +1,175 @@
+"""Exactly once: runs that die anywhere, logs that were shortened, folders of other stores, two runs at a time."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conjoin.errors import InputError, StoreFailed
+from conjoin.pipeline.export import Order
+from conjoin.pipeline.export.exporting import carry_out
+from conjoin.pipeline.export.target import opened_target
+from conjoin.pipeline.source.tables import TABLES
+from conjoin.runtime.house_keeping import HouseKeeper, version_of
+from tests.pipeline.export.lake import SHARDS, ArrowWriter, Lake, told
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    lake = Lake(tmp_path)
+    yield lake
+    lake.bench.broker.close()
+
+
+def shorten_the_log(lake: Lake) -> None:
+    """But for the last block of each shard."""
+    for shard in range(SHARDS):
+        keeper = HouseKeeper(lake.bench.store, shard)
+        list(keeper.remove_log_up_to(version_of(keeper.shard) - 1))
+        keeper.close()
+
+
+def test_all_tables_are_those_of_the_store(lake: Lake) -> None:
+    lake.orders("o-1", "o-2", "o-3")
+    exported = lake.export(*TABLES)
+    assert lake.is_like_the_store(*TABLES)
+    assert exported.manifest == lake.manifest()
+    assert {name: told["rows"] for name, told in lake.manifest()["tables"].items()} == exported.rows
+
+
+def test_a_run_adds_what_happened_since_the_last(lake: Lake) -> None:
+    lake.orders("o-1", "o-2", "o-3")
+    first = lake.export("events").rows["events"]
+    assert lake.export("events").rows == {"events": 0}
+    lake.orders("o-4")
+    second = lake.export("events").rows["events"]
+    assert first + second == len(lake.in_store("events"))
+    assert lake.is_like_the_store("events")
+
+
+def test_commits_without_events_are_passed_over(lake: Lake) -> None:
+    lake.orders("o-1", "o-2", "o-3")
+    lake.export("events")
+    shorten_the_log(lake)
+    kept = lake.rows("events")
+    assert lake.export("events").rows == {"events": 0}
+    lake.orders("o-4")
+    lake.export("events")
+    added = [row for row in lake.in_store("events") if told([row]).keys() - told(kept).keys()]
+    assert told(lake.rows("events")) == told(kept) + told(added)
+
+
+@pytest.mark.parametrize(("step", "steps"), [("rename", SHARDS + 1), ("replace", 2)])
+def test_a_run_that_dies_anywhere_leaves_nothing_twice_and_loses_nothing(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, step: str, steps: int
+) -> None:
+    """What appears does so by one call of these: it dies at the first of them, then at the second, ..."""
+    lake.orders("o-1", "o-2", "o-3")
+    lake.export("events", "messages")
+    for survived in range(steps):
+        lake.orders("a", "b", "c", "d", "e", "f")
+        before = lake.manifest()
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, step, dying_after(survived, getattr(Path, step)))
+            with pytest.raises(InterruptedError):
+                lake.export("events", "messages")
+        in_store = told(lake.in_store("events"))
+        assert all(count == in_store[row] == 1 for row, count in told(lake.rows("events")).items())
+        assert lake.rows("messages")
+        assert lake.manifest() == before
+    lake.export("events", "messages")
+    assert lake.is_like_the_store("events", "messages")
+    assert not (lake.folder / "_writing").exists()
+
+
+def dying_after(survived: int, step: Callable[[Path, Path], Any]) -> Callable[[Path, Path], Any]:
+    left = iter(range(survived))
+
+    def dying(path: Path, place: Path) -> Any:
+        if next(left, None) is None:
+            raise InterruptedError
+        return step(path, place)
+
+    return dying
+
+
+def test_the_snapshot_before_stays_for_whoever_reads_it(lake: Lake) -> None:
+    for number in range(1, 4):
+        lake.orders(f"o-{number}")
+        lake.export("messages")
+    assert sorted(path.name for path in (lake.folder / "_snapshots/messages").iterdir()) == ["2", "3"]
+    assert lake.manifest()["tables"] == {"messages": {"rows": 3, "folders": ["_snapshots/messages/3"]}}
+
+
+def test_what_the_log_has_lost_is_said_and_the_rest_exported(lake: Lake) -> None:
+    lake.orders("o-1", "o-2", "o-3")
+    shorten_the_log(lake)
+    notes = lake.export("events").notes
+    assert len(notes) == SHARDS
+    assert notes[0].endswith("of shard 0 are not in the log any more: their events are in no export")
+    assert lake.is_like_the_store("events")
+
+
+def test_a_log_that_is_shortened_while_it_is_read_is_not_exported(lake: Lake) -> None:
+    class Slow(ArrowWriter):
+        def events(self, *arguments: Any) -> int:
+            shorten_the_log(lake)
+            return super().events(*arguments)
+
+    lake.orders("o-1", "o-2", "o-3")
+    with pytest.raises(StoreFailed, match="was shortened while it was exported"):
+        carry_out(Order(lake.address, lake.folder, ["events"]), Slow(lake.address), print)
+    assert not (lake.folder / "events").exists()
+
+
+def test_rows_that_were_written_elsewhere_are_missed(lake: Lake, tmp_path: Path) -> None:
+    class Remote(ArrowWriter):
+        def table(self, name: str, folder: Path) -> int:
+            folder.mkdir()
+            return super().table(name, tmp_path / "elsewhere")
+
+    lake.orders("o-1")
+    with pytest.raises(InputError, match="1 rows of messages were written elsewhere"):
+        carry_out(Order(lake.address, lake.folder, ["messages"]), Remote(lake.address), print)
+    assert not (lake.folder / "messages").exists()
+
+
+def test_events_of_another_store_are_not_mixed_in(lake: Lake, tmp_path: Path) -> None:
+    lake.orders("o-1", "o-2", "o-3")
+    lake.export("events")
+    other = Lake(tmp_path / "elsewhere")
+    other.folder = lake.folder
+    for keys in ((), ("o-2", "o-3", "o-1", "o-4", "o-5", "o-6")):
+        # It has not come so far yet; then it has, with other commits.
+        other.orders(*keys)
+        with pytest.raises(InputError, match="its events of shard 0 are not of this store"):
+            other.export("events")
+    other.bench.broker.close()
+    assert lake.is_like_the_store("events")
+
+
+def test_two_exports_do_not_write_to_one_folder_at_a_time(tmp_path: Path) -> None:
+    with (
+        opened_target(tmp_path / "lake"),
+        pytest.raises(InputError, match="another export writes to"),
+        opened_target(tmp_path / "lake"),
+    ):
+        pass
+
+
+def test_what_a_killed_run_was_writing_is_removed(tmp_path: Path) -> None:
+    with opened_target(tmp_path / "lake") as target:
+        half = target.part("messages")
+    half.mkdir(parents=True)
+    with opened_target(tmp_path / "lake"):
+        assert not half.exists()
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="holds something that is no export"), opened_target(tmp_path):
+        pass
+    with pytest.raises(InputError, match="is no folder"), opened_target(tmp_path / "mine.txt"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
