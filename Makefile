@@ -19,12 +19,8 @@ setup: ## make .venv with the locked dependencies and conjoin itself
 run: setup ## correlate the order-to-cash example on Spark, in this machine
 	@$(PYTHON_IN_VENV) -m examples.order_to_cash
 
-test: setup ## run the tests: first what needs no Spark, then the rest in one session
-	@echo "tests without Spark"
-	@status=0; $(PYTEST) -m "not spark" -n 3 --ignore tests/oracles || status=1; \
-	echo "tests with Spark"; \
-	$(PYTEST) -m spark --ignore tests/oracles || status=1; \
-	exit $$status
+test: setup ## run the tests: those with Spark in one session, the others beside them
+	@scripts/test
 
 test-all: ## the same with many more generated histories, and the wheel
 	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
