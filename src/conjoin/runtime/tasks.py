@@ -89,10 +89,7 @@ class _Shards:
         if not requests:
             yield ResultRow(rows[0].number, done.head.next_key, pickle.dumps(Reply()), answers, receivers)
 
-
-    def take(
-        self, asking: Asking, shard: int, requests: Sequence[Any], places: Sequence[tuple[str, int]]
-    ) -> Taken:
+    def take(self, asking: Asking, shard: int, requests: Sequence[Any], places: Sequence[tuple[str, int]]) -> Taken:
         """What other shards have sent so far is taken along."""
         mailbox = self._mailbox(shard)
         mail = mailbox.collect(most=AT_ONCE)
