@@ -8,7 +8,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-faults test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-faults test-connect test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -22,12 +22,17 @@ run: setup ## correlate the order-to-cash example on Spark, in this machine
 test: setup ## run the tests: those with Spark in one session, the others beside them
 	@scripts/test
 
-test-all: ## the same with many more generated histories, and the wheel
+test-all: ## the same with many more generated histories, all stories on Spark, and the targets below
 	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
+	@$(MAKE) test-faults
+	@$(MAKE) test-connect
 	@$(MAKE) test-wheel
 
 test-faults: setup ## kill writers in the middle of their commits, in ROUNDS=500 rounds
-	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -m "not spark" -n 2
+	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -n 2
+
+test-connect: setup ## run on Spark Connect, against a server of its own
+	@$(PYTEST) tests/pipeline/test_connect.py
 
 test-oracles: setup ## compare FEEL and the refusals of models with the npm packages of the field (installs Node)
 	@scripts/setup-oracles

@@ -83,27 +83,32 @@ def without_ends(text: str) -> list[str]:
 RUNNING = [page for page in PAGES if any(examples(page))]
 
 
+_ON_SPARK = ("pyspark", *(f"conjoin {name} " for name in ("correlate", "ingest", "export", "report")))
+
+
 def needs_spark(page: Path) -> bool:
-    return any("pyspark" in example.text for example in examples(page))
+    return any(word in example.text for example in examples(page) for word in _ON_SPARK)
 
 
-@pytest.mark.parametrize("page", [page for page in RUNNING if not needs_spark(page)], ids=name_of)
-def test_examples_run_and_print_what_the_page_shows(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of its own, with our examples in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     for key in [*Settings.model_fields, "config"]:
         monkeypatch.delenv(f"CONJOIN_{key.upper()}", raising=False)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", [page for page in RUNNING if not needs_spark(page)], ids=name_of)
+def test_examples_run_and_print_what_the_page_shows(page: Path) -> None:
     run_examples(page)
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", [page for page in RUNNING if needs_spark(page)], ids=name_of)
-def test_examples_with_spark_run_and_print_what_the_page_shows(
-    page: Path, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_examples_with_spark_run_and_print_what_the_page_shows(page: Path, spark: "SparkSession") -> None:
     run_examples(page)
 
 
