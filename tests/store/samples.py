@@ -8,6 +8,10 @@ from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head, ShardSnapshot, ShardStore
 from conjoin.store.rows import (
     DeadLetterRow,
+    InboxAttemptRow,
+    InboxContentRow,
+    InboxGroupRow,
+    InboxRow,
     IncidentRow,
     InstanceRow,
     JobRow,
@@ -84,6 +88,13 @@ def timer(key: int, **columns: Any) -> TimerRow:
     return a_row(t.TIMER, {"key": key, "due_at": 50, **columns})
 
 
+def inbox(key: int, group_key: str = "g", **columns: Any) -> InboxRow:
+    """One that waits and was never tried; smaller keys come first."""
+    fresh = {"place": f"{key:06}", "state": "waiting", "in_line": 1, "attempts": 0, "expires_at": None}
+    fresh |= {"decided_at": None, "next_retry_at": None, "tried_at": None, "due_at": 10}
+    return a_row(t.INBOX, {"key": key, "group_key": group_key, **fresh, **columns})
+
+
 def incident(key: int, **columns: Any) -> IncidentRow:
     return a_row(t.INCIDENT, {"key": key, **columns})
 
@@ -103,6 +114,10 @@ ONE_OF_EACH: dict[Table, list[Any]] = {
     t.SIGNAL: [SignalRow(7, 100, "acme", "stop")],
     t.SCOPE: [ScopeRow(8, 100)],
     t.DEAD_LETTER: [DeadLetterRow(9, "orders", "a.jsonl", 3, "unreadable", "is not JSON", b"\xff{", 10)],
+    t.INBOX: [inbox(11)],
+    t.INBOX_CONTENT: [InboxContentRow(11, "{}", b"\x00\xff{")],
+    t.INBOX_ATTEMPT: [InboxAttemptRow(11, 1, 10, "attempt", "", "failed", "target_error", "paid", "nobody waits")],
+    t.INBOX_GROUP: [InboxGroupRow("g", "own", 10, 1)],
     t.OUTBOX: [OutboxRow(1, 1, 9, '{"open": 2}')],
     t.RECEIVED: [ReceivedRow(1, 12)],
     t.POSITION: [PositionRow("orders", "topic-0", "42")],

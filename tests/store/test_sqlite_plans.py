@@ -10,8 +10,8 @@ from conjoin.store import tables as t
 from conjoin.store.sqlite_files import DIALECT
 from tests.store.sqlite_place import make
 
-LOOKED_INTO_WHOLE = {"head", "received", "receivers", "mentioning"}
-"""One row, a row for each other shard, and the read that says it is slow."""
+LOOKED_INTO_WHOLE = {"head", "received", "receivers", "mentioning", "inbox_states"}
+"""One row, a row for each other shard, and the reads that say they are slow."""
 SORTED = {"messages", "signal_instances"}
 """What is found of many keys is put in order once; what is found of one comes in order."""
 

@@ -50,6 +50,8 @@ class Reply:
     """It was carried out before, by another run; what was decided is in the log."""
     jobs: Sequence[ActivatedJob] = ()
     swept: int = 0
+    inbox: Any = None
+    """What the inbox of the shard has answered (`inbox/requests.py`)."""
 
 
 @dataclass(slots=True)

@@ -67,3 +67,6 @@ class _AsOf:
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         raise AssertionError("the past does not change")
+
+    def now(self) -> int:
+        raise AssertionError("the past has no clock")

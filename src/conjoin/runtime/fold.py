@@ -13,12 +13,14 @@ from conjoin.runtime.changes import KeyChanges
 from conjoin.runtime.encoding.events import write_events
 from conjoin.runtime.encoding.json_text import json_text, read_json
 from conjoin.runtime.encoding.orders import read_order, written_order
+from conjoin.runtime.inbox.fold import InboxFold
+from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.instance_changes import InstanceChanges
 from conjoin.runtime.jobs import activated_job
 from conjoin.runtime.log import block_of
 from conjoin.runtime.messages import NewMessage, accepted
-from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.runtime.stored_catalog import CatalogView, inbox_version
 from conjoin.runtime.sweeps import Sweep, due_orders
 from conjoin.runtime.working_set import WorkingSet
 from conjoin.store import tables as t
@@ -40,6 +42,7 @@ class Fold:
         self._reached: dict[str, int] = {}
         """How far each part of the source has been read when this run is over."""
         self._dead_letters: list[DeadLetterRow] = []
+        self._inbox: InboxFold | None = None
         self._requests: Sequence[Any] = ()
         """Those of the batch that no earlier run has carried out."""
         self.replies: list[Reply] = []
@@ -94,6 +97,8 @@ class Fold:
                 self.replies.append(Reply(swept=swept))
             elif type(request) is NewMessage:
                 self.replies.append(self._message(request))
+            elif isinstance(request, InboxRequest):
+                self.replies.append(self._in_inbox(request))
             else:
                 self.replies.append(self._command(request))
 
@@ -111,8 +116,12 @@ class Fold:
 
     def _message(self, new: NewMessage) -> Reply:
         its = self._its
-        message = accepted(new, its.keys.take(), self._now, its.catalog.policies)
+        policies = self._view.inbox_policies if new.from_inbox else its.catalog.policies
+        message = accepted(new, its.keys.take(), self._now, policies)
         message.sync = new.sync
+        if new.from_inbox:
+            its.fetch_spaces(new.tenant_id, [new.key])
+            its.spaces.by_place[new.tenant_id, new.key].versions[message.key] = inbox_version(self._view.version)
         kind = correlation.CorrelateMessage if new.sync else correlation.PublishMessage
         order = c.ForKey(new.tenant_id, new.key, kind(message, self._now))
         return Reply(self._order(order, written_order(new), before=message.key), message.key, awaits_answer=new.sync)
@@ -122,6 +131,11 @@ class Fold:
         key = self._its.keys.take()
         self._dead_letters.append(DeadLetterRow(key, *letter, self._now))
         return Reply(key=key)
+
+    def _in_inbox(self, request: InboxRequest) -> Reply:
+        if self._inbox is None:
+            self._inbox = InboxFold(self._its, self._view, self._now, self._message, self._dead_letter)
+        return self._inbox.carry_out(request)
 
     def _command(self, request: Any) -> Reply:
         _stamp(request, self._now)
@@ -151,7 +165,7 @@ class Fold:
     def changes(self, batch: Batch) -> Changes | None:
         """The rows of this commit; None when there is nothing to write."""
         its = self._its
-        if not self._marks and not batch.positions and not self._reached and (batch.requests or not batch.taken):
+        if not self._has_changes(batch) and (batch.requests or not batch.taken):
             return None
         keys = KeyChanges(its, self._now, self._view.version)
         instances = InstanceChanges(its)
@@ -174,11 +188,19 @@ class Fold:
         if batch.origin is not None:
             source = batch.origin.source
             positions += [PositionRow(source, part, str(place)) for part, place in self._reached.items()]
+        if self._inbox is not None:
+            positions += self._inbox.ledger.positions
+            changes.put |= self._inbox.ledger.puts()
+            changes.drop |= self._inbox.ledger.drops()
         if positions:
             changes.put[t.POSITION] = positions
         if self._dead_letters:
             changes.put[t.DEAD_LETTER] = self._dead_letters
         return changes
+
+    def _has_changes(self, batch: Batch) -> bool:
+        has_inbox_changes = self._inbox is not None and not self._inbox.ledger.is_empty
+        return bool(self._marks or batch.positions or self._reached or self._dead_letters or has_inbox_changes)
 
     def _outbox(self, sent: int) -> list[OutboxRow]:
         counter = self._its.keys.counter

@@ -140,7 +140,10 @@ LISTS: dict[str, Listing] = {
 
 def list_page(broker: Broker, what: str, asked: Asked) -> Page:
     """`what` is one of `LISTS`. Raises `InputError` for a filter that it does not have and a cursor of another list."""
-    listing = LISTS[what]
+    return page_of(broker, what, LISTS[what], asked)
+
+
+def page_of(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
     problems = list(_problems(what, listing, asked))
     if problems:
         raise InputError(problems)

@@ -39,6 +39,8 @@ class NewMessage:
     sync: bool = False
     published_at: int | None = None
     """From when on its time to live counts; None: from when it is taken."""
+    from_inbox: bool = False
+    """Under the policies of the inbox, whatever the profile of the store."""
 
 
 def unusable(message: NewMessage) -> Refusal | None:

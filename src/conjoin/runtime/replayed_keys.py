@@ -40,6 +40,8 @@ class ReplayedKeys:
         self.known: dict[int, Known] = {}
         self.over: dict[int, MessageRow] = {}
         """Of a snapshot, those that nothing can happen to any more."""
+        self.accepted_under: dict[int, int] = {}
+        """The version of the policies of messages of this commit that were not accepted under those of the store."""
         self.locks_before: dict[tuple[Any, ...], LockRow] = {}
         """Of a snapshot: the message that a lock was taken for may be one of those."""
         self._spaces = spaces
@@ -82,8 +84,10 @@ class ReplayedKeys:
         for key, (place, message) in self._touched.items():
             before = self.known.get(key)
             verdict = verdict_of(self._spaces[place], message, at, catalog)
-            self.known[key] = Known(place, message, verdict, at, before.version if before else catalog_version)
+            version = before.version if before else self.accepted_under.get(key, catalog_version)
+            self.known[key] = Known(place, message, verdict, at, version)
         self._touched.clear()
+        self.accepted_under.clear()
         self._answered.clear()
         self._closed.clear()
 

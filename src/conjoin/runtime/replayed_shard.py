@@ -27,7 +27,7 @@ from conjoin.runtime.placement import Placement
 from conjoin.runtime.replayed_instances import ReplayedInstances
 from conjoin.runtime.replayed_keys import ReplayedKeys
 from conjoin.runtime.shard import Shard
-from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.runtime.stored_catalog import CatalogView, inbox_version
 from conjoin.store.port import Facts
 from conjoin.store.rows import OutboxRow
 
@@ -84,6 +84,7 @@ class ReplayedShard(Shard):
         self._step = Step(self.state, definitions)
         self._placement = Placement(self._shards, definitions, self._homes)
         self.catalog = view.kernel_catalog(self.business_ids)
+        self._view = view
         self.catalog.new_instance = self.new_instance
 
     def replay(self, entry: Entry) -> list[Any]:
@@ -135,8 +136,11 @@ class ReplayedShard(Shard):
     def _order_of(self, request: Any, at: int) -> Order:
         if type(request) is not NewMessage:
             return request  # type: ignore[no-any-return]
-        message = accepted(request, self.keys.take(), at, self.catalog.policies)
+        policies = self._view.inbox_policies if request.from_inbox else self.catalog.policies
+        message = accepted(request, self.keys.take(), at, policies)
         message.sync = request.sync
+        if request.from_inbox:
+            self.key_rows.accepted_under[message.key] = inbox_version(self._view.version)
         kind = correlation.CorrelateMessage if request.sync else correlation.PublishMessage
         return c.ForKey(request.tenant_id, request.key, kind(message, at))
 

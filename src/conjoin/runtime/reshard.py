@@ -21,6 +21,7 @@ from conjoin.runtime.generations import (
     read_generations,
     written_generations,
 )
+from conjoin.runtime.inbox import resharding as inbox
 from conjoin.runtime.merged_positions import merged_positions
 from conjoin.runtime.placement import shard_of
 from conjoin.runtime.tallies import Tally
@@ -43,7 +44,8 @@ def reshard_store(
     with store.frozen() as frozen:
         plan = _Plan(frozen, store.facts.shards, shards)
         plan.refuse_unless_at_rest()
-        positions = merged_positions([frozen.rows(i, t.POSITION) for i in range(plan.old)], ingest_is_done)
+        noted = [inbox.without_rules(frozen.rows(index, t.POSITION)) for index in range(plan.old)]
+        positions = merged_positions(noted, ingest_is_done)
         plan.positions = [*positions, *written_generations(plan.generations)]
         facts = store.facts._replace(shards=shards)
         if not isinstance(address, Path):
@@ -96,7 +98,8 @@ class _Plan:
         for index in range(self.new):
             told(f"filling shard {index + 1} of {self.new}")
             rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in (*t.STATE, *t.KEPT)}
-            target.shard(index).load(self._head, {**rows, t.POSITION: self.positions})
+            groups = inbox.inbox_groups(self._frozen, self.old, index, self.new)
+            target.shard(index).load(self._head, {**rows, t.INBOX_GROUP: groups, t.POSITION: self.positions})
         copy_catalog(self._frozen, target.catalog, read)
         told("comparing")
         for table in (*t.STATE, *t.KEPT):
@@ -108,6 +111,9 @@ class _Plan:
     def _rows(self, index: int, table: Table) -> Iterator[Any]:
         """Those that belong to one of the new shards."""
         for old in range(self.old):
+            if table in inbox.TABLES:
+                yield from inbox.inbox_rows(self._frozen, old, table, index, self.new)
+                continue
             stays = moved(old, self.new) == index
             if table in _BY_KEY or table is t.TIMER or stays:
                 for row in self._frozen.rows(old, table):

@@ -5,6 +5,7 @@ one version and does not change, so that threads can share it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from conjoin.errors import PolicyError
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.definitions import Definition, Definitions
-from conjoin.kernel.policies import Policies, Policy, read_policies
+from conjoin.kernel.policies import WHILE_BUFFERED, Policies, Policy, read_policies
 from conjoin.runtime.answers import Deployment, Refusal
 from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.catalog import Deployments, New
@@ -25,6 +26,16 @@ Changes = Mapping[str, Mapping[str, Any]]
 """Policies that were set, by message name."""
 
 
+PoliciesOverTime = Sequence[tuple[int, Policies]]
+"""Those in force from a version of the catalog on."""
+INBOX_PROFILE = "correlate"
+
+
+def inbox_version(version: int) -> int:
+    """How a message that was accepted under the policies of the inbox names the version of the catalog, and back."""
+    return ~version
+
+
 class CatalogView:
     """One version of the catalog."""
 
@@ -32,7 +43,8 @@ class CatalogView:
         self,
         version: int,
         deployments: Deployments,
-        policies: Sequence[tuple[int, Policies]],
+        policies: PoliciesOverTime,
+        inbox_policies: PoliciesOverTime,
         rows: Sequence[DefinitionRow],
     ) -> None:
         self.version = version
@@ -40,16 +52,31 @@ class CatalogView:
         self.deployments = deployments
         self.definitions: Definitions = deployments.definitions
         self._policies = policies
+        self._inbox_policies = inbox_policies
         self.policy_of = lru_cache(maxsize=10_000)(self._policy_of)
 
     @property
     def policies(self) -> Policies:
         return self._policies[-1][1]
 
+    @property
+    def inbox_policies(self) -> Policies:
+        """For messages that the inbox offers: the same changes, over the profile `correlate`.
+
+        The inbox knows its ids for as long as it keeps its messages, so the engine need not remember them as well.
+        """
+        return self._inbox_policies[-1][1]
+
     def _policy_of(self, name: str, version: int) -> Policy:
-        """In force for a message name at a version: the last that was set up to then."""
-        in_force = self._policies[0][1]
-        for since, policies in self._policies:
+        """In force for a message name at a version: the last that was set up to then.
+
+        A version that was turned over (`inbox_version`) asks for the policies of the inbox.
+        """
+        told = self._policies
+        if version < 0:
+            told, version = self._inbox_policies, inbox_version(version)
+        in_force = told[0][1]
+        for since, policies in told:
             if since > version:
                 break
             in_force = policies
@@ -93,12 +120,14 @@ class StoredCatalog:
             self._view = self._built(max(version, *seen_now))
 
     def _built(self, version: int) -> CatalogView:
-        policies = self._policies_over_time()
+        policies = self._policies_over_time(self._profile)
+        told = self._policies_over_time(INBOX_PROFILE)
+        inbox_policies = [(since, _without_memory(policies)) for since, policies in told]
         deployments = Deployments(policies[-1][1], self._profile)
         deployments.version = version
         for row in self._rows:
             deployments.add(self._new(deployments, row))
-        return CatalogView(version, deployments, policies, tuple(self._rows))
+        return CatalogView(version, deployments, policies, inbox_policies, tuple(self._rows))
 
     def _new(self, deployments: Deployments, row: DefinitionRow) -> New:
         content = self._contents.get(row.digest)
@@ -109,12 +138,12 @@ class StoredCatalog:
         definition = Definition(row.key, row.version, row.tenant_id, plan)
         return New(definition, row.resource, content, row.digest, row.deployed_at)
 
-    def _policies_over_time(self) -> list[tuple[int, Policies]]:
+    def _policies_over_time(self, profile: str) -> PoliciesOverTime:
         changes: dict[str, Any] = {}
-        told = [(0, read_policies(self._profile, {})[0])]
+        told = [(0, read_policies(profile, {})[0])]
         for row in self._set:
             changes[row.name] = read_json(row.policy)
-            told.append((row.catalog_version, read_policies(self._profile, changes)[0]))
+            told.append((row.catalog_version, read_policies(profile, changes)[0]))
         return told
 
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str, at: int) -> Deployment | Refusal:
@@ -148,6 +177,12 @@ class StoredCatalog:
 
     def _append(self, version: int, put: Mapping[Any, Sequence[Any]]) -> bool:
         return self._store.append(version, put)
+
+
+def _without_memory(policies: Policies) -> Policies:
+    """Ids are known while their messages are buffered, and no longer."""
+    by_name = {name: replace(policy, dedup=WHILE_BUFFERED) for name, policy in policies.by_name.items()}
+    return Policies(replace(policies.default, dedup=WHILE_BUFFERED), by_name)
 
 
 def _rows(brought: Sequence[New], version: int) -> dict[Any, list[Any]]:

@@ -89,6 +89,10 @@ class WorkingSet(Shard):
         self.catalog.is_free = self.business_ids.is_free
 
     @property
+    def shard_count(self) -> int:
+        return self._placement.shards
+
+    @property
     def is_one_of_many(self) -> bool:
         return self._placement.shards > 1
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+from conjoin.store.inbox_port import InboxSnapshot
 from conjoin.store.rows import (
     DefinitionRow,
     InstanceRow,
@@ -70,7 +71,7 @@ class Changes:
     drop: dict[Table, list[tuple[Any, ...]]] = field(default_factory=dict)
 
 
-class ShardSnapshot(Protocol):
+class ShardSnapshot(InboxSnapshot, Protocol):
     """One transaction on one shard. All reads see the same instant; the last call is `commit` or `abandon`."""
 
     head: Head
@@ -182,6 +183,9 @@ class CatalogStore(Protocol):
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         """A lock for periodic work: taken if it is free, over, or already ours."""
+
+    def now(self) -> int:
+        """What the clock of the store says, which is the same for all machines that share it; for leases."""
 
 
 class Facts(NamedTuple):

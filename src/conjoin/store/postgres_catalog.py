@@ -13,6 +13,8 @@ from conjoin.store.tables import Table
 
 _SQL = {name: text.format(p=DIALECT.p) for name, text in CATALOG_QUERIES.items()}
 
+_NOW = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
+
 
 class PostgresCatalog(CatalogReads):
     def __init__(self, connections: Connections) -> None:
@@ -37,6 +39,10 @@ class PostgresCatalog(CatalogReads):
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         with self._connections.borrow() as connection:
             return connection.execute(_SQL["lease"], (name, holder, until, at)).rowcount == 1
+
+    def now(self) -> int:
+        with self._connections.borrow() as connection:
+            return int(connection.execute(_NOW).fetchall()[0][0])
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with self._connections.borrow() as connection:

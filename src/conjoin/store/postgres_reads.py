@@ -6,6 +6,7 @@ Subscriptions and instances come with their place as the last column: see `postg
 """
 
 from conjoin.store import tables as t
+from conjoin.store.inbox_sql import lateral_inbox_reads
 from conjoin.store.postgres_connections import DIALECT
 from conjoin.store.tables import Table
 
@@ -60,3 +61,4 @@ SQL |= {
     f"instances_of_{table.name}": "select t.key, t.instance_key" + _each(DIALECT.numbers, table, "t.key = many.value")
     for table in (t.JOB, t.TIMER, t.INCIDENT, t.SCOPE)
 }
+SQL |= lateral_inbox_reads(DIALECT.texts, DIALECT.numbers, DIALECT.p)

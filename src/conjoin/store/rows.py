@@ -22,6 +22,7 @@ class MessageRow(NamedTuple):
     due_at: int | None
     """When it leaves the buffer or its id is forgotten; None when nothing more will happen by itself."""
     policy_version: int
+    """Of the catalog; turned over (negative) for a message that the inbox has offered under policies of its own."""
     verdict: str
     reason: str
     decided_at: int
@@ -166,6 +167,82 @@ class DeadLetterRow(NamedTuple):
     text: str
     raw: bytes
     at: int
+
+
+class InboxRow(NamedTuple):
+    """A message of the inbox as it stands. Nullable instants: null is never, or not yet.
+
+    `place` sorts as its group is ordered; `in_line`: it keeps its place there. `sort_value` is JSON, or empty.
+    """
+
+    key: int
+    channel: str
+    tenant_id: str
+    message_id: str
+    type: str
+    name: str
+    correlation_key: str
+    target: str
+    group_key: str
+    place: str
+    sort_value: str
+    position: int
+    event_at: int
+    ingested_at: int
+    grace_until: int
+    expires_at: int | None
+    state: str
+    in_line: int
+    attempts: int
+    due_at: int | None
+    """When something happens to it by itself, its group permitting."""
+    next_retry_at: int | None
+    tried_at: int | None
+    error_kind: str
+    error_text: str
+    parked_for: str
+    verdict: str
+    reason: str
+    decided_at: int | None
+    taken_by: str
+    message_key: int
+    """The message as which our own engine was last offered it; 0 before."""
+    lines: int
+    """How many its history has."""
+
+
+class InboxContentRow(NamedTuple):
+    """What came in: `about` is type, encoding, headers and hint as JSON. It changes only when a person corrects it."""
+
+    key: int
+    about: str
+    payload: bytes
+
+
+class InboxAttemptRow(NamedTuple):
+    """A line of a message's history: an attempt, or what a person did. `number` counts the lines."""
+
+    inbox_key: int
+    number: int
+    at: int
+    kind: str
+    who: str
+    verdict: str
+    reason: str
+    asked: str
+    answered: str
+
+
+class InboxGroupRow(NamedTuple):
+    """A group in which something happens by itself, not before `due_at`. `reach` says who can deal with it.
+
+    `version` is that of the commit that last touched it.
+    """
+
+    group_key: str
+    reach: str
+    due_at: int
+    version: int
 
 
 class LogRow(NamedTuple):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.store import tables as t
+from conjoin.store.inbox_sql import INBOX_QUERIES, INBOX_READS, InboxReads
 from conjoin.store.port import Before, IdHolder, KeyRows
 from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, TimerRow
 from conjoin.store.tables import Table
@@ -134,7 +135,7 @@ def _parameter(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-class Reads:
+class Reads(InboxReads):
     """The reading half of a `ShardSnapshot`, on whatever answers `_read` with the name of a statement."""
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -225,6 +226,8 @@ class Reads:
         return dict(self._read("positions", self._many(parts), source))
 
 
+_READS |= INBOX_READS
+_QUERIES |= INBOX_QUERIES
 _QUERIES |= {
     f"instances_of_{table.name}": "select j.key, j.instance_key from {numbers} cross join "
     + f"{table.name} as j where j.key = many.value"

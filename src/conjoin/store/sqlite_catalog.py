@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from threading import Lock
+from time import time_ns
 from typing import Any
 
 from conjoin.errors import StoreExists, StoreMissing
@@ -47,6 +48,10 @@ class SqliteCatalog(CatalogReads):
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         with self._turn, told(self._file):
             return self._connection.execute(_SQL["lease"], (name, holder, until, at)).rowcount == 1
+
+    def now(self) -> int:
+        """Who shares a file is on one machine."""
+        return time_ns() // 1_000
 
     def close(self) -> None:
         with self._turn:

@@ -42,12 +42,16 @@ OUTBOX = Table("outbox", rows.OutboxRow, ("seq",))
 RECEIVED = Table("received", rows.ReceivedRow, ("sender",))
 POSITION = Table("position", rows.PositionRow, ("source", "part"))
 DEAD_LETTER = Table("dead_letter", rows.DeadLetterRow)
+INBOX = Table("inbox", rows.InboxRow)
+INBOX_CONTENT = Table("inbox_content", rows.InboxContentRow)
+INBOX_ATTEMPT = Table("inbox_attempt", rows.InboxAttemptRow, ("inbox_key", "number"))
+INBOX_GROUP = Table("inbox_group", rows.InboxGroupRow, ("group_key",))
 LOG = Table("log", rows.LogRow, ("version",))
 
 STATE = (MESSAGE, SUBSCRIPTION, LOCK, INSTANCE, JOB, TIMER, INCIDENT, SIGNAL, SCOPE)
-KEPT = (DEAD_LETTER,)
-"""What is kept beside the state: it is looked after by people, and nothing is decided by it."""
-SHARD = (*STATE, *KEPT, OUTBOX, RECEIVED, POSITION, LOG)
+KEPT = (DEAD_LETTER, INBOX, INBOX_CONTENT, INBOX_ATTEMPT)
+"""What is kept beside the state: it is looked after by people, and nothing of the state follows from it."""
+SHARD = (*STATE, *KEPT, INBOX_GROUP, OUTBOX, RECEIVED, POSITION, LOG)
 
 DEFINITION = Table("definition", rows.DefinitionRow)
 RESOURCE = Table("resource", rows.ResourceRow, ("digest",))

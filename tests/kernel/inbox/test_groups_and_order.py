@@ -68,6 +68,12 @@ def test_a_grouping_key_of_its_own_stands_over_everything() -> None:
     assert group(Hint("paid", "1", group="g"), 1) == group(Hint("sent", "2", business_key="b", group="g"), 2)
 
 
+@pytest.mark.parametrize("hint", [Hint("paid", "1"), Hint("paid", business_key="b"), Hint("paid", group="g")])
+def test_messages_for_different_systems_are_never_one_group(hint: Hint) -> None:
+    groups = {group_key_of(make(1, hint=hint, target=target)) for target in ("", "camunda-7", "camunda-8")}
+    assert len(groups) == 3
+
+
 def test_a_variable_of_a_type_unknown_to_json_still_makes_a_group() -> None:
     variables = {"price": Decimal("1.50")}
     frozen = MappingProxyType(variables)

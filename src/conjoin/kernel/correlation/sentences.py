@@ -133,6 +133,14 @@ def _expired(why: str) -> Phrase:
     return lambda told, message: why.format(message) + _of(told, "deadline_at", " until its deadline {}")
 
 
+def _never_offered(told: Told, message: str) -> str:
+    """In an inbox it counts its attempts; elsewhere it is a matter of deployments."""
+    if "attempts" in told:
+        return f"{message} was never tried" + _of(told, "deadline_at", " until its deadline {}")
+    deployed = f"the process that {message} could start was deployed later, and a deployment does not look at messages"
+    return f"{deployed} that are already there; it was kept" + _of(told, "deadline_at", " until its deadline {}")
+
+
 def _ttl_zero(told: Told, message: str) -> str:
     return f"nobody waited for {message} and its time to live is 0"
 
@@ -194,12 +202,10 @@ _PHRASES: dict[tuple[str, str], Phrase] = {
     ("buffered", "busy"): _busy,
     ("expired", "nobody_waited"): _expired("nobody waited for {}"),
     ("expired", "was_locked"): _expired("an instance with its key ran, so {} could not start another"),
-    ("expired", "never_offered"): _expired(
-        "the process that {} could start was deployed later, and a deployment does not look at messages"
-        " that are already there; it was kept"
-    ),
+    ("expired", "never_offered"): _never_offered,
     ("discarded", "ttl_zero"): _ttl_zero,
     ("discarded", "policy"): _by_policy,
+    ("discarded", "deleted"): lambda told, message: f"somebody deleted {message} from the inbox",
     ("refused", "duplicate_id"): _duplicate,
     ("refused", "not_found"): lambda told, message: f"nobody waited for {message}, and it may not be kept",
     ("refused", "ambiguous"): _ambiguous,
@@ -211,9 +217,9 @@ _PHRASES: dict[tuple[str, str], Phrase] = {
     ("waiting", "in_backoff"): _attempted("delivering {} failed and waits for its next attempt"),
     ("waiting", "in_grace"): _attempted("{} waits for its grace time to pass"),
     ("waiting", "paused"): _attempted("deliveries are paused, {} with them"),
-    ("waiting", "not_due"): _attempted("{} is not due yet"),
+    ("waiting", "not_due"): _attempted("{} waits for the next run, or for its turn in its group"),
     ("parked", "attempts_exhausted"): _attempted("delivering {} was given up"),
-    ("parked", "held"): _attempted("{} was set aside by hand"),
+    ("parked", "held"): _attempted("trying {} again is of no use, so it waits for a person"),
     ("failed", "target_error"): _attempted("the receiver of {} failed"),
     ("failed", "mapping_error"): _attempted("the variables of {} could not be mapped"),
     ("failed", "decode_error"): _attempted("{} could not be decoded"),

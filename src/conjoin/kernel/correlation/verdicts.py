@@ -25,7 +25,7 @@ REASONS: dict[str, tuple[str, ...]] = {
     ),
     "buffered": ("nobody_waits", "locked", "taken_by_process", "given_back", "busy"),
     "expired": ("nobody_waited", "was_locked", "never_offered"),
-    "discarded": ("ttl_zero", "policy"),
+    "discarded": ("ttl_zero", "policy", "deleted"),
     "refused": (
         "duplicate_id",
         "not_found",

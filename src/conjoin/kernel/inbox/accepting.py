@@ -71,6 +71,7 @@ def _message(
         headers=header_texts(arrival.headers),
         hint=arrival.hint,
         sort_value=arrival.sort_value,
+        target=channel.target,
         grace_until=_grace_until(event_at, headers.grace, channel, settings),
         expires_at=_expires_at(arrival.received_at, headers, channel, settings),
     )

@@ -17,7 +17,8 @@ from conjoin.kernel.inbox.reading import Read, read_encoding, read_flag, read_op
 class Channel:
     """None in the last three means: as the settings say. Durations are milliseconds.
 
-    A channel that is not enabled is not read, and who sends to it is told so.
+    A channel that is not enabled is not read, and who sends to it is told so. `target` names the remote system that
+    its messages are for; empty: our own engine.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Channel:
     type: str = ""
     properties: Mapping[str, Any] = field(default_factory=dict)
     filter: Filter = EVERYTHING
+    target: str = ""
     grace: int | None = None
     encoding: str | None = None
     expiration: int | None = None
@@ -37,6 +39,7 @@ _NAMES = {
     "channeltype": "type",
     "properties": "properties",
     "filter": "filter",
+    "target": "target",
     "grace": "grace",
     "message.timetoliveasstring": "grace",
     "encoding": "encoding",
@@ -90,6 +93,8 @@ def _read(setting: str | None, value: object, where: str, problems: list[str]) -
         return read_optional_duration(value)
     if setting == "type":
         return value, None if isinstance(value, str) else f"{value!r} is not the name of a source"
+    if setting == "target":
+        return value, None if isinstance(value, str) else f"{value!r:.80} is not the name of a target"
     if setting == "properties":
         return value, None if isinstance(value, Mapping) else f"{value!r:.80} is not a table"
     if setting == "filter":

@@ -1,7 +1,8 @@
 """Grouping: which messages are one batch, and so are ordered and held back together.
 
 A group is named by a JSON text of what its messages share, so that two groups never meet in one name. There is no
-group of "all the others": a message that says nothing of its target is a group of its own.
+group of "all the others": a message that says nothing of its target is a group of its own. What is for a remote system
+never shares a group with what is for our own engine, or for another one.
 """
 
 import json
@@ -16,13 +17,14 @@ def group_key_of(message: InboxMessage) -> str:
     """The group of a message: the one it names; its correlation key; its target; or itself."""
     hint = message.hint
     tenant = hint.tenant_id or message.tenant_id
+    system = (message.target,) if message.target else ()
     if hint.group:
-        return _encode(("group", tenant, hint.group))
+        return _encode(("group", tenant, hint.group, *system))
     if hint.correlation_key:
-        return _encode(("key", tenant, hint.name, hint.correlation_key))
+        return _encode(("key", tenant, hint.name, hint.correlation_key, *system))
     target = _target_of(hint)
     if target:
-        return _encode(("target", tenant, target))
+        return _encode(("target", tenant, target, *system))
     return _encode(("message", message.tenant_id, message.channel, message.message_id))
 
 

@@ -106,6 +106,8 @@ class InboxMessage(NamedTuple):
     encoding: str = "json"
     headers: Mapping[str, str] = NOTHING
     hint: Hint = Hint()
+    target: str = ""
+    """The name of the remote system that it is for; empty: our own engine."""
     group_key: str = ""
     sort_value: str | int | float | None = None
     """What the order's expression gave for it."""

@@ -39,7 +39,7 @@ def verdict_of(message: InboxMessage, now: int) -> InboxVerdict:
     if message.ending is not None:
         return _ended(message, message.ending)
     if is_expired(message, now):
-        return InboxVerdict("expired", reason_of_expiry(message), {"deadline_at": message.expires_at})
+        return InboxVerdict("expired", reason_of_expiry(message), _expiry(message))
     if message.state == PARKED:
         return InboxVerdict("parked", message.parked_for, _attempts(message, "attempts", "last_error"))
     return InboxVerdict("waiting", _waits_for(message, now), _retry(message))
@@ -48,8 +48,12 @@ def verdict_of(message: InboxMessage, now: int) -> InboxVerdict:
 def _ended(message: InboxMessage, ending: Ending) -> InboxVerdict:
     detail: dict[str, Any] = {"target": ending.target} if ending.target else {}
     if ending.verdict == "expired":
-        detail["deadline_at"] = message.expires_at
+        detail |= _expiry(message)
     return InboxVerdict(ending.verdict, ending.reason, detail)
+
+
+def _expiry(message: InboxMessage) -> dict[str, Any]:
+    return {"attempts": message.attempts, "deadline_at": message.expires_at}
 
 
 def _waits_for(message: InboxMessage, now: int) -> str:

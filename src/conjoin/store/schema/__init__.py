@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-VERSION = 3
+VERSION = 4
 FOLDER: Traversable = files(__name__)
 
 

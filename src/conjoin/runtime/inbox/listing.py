@@ -1,0 +1,122 @@
+"""Lists of messages of the inbox, and one of them with everything that is known about it. Nothing is decided here.
+
+Filters on columns are the store's; the text of an error is looked for in each item. Verdicts are those of now.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from conjoin.kernel.correlation.sentences import sentence
+from conjoin.kernel.inbox import verdict_of
+from conjoin.kernel.inbox.message import FAULTS, STATES, Hint, InboxMessage, MessageType
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.inbox.rows import read_row, with_content
+from conjoin.runtime.inbox.shards import Shards
+from conjoin.runtime.lists import Listing
+from conjoin.runtime.telling import told
+from conjoin.store import tables as t
+from conjoin.store.rows import InboxAttemptRow, InboxRow
+
+
+class InboxItem(NamedTuple):
+    key: int
+    channel: str
+    type: str
+    message_id: str
+    tenant_id: str
+    name: str
+    correlation_key: str
+    target: str
+    state: str
+    verdict: str
+    reason: str
+    attempts: int
+    ingested_at: int
+    next_retry_at: int | None
+    expires_at: int | None
+    error: str
+    """Its class; empty if nothing has failed."""
+    error_text: str
+
+
+class Line(NamedTuple):
+    """Of a history: `kind` is `attempt`, or what a person did, with `who`."""
+
+    number: int
+    at: int
+    kind: str
+    who: str
+    verdict: str
+    reason: str
+    asked: str
+    answered: str
+
+
+class Shown(NamedTuple):
+    """`sentence` says in English what has become of it; `group` with whom it waits in line."""
+
+    item: InboxItem
+    sentence: str
+    type: MessageType
+    encoding: str
+    headers: Mapping[str, str]
+    hint: Hint
+    payload: bytes
+    event_at: int
+    group: str
+    taken_by: str
+    message_key: int | None
+    history: Sequence[Line]
+
+
+def inbox_items(broker: Broker, rows: Sequence[InboxRow]) -> Iterator[InboxItem]:
+    now = broker.now
+    return (_item(row, read_row(row).message, now) for row in rows)
+
+
+def _item(row: InboxRow, message: InboxMessage, now: int) -> InboxItem:
+    verdict = verdict_of(message, now)
+    return InboxItem(
+        *(row.key, row.channel, row.type, row.message_id, row.tenant_id, row.name, row.correlation_key, row.target),
+        *(row.state, verdict.verdict, verdict.reason, row.attempts, row.ingested_at, row.next_retry_at),
+        *(row.expires_at, row.error_kind, row.error_text),
+    )
+
+
+INBOX = Listing(
+    t.INBOX,
+    inbox_items,
+    {
+        **{"state": "state", "channel": "channel", "type": "type", "target": "target", "name": "name"},
+        **{"key": "correlation_key", "id": "message_id", "tenant": "tenant_id", "error": "error_kind"},
+    },
+    {"text": lambda item, text: text in item.error_text},
+    {"state": STATES, "error": FAULTS},
+    "ingested_at",
+)
+
+
+def show(shards: Shards, key: int) -> Shown | None:
+    """None: there is no such message. It is looked for everywhere, as a corrected key may have moved it."""
+    for row in shards.store.rows(t.INBOX, {"key": key}, None, 1):
+        contents = list(shards.store.rows(t.INBOX_CONTENT, {"key": key}, None, 1))
+        history = shards.store.rows(t.INBOX_ATTEMPT, {"inbox_key": key}, None, 10_000)
+        message = read_row(row).message
+        whole = with_content(message, contents[0]) if contents else message
+        return _shown(row, whole, list(history), shards.now)
+    return None
+
+
+def _shown(row: InboxRow, message: InboxMessage, history: Sequence[InboxAttemptRow], now: int) -> Shown:
+    verdict = verdict_of(message, now)
+    detail = dict(verdict.detail)
+    if not row.target and verdict.verdict == "correlated":
+        detail["instance"] = detail.get("target")
+    said: Any = told(detail)
+    return Shown(
+        _item(row, message, now),
+        sentence(verdict.verdict, verdict.reason, said, row.name, row.correlation_key),
+        *(message.type, message.encoding, message.headers, message.hint, message.payload),
+        *(message.event_at, row.group_key, row.taken_by, row.message_key or None),
+        [Line(*line[1:]) for line in history],
+    )

@@ -1,0 +1,153 @@
+"""What a shard is asked to do with its inbox, and what it answers. Each request is carried out in one commit.
+
+They are plain values that can be sent to wherever the shard is worked on. `horizon` is the instant of a run: what is
+due up to then belongs to it, and what it has tried or looked at in vain is due later, so that a run comes to its end.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conjoin.kernel.inbox import InboxMessage, InboxSettings
+from conjoin.kernel.inbox.operations import Operation, Refusal
+from conjoin.kernel.inbox.outcomes import Outcome
+from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.rows import Filed
+from conjoin.runtime.ingest.dead_letters import DeadLetter
+from conjoin.store.rows import InboxAttemptRow, InboxContentRow, InboxRow
+
+AT_ONCE = 1_000
+"""Messages in a commit, about."""
+
+
+class InboxRequest:
+    """What all of them are."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InboxArrivals(InboxRequest):
+    """Messages that were accepted, with their places; their keys are given here. One that is known is a duplicate."""
+
+    arrivals: Sequence[Filed]
+    dead_letters: Sequence[DeadLetter] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRules(InboxRequest):
+    """From now on groups are held back by these rules. If they are new, every group is looked at once more."""
+
+    rules: str
+    after: str = ""
+    """Groups up to this one have been woken."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRun(InboxRequest):
+    """Try what is due in the groups that a shard can deal with alone; or in these of them, due or not."""
+
+    settings: InboxSettings
+    horizon: int
+    limit: int = AT_ONCE
+    groups: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InboxTurn(InboxRequest):
+    """Whatever is due of one message, as long as it is due: an attempt, an expiration, an answer that came late."""
+
+    key: int
+    settings: InboxSettings
+    horizon: int
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRest(InboxRequest):
+    """Nothing more happens in a group before an instant, or at all; unless it was touched after this version."""
+
+    group_key: str
+    version: int
+    due_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class InboxIntend(InboxRequest):
+    """Of each group for one of these remote targets that is due, the next message: it is about to be sent."""
+
+    settings: InboxSettings
+    horizon: int
+    targets: Sequence[str]
+    limit: int = AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class InboxBook(InboxRequest):
+    """What calls have come to. `rested` are groups of which a run tries no more."""
+
+    outcomes: Sequence[tuple[int, Outcome, str]]
+    """The key, the outcome and what was asked."""
+    settings: InboxSettings
+    horizon: int
+    rested: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InboxOperate(InboxRequest):
+    """A person does something with messages."""
+
+    keys: Sequence[int]
+    operation: Operation
+    who: str
+    settings: InboxSettings
+
+
+@dataclass(frozen=True, slots=True)
+class InboxCleanup(InboxRequest):
+    """End what is past its expiration, and remove what has been over for long enough, unless `keeps_all`."""
+
+    settings: InboxSettings
+    limit: int = AT_ONCE
+    keeps_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A message with everything that belongs to it."""
+
+    row: InboxRow
+    content: InboxContentRow
+    history: Sequence[InboxAttemptRow]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxMoveIn(InboxRequest):
+    """A message comes from another shard, unless it is here already."""
+
+    moved: Moved
+
+
+@dataclass(frozen=True, slots=True)
+class InboxMoveOut(InboxRequest):
+    """A message has arrived at its new home. Here stays only that it is known."""
+
+    key: int
+
+
+@dataclass(slots=True)
+class InboxReply:
+    """What came of a request. Fields that a request does not speak of are empty."""
+
+    counts: Counts = field(default_factory=Counts)
+    looked_at: int = 0
+    """Groups of this run that were due; 0: none is left."""
+    held: list[str] = field(default_factory=list)
+    """Groups in which an answer of our own engine is still to come, from another shard."""
+    outcome: Outcome | None = None
+    """Of the one message that was asked about; None: not due, or its answer is still to come."""
+    to_send: list[InboxMessage] = field(default_factory=list)
+    answers: list[InboxMessage | Refusal] = field(default_factory=list)
+    """Of an operation, in the order of the keys."""
+    keys: list[int] = field(default_factory=list)
+    """Of arrivals, in their order; a duplicate's is that of the first."""
+    next_group: str | None = None
+    """Rules: there are more groups to be woken after this one."""

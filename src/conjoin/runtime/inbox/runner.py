@@ -1,0 +1,129 @@
+"""A run of the schedule: everything that is due up to one instant, on all shards, and then it is over.
+
+It decides nothing and may be run beside others: each request looks at the rows as they are, and whoever comes second
+finds that nothing is due any more.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from conjoin.kernel.inbox import InboxMessage, InboxSettings
+from conjoin.kernel.inbox.outcomes import Outcome
+from conjoin.runtime.inbox.arriving import rules_of
+from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.moving import finish_moves
+from conjoin.runtime.inbox.offers import asked_of
+from conjoin.runtime.inbox.requests import AT_ONCE, InboxBook, InboxCleanup, InboxIntend, InboxRules, InboxRun
+from conjoin.runtime.inbox.shards import Shards
+from conjoin.runtime.inbox.spanning import SpanningRun
+from conjoin.runtime.inbox.targets import Target, deliver
+
+IN_FLIGHT = 8
+_ROUND = 8
+"""Times as many messages as calls are in flight are about to be sent at a time: few are uncertain after a crash."""
+NO_TARGETS: Mapping[str, Target] = {}
+
+
+def always() -> bool:
+    return True
+
+
+class InboxRunner:
+    """`at_once` is how many messages are tried in a commit, about; `in_flight` how many calls are made at a time."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        settings: InboxSettings,
+        targets: Mapping[str, Target] = NO_TARGETS,
+        at_once: int = AT_ONCE,
+        in_flight: int = IN_FLIGHT,
+    ) -> None:
+        self._shards = shards
+        self._settings = settings
+        self._targets = targets
+        self._at_once = at_once
+        self._in_flight = in_flight
+        self._has_noted_rules = False
+
+    def run(self, is_ours: Callable[[], bool] = always) -> Counts:
+        """`is_ours` is asked between commits: whoever has lost the lease stops."""
+        counts = Counts()
+        if not self._settings.batch_size:
+            return counts
+        self._note_rules()
+        finish_moves(self._shards)
+        horizon = self._shards.now
+        # Nobody who is past his expiration takes a place in a batch.
+        counts += clean_up(self._shards, InboxCleanup(self._settings, self._at_once, keeps_all=True), is_ours)
+        for shard in range(self._shards.count):
+            counts += self._run_own(shard, horizon, is_ours)
+        if self._shards.count > 1:
+            counts += SpanningRun(self._shards, self._settings, horizon).run(is_ours)
+        if self._targets:
+            with ThreadPoolExecutor(self._in_flight) as pool:
+                for shard in range(self._shards.count):
+                    counts += self._run_remote(shard, horizon, is_ours, pool)
+        return counts
+
+    def _note_rules(self) -> None:
+        """Once for each runner; it costs a look, unless they have changed."""
+        if self._has_noted_rules:
+            return
+        for shard in range(self._shards.count):
+            after: str | None = ""
+            while after is not None:
+                after = self._shards.ask(shard, InboxRules(rules_of(self._settings), after)).next_group
+        self._has_noted_rules = True
+
+    def _run_own(self, shard: int, horizon: int, is_ours: Callable[[], bool]) -> Counts:
+        counts, held = Counts(), []
+        request = InboxRun(self._settings, horizon, self._at_once)
+        while is_ours():
+            reply = self._shards.ask(shard, request)
+            counts += reply.counts
+            held += reply.held
+            if not reply.looked_at:
+                break
+        return counts + self._catch_up(shard, horizon, held)
+
+    def _catch_up(self, shard: int, horizon: int, held: list[str]) -> Counts:
+        """Answers from other shards have come by now, as a rule; then the others of their groups have their turn."""
+        counts = Counts()
+        while held:
+            reply = self._shards.ask(shard, InboxRun(self._settings, horizon, self._at_once, held[: self._at_once]))
+            counts += reply.counts
+            has_booked = reply.counts != Counts()
+            held = held[self._at_once :] + (reply.held if has_booked else [])
+        return counts
+
+    def _run_remote(self, shard: int, horizon: int, is_ours: Callable[[], bool], pool: ThreadPoolExecutor) -> Counts:
+        counts, sent = Counts(), Counter[str]()
+        limit = _ROUND * self._in_flight
+        request = InboxIntend(self._settings, horizon, tuple(self._targets), limit)
+        while is_ours():
+            reply = self._shards.ask(shard, request)
+            counts += reply.counts
+            if not reply.looked_at:
+                break
+            sent.update(message.group_key for message in reply.to_send)
+            outcomes = list(pool.map(self._deliver, reply.to_send))
+            rested = [group for group, number in sent.items() if 0 < self._settings.batch_size <= number]
+            counts += self._shards.ask(shard, InboxBook(outcomes, self._settings, horizon, rested)).counts
+        return counts
+
+    def _deliver(self, message: InboxMessage) -> tuple[int, Outcome, str]:
+        return message.key, deliver(message, self._targets), asked_of(message)
+
+
+def clean_up(shards: Shards, request: InboxCleanup, is_ours: Callable[[], bool]) -> Counts:
+    """On all shards, in as many commits as it takes."""
+    counts = Counts()
+    for shard in range(shards.count):
+        while is_ours():
+            reply = shards.ask(shard, request)
+            counts += reply.counts
+            if reply.looked_at < request.limit:
+                break
+    return counts

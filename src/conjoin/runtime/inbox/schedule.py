@@ -1,0 +1,113 @@
+"""The schedule: runs and cleanups when their time has come, each by one of the servers that share a store.
+
+Whoever has the lease of a job does it; the lease is in the time of the store's own clock. It saves work and guards
+nothing: a run that outlives it stops when it notices, and what it tries meanwhile meets the commits of the others. At
+the end the lease is kept until the next time, so that the others need not come before.
+"""
+
+from collections.abc import Callable
+from threading import Event, Thread
+from uuid import uuid4
+
+from conjoin.errors import ConjoinError
+from conjoin.kernel.inbox import InboxSettings
+from conjoin.kernel.inbox.schedule import CLEANUP, RUN, next_job_at
+from conjoin.kernel.instants import after
+from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.store.port import CatalogStore
+
+JOBS = (RUN, CLEANUP)
+Clock = Callable[[], int]
+
+
+class InboxSchedule:
+    """For one thread. `lease_clock` is that of the store, unless a test has another."""
+
+    def __init__(self, inbox: Inbox, holder: str | None = None, lease_clock: Clock | None = None) -> None:
+        self.counts = Counts()
+        """All that has happened."""
+        self._inbox = inbox
+        self._settings = inbox.settings
+        self._catalog = inbox.shards.store.catalog
+        self._holder = holder or uuid4().hex
+        self._lease_clock = lease_clock or self._catalog.now
+        self._started_at = inbox.shards.now
+        self._last_at: dict[str, int] = {}
+
+    def next_at(self) -> int:
+        """When there is something to do."""
+        return min(map(self._next_at, JOBS))
+
+    def step(self) -> list[str]:
+        """Do what is due; the answer is what was done. A job that another server does is not."""
+        now = self._inbox.shards.now
+        return [job for job in JOBS if self._next_at(job) <= now and self._do(job, now)]
+
+    def _next_at(self, job: str) -> int:
+        return next_job_at(job, self._started_at, self._last_at.get(job), self._settings)
+
+    def _do(self, job: str, now: int) -> bool:
+        self._last_at[job] = now
+        lease = Lease(self._catalog, self._lease_clock, self._holder, self._settings, job)
+        if not lease.is_ours():
+            return False
+        work = self._inbox.run if job == RUN else self._inbox.clean_up
+        self.counts += work(lease.is_ours)
+        lease.keep_until_next()
+        return True
+
+
+class Lease:
+    """The lease of one job, renewed while the job is done. Without a cluster nobody is asked."""
+
+    def __init__(self, catalog: CatalogStore, clock: Clock, holder: str, settings: InboxSettings, job: str) -> None:
+        self._catalog = catalog
+        self._clock = clock
+        self._holder = holder
+        self._settings = settings
+        self._job = job
+        self._began_at = clock()
+        self._until = self._began_at
+
+    def is_ours(self) -> bool:
+        """Renewed when half of it is over; what cannot be renewed is lost."""
+        if not self._settings.cluster:
+            return True
+        now = self._clock()
+        if after(now, self._settings.lock_at_most // 2) >= self._until:
+            self._take(now, after(now, self._settings.lock_at_most))
+        return now < self._until
+
+    def keep_until_next(self) -> None:
+        interval = self._settings.cleanup_interval if self._job == CLEANUP else self._settings.poll_interval
+        if self._settings.cluster:
+            now = self._clock()
+            self._take(now, max(now, after(self._began_at, interval)))
+
+    def _take(self, now: int, until: int) -> None:
+        self._until = until if self._catalog.lease(self._job, self._holder, now, until) else now
+
+
+class InboxThread(Thread):
+    """The schedule in a serving process, until it is stopped."""
+
+    def __init__(self, schedule: InboxSchedule, every_s: float = 0.5) -> None:
+        super().__init__(name="inbox", daemon=True)
+        self.failed: ConjoinError | None = None
+        """What the last step ended with; the next one tries again."""
+        self._schedule = schedule
+        self._every_s = every_s
+        self._stopping = Event()
+
+    def run(self) -> None:
+        while not self._stopping.wait(self._every_s):
+            try:
+                self._schedule.step()
+                self.failed = None
+            except ConjoinError as error:
+                self.failed = error
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self.join()
