@@ -25,13 +25,13 @@ STARTED_BY_MESSAGE = model(
 BAD = {
     "{": "is not JSON: ",
     "[1]": "is not an object",
-    "{}": "a message needs a name",
-    '{"name": " "}': "a message needs a name",
+    "{}": "has no message name",
+    '{"name": " "}': "has no message name",
     '{"name": 7}': "name: 7 is not a text",
-    '{"name": "paid", "key": 7}': "key: 7 is not a text",
+    '{"name": "paid", "key": true}': "key: True is not a text",
     '{"name": "paid", "kye": "o"}': "kye: there is no such field; did you mean key?",
-    '{"name": "paid", "ttl": "soon"}': "ttl: 'soon' is neither milliseconds nor a duration such as 30s or 1h",
-    '{"name": "paid", "ttl": true}': "ttl: True is neither milliseconds nor a duration such as 30s or 1h",
+    '{"name": "paid", "ttl": "soon"}': "ttl: 'soon' is no time such as 30s, 1h or PT1H",
+    '{"name": "paid", "ttl": true}': "ttl: True is no time such as 30s, 1h or PT1H",
     '{"name": "paid", "variables": []}': "variables: [] is not an object",
 }
 

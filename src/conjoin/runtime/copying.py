@@ -78,7 +78,7 @@ def made_whole(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield part
-    except BaseException:
+    except BaseException:  # whatever it was, half a copy is not left behind
         shutil.rmtree(part, ignore_errors=True)
         raise
     part.rename(folder)

@@ -45,7 +45,7 @@ class HouseKeeper:
             changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
             if cleaned is not None and _is_news(snapshot, cleaned):
                 changes.put[t.POSITION] = [cleaned]
-        except BaseException:
+        except BaseException:  # whatever it was, the snapshot must not stay open
             snapshot.abandon()
             raise
         return snapshot.commit(changes)

@@ -69,7 +69,7 @@ class Runner:
         """None: somebody else has committed in the meantime."""
         try:
             its = self._begin(snapshot, view)
-        except BaseException:
+        except BaseException:  # whatever it was, the snapshot must not stay open
             snapshot.abandon()
             raise
         try:
@@ -90,7 +90,7 @@ class Runner:
             decided = perf_counter()
             passing("decided")
             changes = fold.changes(batch)
-        except BaseException:
+        except BaseException:  # whatever it was, the snapshot must not stay open
             snapshot.abandon()
             raise
         encoded = perf_counter()

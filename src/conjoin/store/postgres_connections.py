@@ -75,7 +75,7 @@ class Connections:
         try:
             with told(self.place):
                 yield connection
-        except BaseException:
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
             connection.close()
             raise
         self.give_back(connection)

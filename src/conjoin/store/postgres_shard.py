@@ -56,7 +56,7 @@ class PostgresShard:
                     connection.execute(_LOCK)
                 found = connection.execute(SQL["head"], prepare=True)
             head = Head._make(found.fetchall()[0])
-        except BaseException:
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self.end(failed=True)
             raise
         self._snapshot = PostgresSnapshot(self, connection, head)
@@ -150,7 +150,7 @@ class PostgresSnapshot(Reads):
         try:
             with told(self._shard.place):
                 won = self._write(connection, changes)
-        except BaseException:
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self._shard.end(failed=True)
             raise
         self._shard.end()
@@ -209,7 +209,7 @@ class PostgresSnapshot(Reads):
         try:
             with told(self._shard.place):
                 yield
-        except BaseException:
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self._open = False
             self._shard.end(failed=True)
             raise

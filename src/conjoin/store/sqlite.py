@@ -35,7 +35,7 @@ class SqliteStore:
         self._catalog = SqliteCatalog(folder / _CATALOG, synced=synced)
         try:
             self.facts = self._catalog.facts(self._migrate_shards)
-        except BaseException:
+        except BaseException:  # whatever it was, no file stays open
             self._catalog.close()
             raise
         self.catalog: CatalogStore = self._catalog

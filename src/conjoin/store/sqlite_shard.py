@@ -68,7 +68,7 @@ class SqliteShard:
             with told(self.file):
                 connection.execute("begin immediate" if locked else "begin")
                 head = read_head(connection)
-        except BaseException:
+        except BaseException:  # whatever it was, no transaction stays open
             self.end(failed=True)
             raise
         self._snapshot = SqliteSnapshot(self, connection, head)
@@ -118,7 +118,7 @@ class SqliteShard:
             connection = connect(self.file, synced=self._synced)
             try:
                 schema_version(connection, self.file)
-            except BaseException:
+            except BaseException:  # whatever it was, no transaction stays open
                 connection.close()
                 raise
             self._connection = connection
@@ -143,7 +143,7 @@ class SqliteSnapshot(Reads):
                     _write(connection, changes)
                     passing("written")
                 connection.execute("commit" if won else "rollback")
-        except BaseException:
+        except BaseException:  # whatever it was, no transaction stays open
             self._shard.end(failed=True)
             raise
         self._shard.end()

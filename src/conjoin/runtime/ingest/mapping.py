@@ -91,7 +91,7 @@ def read_mapping(said: Mapping[str, Any]) -> RowMapping:
     for spelling, text in said.items():
         field = SPELLINGS.get(spelling, spelling if spelling == _CONDITION else "")
         if not field:
-            problems.append(_unknown(str(spelling)))
+            problems.append(unknown_field(str(spelling)))
         elif text is not None:
             _read_field(field, text, values, problems)
     if "name" not in values and not problems:
@@ -107,7 +107,7 @@ def _whole_row(row: Row, now: int) -> Any:
     return dict(row)
 
 
-def _unknown(spelling: str) -> str:
+def unknown_field(spelling: str) -> str:
     near = difflib.get_close_matches(spelling, [*SPELLINGS, _CONDITION], n=1)
     return f"{spelling}: there is no such field" + (f"; did you mean {near[0]}?" if near else "")
 

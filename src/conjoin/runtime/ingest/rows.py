@@ -30,7 +30,7 @@ class Place(NamedTuple):
         return f"{self.part}:{self.position}"
 
 
-class Unusable(Exception):  # noqa: N818 - why a row is a dead letter; it does not leave this module
+class Unusable(Exception):  # noqa: N818 - the name says what is the matter
     def __init__(self, reason: str, text: str) -> None:
         self.reason = reason
         super().__init__(text)
@@ -66,28 +66,34 @@ class RowReader:
             if not raw or raw.isspace():
                 return None
             row = envelope(raw)
-            return self._message(row, place, now) if self._mapping.wants(row, now) else None
+            if not self._mapping.wants(row, now):
+                return None
+            message = message_of(row, self._mapping, now)
+            message.message_id = message.message_id or str(place)
+            return message
         except Unusable as why:
             return dead(place, why.reason, str(why), raw)
 
-    def _message(self, row: Mapping[str, Any], place: Place, now: int) -> NewMessage:
-        said = {field: value(row, now) for field, value in self._mapping.values.items()}
-        message = NewMessage(
-            _name(said.get("name")),
-            _label("key", said.get("key")),
-            _variables(said.get("variables")),
-            _ttl(said.get("ttl")),
-            _label("id", said.get("id")) or str(place),
-            _text("business_id", said.get("business_id")),
-        )
-        tenant = _text("tenant", said.get("tenant"))
-        if tenant:
-            message.tenant_id = tenant
-        message.published_at = _instant(said.get("published_at"))
-        refusal = unusable(message)
-        if refusal is not None:
-            raise Unusable("bad_type", refusal.text)
-        return message
+
+def message_of(row: Mapping[str, Any], mapping: RowMapping = PLAIN, now: int = 0) -> NewMessage:
+    """What a row says of a message; `Unusable` when it is none."""
+    said = {field: value(row, now) for field, value in mapping.values.items()}
+    message = NewMessage(
+        _name(said.get("name")),
+        _label("key", said.get("key")),
+        _variables(said.get("variables")),
+        _ttl(said.get("ttl")),
+        _label("id", said.get("id")),
+        _text("business_id", said.get("business_id")),
+    )
+    tenant = _text("tenant", said.get("tenant"))
+    if tenant:
+        message.tenant_id = tenant
+    message.published_at = _instant(said.get("published_at"))
+    refusal = unusable(message)
+    if refusal is not None:
+        raise Unusable("bad_type", refusal.text)
+    return message
 
 
 def dead(place: Place, reason: str, text: str, raw: bytes) -> DeadLetter:
