@@ -71,6 +71,20 @@ def test_message_is_kept_for_its_time_after_it_is_over(broker: Broker, clock: Fa
     assert differences(broker) == []
 
 
+@pytest.mark.parametrize("ticks", [False, True])
+def test_id_that_is_used_again_leaves_the_first_message_over(broker: Broker, clock: FakeClock, ticks: bool) -> None:
+    broker.catalog.set_policy("paid", {"dedup": "1m"}, broker.now)
+    for _ in range(2):
+        broker.create_instance("order", {"orderId": "o-1"})
+        assert not isinstance(broker.correlate(NewMessage("paid", "o-1", {}, message_id="m")), Refusal)
+        clock.advance_ms(60_000)
+        if ticks:
+            broker.tick()
+    live = [row.live for row in broker.store.rows(t.MESSAGE, {}, None, 10)]
+    assert live == ([0, 0] if ticks else [0, 1])
+    assert differences(broker) == []
+
+
 def test_message_that_is_still_live_is_never_removed(broker: Broker, clock: FakeClock) -> None:
     broker.publish(NewMessage("paid", "o-1", {}, 100 * DAY_MS))
     clock.advance_ms(50 * DAY_MS)

@@ -47,6 +47,8 @@ class KeyChanges:
             kind = type(event)
             if kind in _WITH_MESSAGE:
                 self._messages[event.message.key] = (place, event.message)
+                if kind is e.MessagePublished and event.message.message_id:
+                    self._note_successor(place, event.message)
             if kind in _WITH_SUBSCRIPTION:
                 self._subscriptions[event.subscription.key] = (place, event.subscription)
                 if kind is e.SubscriptionClosed:
@@ -65,6 +67,14 @@ class KeyChanges:
             topic = loaded.space.topics[message.name]
             if topic.ids and topic.ids.get(message.message_id) is message and remembered_until(message) <= at:
                 self._messages[key] = (place, message)
+
+    def _note_successor(self, place: Place, message: Message) -> None:
+        """Its id was free again, and is its own from now on: whoever had it before was perhaps live for nothing else."""
+        if isinstance(message.policy.dedup, str):
+            return
+        for key, before in self._its.spaces.by_place[place].messages.items():
+            if before.message_id == message.message_id and before.name == message.name:
+                self._messages[key] = (place, before)
 
     def _note_answer(self, place: Place, command: Any) -> None:
         """A closed subscription that only waited for this answer is done with, whatever the answer was.
