@@ -7,6 +7,7 @@ from typing import Any
 from benchmarks.broker.state import key_of, paid
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inline import inline
+from conjoin.runtime.pauses import short_pauses
 from conjoin.runtime.placement import shard_of
 from conjoin.runtime.sweeper import Sweeper
 
@@ -16,7 +17,7 @@ def at_a_steady_rate(
 ) -> list[float]:
     """Milliseconds from the instant at which each was due to be published until it was committed, sorted.
 
-    The sweeper runs as it does in a server.
+    The sweeper runs and the garbage collector rests as they do in a server.
     """
     took_ms: list[float] = []
 
@@ -24,7 +25,7 @@ def at_a_steady_rate(
         return lambda _: took_ms.append((time.perf_counter() - due) * 1e3)
 
     asked: list[Future[Any]] = []
-    with inline(broker) as runner:
+    with short_pauses(), inline(broker) as runner:
         sweeper = Sweeper(broker, runner, every_s=sweep_every_s)
         sweeper.start()
         started = time.perf_counter()

@@ -14,8 +14,8 @@ from tests.cli.tabular import Row, read, write, zipped
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FORMATS = ["parquet", "jsonl", "csv"]
 OUTPUTS = {"verdicts", "correlations", "buffered", "open", "locks", "ids", "later", "dead_letters"}
+CARRIED = {"buffered": "buffered", "subscriptions": "open", "locks": "locks", "ids": "ids"}
 HOUR_MS = 3_600_000
 
 
@@ -121,12 +121,6 @@ def pairs(*folders: str) -> Counter[tuple[int, str, str]]:
     return Counter((int(row["position"]), row["process_id"], row["instance_id"]) for row in rows)
 
 
-@pytest.fixture(params=FORMATS)
-def file_format(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
 def written(file_format: str) -> dict[str, Path]:
     """Two days of all tables; the messages of a day are a file, those who wait a folder."""
     tables = {
@@ -137,13 +131,15 @@ def written(file_format: str) -> dict[str, Path]:
     return {name.partition("/")[0]: path.parent if name.startswith("waiting") else path for name, path in paths.items()}
 
 
+@pytest.mark.parametrize(("file_format", "kept_as"), [("csv", "csv"), ("parquet", "jsonl")])
 def test_every_format_in_and_out_and_two_days_in_a_chain(
-    file_format: str, written: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    file_format: str, kept_as: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options, starts = ("--format", file_format), written["starts"]
+    tables = written(file_format)
+    options, starts = ("--format", kept_as), tables["starts"]
     correlate(
         "first", *options, "--as-of", at(59),
-        messages=written["day1"], subscriptions=written["waiting1"], starts=starts,
+        messages=tables["day1"], subscriptions=tables["waiting1"], starts=starts,
     )  # fmt: skip
     assert {folder.name for folder in Path("first").iterdir()} == OUTPUTS
     assert verdicts("first") == FIRST_DAY
@@ -151,20 +147,20 @@ def test_every_format_in_and_out_and_two_days_in_a_chain(
     _is_told_plainly(capsys.readouterr())
     correlate(
         "second", *options, "--since", at(59),
-        messages=[written["day2"], "first/buffered"], subscriptions=[written["waiting2"], "first/open"],
-        starts=starts, ends=written["ends"], locks="first/locks", ids="first/ids",
+        messages=[tables["day2"], "first/buffered"], subscriptions=[tables["waiting2"], "first/open"],
+        starts=starts, ends=tables["ends"], locks="first/locks", ids="first/ids",
     )  # fmt: skip
     assert read(Path("second/dead_letters")) == []
     assert pairs("first", "second") == PAIRS
     assert verdicts("first", "second") == BOTH_DAYS
 
 
-@pytest.mark.parametrize("file_format", ["parquet"])
-def test_one_run_over_two_days_says_what_a_run_a_day_says(written: dict[str, Path]) -> None:
+def test_one_run_over_two_days_says_what_a_run_a_day_says() -> None:
+    tables = written("parquet")
     correlate(
         "both",
-        messages=[written["day1"], written["day2"]], subscriptions=[written["waiting1"], written["waiting2"]],
-        starts=written["starts"], ends=written["ends"],
+        messages=[tables["day1"], tables["day2"]], subscriptions=[tables["waiting1"], tables["waiting2"]],
+        starts=tables["starts"], ends=tables["ends"],
     )  # fmt: skip
     assert pairs("both") == PAIRS
     assert verdicts("both") == BOTH_DAYS
@@ -177,18 +173,21 @@ def _is_told_plainly(told: CaptureResult[str]) -> None:
     assert "\x1b" not in told.out + told.err
 
 
-@pytest.mark.parametrize("file_format", ["jsonl", "csv"])
-def test_empty_outputs_are_empty_tables_of_the_next_run(file_format: str) -> None:
-    options = ("--format", file_format)
-    first = write(Path(f"day.{file_format}"), [message(1, "Paid", "o-1", at(1))], file_format)
-    second = write(Path(f"next.{file_format}"), [message(2, "Paid", "o-1", at(1, day=2))], file_format)
-    done = write(Path(f"waiting.{file_format}"), [subscription("order", "Paid", "o-1", at(0), at(2))], file_format)
-    correlate("one", *options, messages=first, subscriptions=done)
-    correlate(
-        "two", *options, "--since", at(3),
-        messages=[second, "one/buffered"], subscriptions="one/open", locks="one/locks", ids="one/ids",
-    )  # fmt: skip
-    assert verdicts("two") == {2: ("discarded", "ttl_zero")}
+def test_empty_outputs_are_empty_tables_of_the_next_run() -> None:
+    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "o-1", at(0), at(2))], "jsonl")
+    since: list[str] = []
+    kept: dict[str, str] = {}
+    for day, kept_as in enumerate(["jsonl", "csv", "parquet"], start=1):
+        messages = write(Path(f"day{day}.jsonl"), [message(day, "Paid", "o-1", at(1, day))], "jsonl")
+        correlate(
+            f"out{day}", "--format", kept_as, *since,
+            messages=[messages, *([kept.pop("buffered")] if kept else [])], **{"subscriptions": waiting, **kept},
+        )  # fmt: skip
+        assert verdicts(f"out{day}") == {
+            day: ("correlated", "waiting_instance") if day == 1 else ("discarded", "ttl_zero")
+        }
+        since = ["--since", at(3, day)]
+        kept = {table: f"out{day}/{folder}" for table, folder in CARRIED.items()}
 
 
 def test_lines_that_are_no_rows_are_dead_letters_and_nothing_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
@@ -206,15 +205,19 @@ def test_lines_that_are_no_rows_are_dead_letters_and_nothing_is_lost(capsys: pyt
     assert "10 messages in = 2 verdicts + 7 dead letters + 1 later than as_of" in capsys.readouterr().out
 
 
-def test_csv_rows_of_another_length_are_dead_letters(capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_files_may_order_their_columns_differently_and_rows_of_another_length_are_dead_letters(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     lines = ["name,published_at,correlation_key", "Paid,2026-01-01T08:05:00Z,o-1", "Paid,2026-01-01", "Paid,a,b,c", ""]
-    Path("day.csv").write_text("\n".join(lines), encoding="utf-8")
+    write(Path("in/a.csv"), [{"correlation_key": "o-2", "name": "Paid", "published_at": at(5)}], "csv")
+    Path("in/b.csv").write_text("\n".join(lines), encoding="utf-8")
     waiting = write(Path("waiting.csv"), WAITING, "csv")
-    correlate("out", messages="day.csv", subscriptions=waiting)
+    correlate("out", messages="in", subscriptions=waiting)
     dead = read(Path("out/dead_letters"))
     assert sorted(row["row"].strip() for row in dead) == ["Paid,2026-01-01", "Paid,a,b,c"]
     assert {row["reason"] for row in dead} == {"unreadable"}
-    assert "3 messages in = 1 verdicts + 2 dead letters" in capsys.readouterr().out
+    assert [row["verdict"] for row in read(Path("out/verdicts"))] == ["correlated", "correlated"]
+    assert "4 messages in = 2 verdicts + 2 dead letters" in capsys.readouterr().out
 
 
 def test_json_values_are_kept_as_they_were_written() -> None:
@@ -239,17 +242,9 @@ def test_paths_of_different_formats_and_columns_are_united() -> None:
     assert found == {(1, "correlated"), (None, "discarded"), (2, "correlated")}
 
 
-def test_csv_files_of_one_folder_may_order_their_columns_differently() -> None:
-    write(Path("in/a.csv"), [{"name": "Paid", "published_at": at(5), "correlation_key": "o-1"}], "csv")
-    write(Path("in/b.csv"), [{"correlation_key": "o-2", "name": "Paid", "published_at": at(5)}], "csv")
-    waiting = write(Path("waiting.csv"), WAITING, "csv")
-    correlate("out", messages="in", subscriptions=waiting)
-    assert [row["verdict"] for row in read(Path("out/verdicts"))] == ["correlated", "correlated"]
-
-
 def test_policies_and_overwrite_are_obeyed() -> None:
     messages, waiting = write(Path("day.jsonl"), DAY, "jsonl"), write(Path("waiting.jsonl"), WAITING, "jsonl")
-    correlate("out", messages=messages, subscriptions=waiting)
+    write(Path("out/verdicts/part-0.parquet"), [{"position": 99, "verdict": "old", "reason": "old"}], "parquet")
     correlate("out", "--overwrite", "--policy", "paid:on_no_match=reject", messages=messages, subscriptions=waiting)
     assert verdicts("out")[4] == ("refused", "not_found")
     assert len(read(Path("out/verdicts"))) == len(DAY)

@@ -16,7 +16,7 @@ from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, d
 from conjoin.kernel.correlation import events as e
 from tests.kernel.wanderer import TENANT, Wanderer, check, id_of, photograph, plain
 
-WALKS = 60
+WALKS = 30
 STEPS = 120
 
 

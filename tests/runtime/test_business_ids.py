@@ -14,7 +14,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.history import History
 from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.opening import create_broker, temporary_broker
+from conjoin.runtime.opening import open_broker, temporary_broker
 from conjoin.runtime.queries import taken_by
 from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
@@ -67,7 +67,7 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         broker = temporary_broker(1, clock, unique_business_ids=True)
     else:
         server = request.getfixturevalue("postgres_server")
-        broker = create_broker(server.new_database(), 1, clock, unique_business_ids=True)
+        broker = open_broker(server.emptied_store(1, unique_business_ids=True), clock)
     yield Bench(broker, clock)
     broker.close()
 

@@ -39,7 +39,7 @@ def broker(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Broker]
     if database == "sqlite":
         made = temporary_broker(int(shards), clock)
     else:
-        made = create_broker(request.getfixturevalue("postgres_server").new_database(), int(shards), clock)
+        made = open_broker(request.getfixturevalue("postgres_server").emptied_store(int(shards)), clock)
     with closing(made) as broker:
         broker.deploy([("order.bpmn", ORDER)])
         yield broker

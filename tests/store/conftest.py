@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,12 @@ from conjoin.store.sqlite import SqliteStore
 class Place:
     """Where the store of a test is. Store objects opened here are to each other as those of two processes."""
 
-    def __init__(self, create: Callable[[Facts], Store], open_: Callable[[], Store]) -> None:
+    def __init__(
+        self, create: Callable[[Facts], Store], open_: Callable[[], Store], emptied: Callable[[], Store] | None = None
+    ) -> None:
         self._create = create
         self._open = open_
+        self._emptied = emptied
         self._opened: list[Store] = []
 
     def create(self, shards: int = 2) -> Store:
@@ -23,6 +27,13 @@ class Place:
 
     def create_with(self, facts: Facts) -> Store:
         self._opened.append(self._create(facts))
+        return self._opened[-1]
+
+    def store(self) -> Store:
+        """One that may have been made before, with nothing in it."""
+        if self._emptied is None:
+            return self.create()
+        self._opened.append(self._emptied())
         return self._opened[-1]
 
     def open(self) -> Store:
@@ -49,24 +60,34 @@ def temporary_place() -> Place:
     return Place(create, lambda: SqliteStore(made[-1].folder, synced=False))
 
 
+def postgres_place(server: Any) -> Place:
+    urls: list[str] = []
+
+    def url() -> str:
+        if not urls:
+            urls.append(server.new_database())
+        return urls[0]
+
+    def emptied() -> Store:
+        urls.append(server.emptied_store(2))
+        return open_store(url())
+
+    return Place(lambda facts: create_store(url(), facts), lambda: open_store(url()), emptied)
+
+
 @pytest.fixture(params=["sqlite", "temporary", "postgres"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     if request.param == "postgres":
-        server = request.getfixturevalue("postgres_server")
-        url = server.new_database()
-        found = Place(lambda facts: create_store(url, facts), lambda: open_store(url))
-        yield found
-        found.close()
-        server.drop_database(url)
-        return
-    found = sqlite_place(tmp_path / "store") if request.param == "sqlite" else temporary_place()
+        found = postgres_place(request.getfixturevalue("postgres_server"))
+    else:
+        found = sqlite_place(tmp_path / "store") if request.param == "sqlite" else temporary_place()
     yield found
     found.close()
 
 
 @pytest.fixture
 def store(place: Place) -> Store:
-    return place.create()
+    return place.store()
 
 
 @pytest.fixture

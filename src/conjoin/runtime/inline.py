@@ -4,7 +4,6 @@ A request is answered when everything that follows from it has been committed, o
 store fails answers its own requests with the error; the others go on.
 """
 
-import gc
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -103,10 +102,6 @@ class Inline:
 @contextmanager
 def inline(broker: Broker) -> Iterator[Inline]:
     """The broker's requests are carried by threads from here on."""
-    # What is alive now stays so. Looking through all of it again and again would stop every thread for a tenth of a
-    # second each time.
-    gc.collect()
-    gc.freeze()
     runner = Inline(broker.store, lambda: broker.now, broker.catalog.view)
     carrier, broker.carrier = broker.carrier, runner
     try:
@@ -114,7 +109,6 @@ def inline(broker: Broker) -> Iterator[Inline]:
     finally:
         broker.carrier = carrier
         runner.close()
-        gc.unfreeze()
 
 
 class _Worker(Thread):

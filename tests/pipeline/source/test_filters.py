@@ -219,7 +219,7 @@ def test_with_filters_the_same_rows_pass_whoever_looks_at_them(stories: Broker, 
     asked = asking(stories.store.address, table)
     rows = read(asked)
     chance = Chance(seed, table, rows)
-    for round_ in range(20):
+    for round_ in range(12):
         filters = [chance.filter() for _ in range(1 + round_ % 3)]
         its = PushingReader(asked)
         left = its.pushFilters(filters)

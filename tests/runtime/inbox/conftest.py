@@ -5,15 +5,13 @@ After every story the log is carried out again: what the inbox has offered to th
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import Any
 
 import pytest
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.opening import create_broker, open_broker, temporary_broker
+from conjoin.runtime.opening import open_broker, temporary_broker
 from conjoin.runtime.replay import verify_store
-from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import Bench
 
@@ -37,34 +35,13 @@ def _benches(broker: Broker, clock: FakeClock) -> Make:
     return lambda settings=None: Bench(broker, clock, settings or InboxSettings())
 
 
-@pytest.fixture(scope="session")
-def postgres_store(postgres_server: Any) -> str:
-    """Made once; a test finds it empty."""
-    url: str = postgres_server.new_database()
-    create_broker(url, POSTGRES_SHARDS).close()
-    return url
-
-
-def _emptied(url: str) -> str:
-    import psycopg
-
-    parts = [f"delete from catalog.{table.name}" for table in t.CATALOG]
-    parts += ["delete from catalog.lease", "update catalog.catalog set version = 0"]
-    for index in range(POSTGRES_SHARDS):
-        parts += [f"delete from shard_{index:02}.{table.name}" for table in t.SHARD]
-        parts.append(f"update shard_{index:02}.shard set version = 0, next_key = 1, time = 0, sent = 0")
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("; ".join(parts))
-    return url
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def broker(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Broker]:
     """On several shards."""
     if request.param == "sqlite":
         made = temporary_broker(3, clock)
     else:
-        made = open_broker(_emptied(request.getfixturevalue("postgres_store")), clock)
+        made = open_broker(request.getfixturevalue("postgres_server").emptied_store(POSTGRES_SHARDS), clock)
     with _told(made) as broker:
         yield broker
 

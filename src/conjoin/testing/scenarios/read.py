@@ -29,7 +29,7 @@ class Scenario:
     steps: tuple[Step, ...]
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Plain values only: numbers are exact, a date or the word `no` stays the text that it is."""
 
 
