@@ -13,8 +13,8 @@ STORIES: dict[str, Callable[[], Story]] = {}
 
 NOT_THE_KERNELS = {
     *(f"{verdict} {reason}" for verdict in ("waiting", "parked", "failed") for reason in REASONS[verdict]),
-    # Only a message of the inbox can be deleted.
-    "discarded deleted",
+    # Only a message of the inbox can be deleted, or handed over.
+    *("discarded deleted", "correlated handed_over", "buffered handed_over"),
     # Edges refuse these before a message exists.
     *("refused invalid", "refused forbidden", "refused wrong_tenant"),
     # A message that a process has taken is correlated, and correlated comes before buffered.

@@ -24,8 +24,8 @@ STORIES: dict[str, Callable[[], Told]] = {}
 
 NOT_IN_A_STORE = {
     *(f"{verdict} {reason}" for verdict in ("waiting", "parked", "failed") for reason in REASONS[verdict]),
-    # Only a message of the inbox can be deleted.
-    "discarded deleted",
+    # Only a message of the inbox can be deleted, or handed over.
+    *("discarded deleted", "correlated handed_over", "buffered handed_over"),
     # The edges refuse these; there is no sender to ask here.
     *("refused forbidden", "refused wrong_tenant"),
     # It stands beside a verdict: somebody has the message. See below.

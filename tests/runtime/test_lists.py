@@ -199,3 +199,15 @@ def test_all_that_is_wrong_with_filters_is_said_at_once(bench: Bench) -> None:
 def test_a_value_that_a_filter_cannot_have_is_named(bench: Bench, what: str, name: str) -> None:
     with pytest.raises(InputError, match=f"{name}: 'buffred' is none of "):
         list_page(bench.broker, what, Asked({name: "buffred"}))
+
+
+def test_list_from_the_newest_has_the_same_pages_the_other_way_round(bench: Bench) -> None:
+    forward = listed(bench, "messages")
+    backward, after = [], None
+    while True:
+        page = list_page(bench.broker, "messages", Asked(limit=2, after=after, newest_first=True))
+        backward += page.items
+        after = page.after
+        if after is None:
+            break
+    assert backward == forward[::-1]

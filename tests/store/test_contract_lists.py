@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conjoin.store import tables as t
-from conjoin.store.port import Before, Head, Store
+from conjoin.store.port import Before, Head, Meets, Order, Store
 from conjoin.store.rows import PolicyRow, ReceivedRow
 from conjoin.store.tables import Table
 from tests.store.conftest import Place
@@ -199,3 +199,56 @@ def test_a_load_that_breaks_off_leaves_the_shard_empty(store: Store) -> None:
         store.shard(0).load(Head(5, 5, 5, 5), {t.JOB: broken()})
     assert list(store.rows(t.JOB, {}, None, 9)) == []
     assert store.shard(0).begin().head.version == 0
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_pages_go_by_columns_and_backward_too(store: Store, backward: bool) -> None:
+    rows = [instance(key, process_id="BaéΩb"[key % 5], started_at=key // 7) for key in range(30)]
+    for index in range(2):
+        commit(store.shard(index), {t.INSTANCE: rows[index::2]})
+    order = Order(("process_id", "started_at"), backward)
+    found: list[Any] = []
+    after = None
+    while page := list(store.rows(t.INSTANCE, {}, after, 4, order)):
+        found += page
+        after = (page[-1].process_id, page[-1].started_at, page[-1].key)
+    assert found == sorted(rows, key=lambda row: (row.process_id, row.started_at, row.key), reverse=backward)
+
+
+@pytest.mark.parametrize(
+    ("column", "tests", "keys"),
+    [
+        ("started_at", ((">=", 10), ("<", 30)), [1, 2]),
+        ("started_at", ((">", 10), ("<=", 30)), [2, 3]),
+        ("state", (("<>", "active"),), [2, 4]),
+        ("state", (("not in", ("active", "completed")),), [4]),
+        ("ended_at", (("=", None),), [1, 3]),
+        ("ended_at", (("<>", None),), [2, 4]),
+        ("ended_at", (("<>", 40),), [1, 2, 3]),
+        ("ended_at", (("not in", (40,)),), [1, 2, 3]),
+        ("business_id", (("like", "a*c"),), [1, 2]),
+        ("business_id", (("like", "a?c"),), [1]),
+        ("business_id", (("like", "A*"),), []),
+        ("business_id", (("like", "*%_"),), [3]),
+        ("business_id", (("like", "[a]\\*"),), [4]),
+        ("business_id", (("like", "a*"), ("<>", "abc")), [2]),
+    ],
+)
+def test_a_list_can_compare(store: Store, column: str, tests: Any, keys: list[int]) -> None:
+    rows = [
+        instance(1, started_at=10, state="active", ended_at=None, business_id="abc"),
+        instance(2, started_at=20, state="completed", ended_at=25, business_id="abbc"),
+        instance(3, started_at=30, state="active", ended_at=None, business_id="x\\%_"),
+        instance(4, started_at=40, state="terminated", ended_at=40, business_id="[a]*"),
+    ]
+    for index in range(2):
+        commit(store.shard(index), {t.INSTANCE: rows[index::2]})
+    where = {column: Meets(tests)}
+    assert [row.key for row in store.rows(t.INSTANCE, where, None, 99)] == keys
+    assert store.count(t.INSTANCE, where, 99) == len(keys)
+    assert store.count(t.INSTANCE, where, 1) == min(len(keys), 1)
+
+
+def test_a_list_knows_no_other_columns_than_those_of_its_table(store: Store) -> None:
+    with pytest.raises(KeyError):
+        store.rows(t.INSTANCE, {"key) --": 1}, None, 9)

@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+CODES = ("NOT_FOUND", "ALREADY_EXISTS", "INVALID_ARGUMENT", "INVALID_STATE")
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`code` is NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT or INVALID_STATE."""
+    """`code` is one of `CODES`; a serving process has some more of its own."""
 
     code: str
     text: str
@@ -34,6 +36,16 @@ class CreatedInstance:
     process_id: str
     version: int
     definition_key: int
+    tenant_id: str = "<default>"
+    business_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceResult:
+    """An instance that has completed, and the variables it ended with."""
+
+    instance: CreatedInstance
+    variables: Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -63,6 +75,9 @@ class ActivatedJob:
     deadline: int
     headers: Mapping[str, str]
     variables: Mapping[str, Any]
+    definition_key: int = 0
+    tenant_id: str = "<default>"
+    business_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

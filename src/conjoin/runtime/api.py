@@ -1,21 +1,17 @@
 """What a client can ask of an engine, one method each. Where the shards are is for whoever carries the requests.
 
 A business no is answered as a `Refusal`, never raised. A call answers when everything that follows from it has
-happened, on all shards.
+happened, on all shards. What a call is, `calls.py` says; here its thread waits for it.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definitions
-from conjoin.kernel.keys import rank_of
-from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import events as pe
 from conjoin.runtime.answers import (
-    DONE,
     ActivatedJob,
     CorrelatedMessage,
     CreatedInstance,
@@ -25,19 +21,21 @@ from conjoin.runtime.answers import (
     Refusal,
 )
 from conjoin.runtime.batches import Reply
+from conjoin.runtime.calls import Ask, Call, Calls, NewInstance, ReadyJob
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.generations import Generation, KeyHomes
-from conjoin.runtime.messages import NewMessage, refusal_of, unusable, unusable_order
-from conjoin.runtime.placement import home_of, shard_of
+from conjoin.runtime.jobs import JobsWanted
+from conjoin.runtime.messages import NewMessage
 
 Variables = Mapping[str, Any]
+_A = TypeVar("_A")
 
 
 class Api(ABC):
-    def __init__(self, shards: int) -> None:
+    def __init__(self, shards: int, created: int = 0) -> None:
         self.shard_count = shards
-        self._created = 0
+        self.calls = Calls(self, created)
 
     @cached_property
     def homes(self) -> KeyHomes:
@@ -52,6 +50,10 @@ class Api(ABC):
     @property
     @abstractmethod
     def definitions(self) -> Definitions: ...
+
+    @property
+    def known_definitions(self) -> Definitions:
+        return self.definitions
 
     @abstractmethod
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
@@ -69,119 +71,72 @@ class Api(ABC):
         """Carry out a request on a shard, and everything that follows from it."""
 
     @abstractmethod
-    def _ready_jobs(self, type_: str, limit: int, tenant_id: str) -> list[tuple[int, int]]:
-        """Rank and shard of the oldest jobs of each shard."""
+    def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
+        """So many of the oldest jobs of each shard and tenant."""
+
+    def late_answer(self, shard: int, message_key: int) -> e.Event | None:
+        """The answer to a synchronous message that another one has to bring about first."""
+        return None
+
+    def wait_for(self, call: Call[_A]) -> _A:
+        try:
+            step = next(call)
+            while True:
+                step = call.send(self.ask(*step) if type(step) is Ask else step.function())  # type: ignore[union-attr]
+        except StopIteration as over:
+            answer: _A = over.value
+            return answer
 
     def create_instance(
         self, process_id: str, variables: Variables, version: int = 0, business_id: str = "", tenant_id: str = ""
     ) -> CreatedInstance | Refusal:
-        tenant_id = tenant_id or DEFAULT_TENANT
-        problem = unusable_order(variables, business_id)
-        if problem is not None:
-            return problem
-        command = c.CreateInstance(process_id, version, tenant_id, variables, self.now, business_id)
-        created = self.ask(self._home(command), command).decided[0]
-        if isinstance(created, pe.CommandRefused):
-            return Refusal(created.code, created.text)
-        definition = self.definitions.by_key[created.definition_key]
-        return CreatedInstance(created.key, process_id, definition.version, definition.key)
-
-    def _home(self, command: c.CreateInstance) -> int:
-        latest = self.definitions.latest(command.tenant_id, command.process_id)
-        if latest is None or self.shard_count == 1:
-            return 0
-        self._created += 1
-        return home_of(latest.plan, command.variables, command.at, self._created, self.shard_count)
+        new = NewInstance(process_id, variables, version, business_id, tenant_id or DEFAULT_TENANT)
+        return self.wait_for(self.calls.create_instance(new))
 
     def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
         """Accepted as soon as it is stored; the answer says nothing about who takes it (A11)."""
-        problem = unusable(message)
-        if problem is not None:
-            return problem
-        reply = self.ask(shard_of(message.key, self.shard_count), message)
-        answer = reply.answer
-        if type(answer) is not e.MessageRefused:
-            return PublishedMessage(reply.key)
-        if answer.parameters.get("acknowledged"):
-            return PublishedMessage(answer.parameters["first_message"])
-        return refusal_of(answer, message.key)
+        return self.wait_for(self.calls.publish(message))
 
     def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
         """Answered with the instance that took it; never kept."""
-        problem = unusable(message)
-        if problem is not None:
-            return problem
-        message.sync = True
-        shard = shard_of(message.key, self.shard_count)
-        reply = self.ask(shard, message)
-        answer = reply.answer or self._late_answer(shard, reply.key)
-        if isinstance(answer, e.MessageRefused):
-            return refusal_of(answer, message.key)
-        assert isinstance(answer, e.MessageAnswered)
-        return CorrelatedMessage(reply.key, answer.instance_id)
-
-    def _late_answer(self, shard: int, message_key: int) -> e.Event | None:
-        """The answer to a synchronous message that another one has to bring about first."""
-        return None
+        return self.wait_for(self.calls.correlate(message))
 
     def activate_jobs(
         self, type_: str, limit: int, worker: str = "worker", timeout_ms: int = 300_000, tenant_id: str = DEFAULT_TENANT
     ) -> list[ActivatedJob] | Refusal:
         """The oldest jobs of all shards."""
-        found: list[ActivatedJob] = []
-        for shard, share in self._shares(type_, limit, tenant_id):
-            reply = self.ask(shard, c.ActivateJobs(type_, worker, timeout_ms, share, self.now, tenant_id))
-            for event in reply.decided[:1]:
-                if isinstance(event, pe.CommandRefused):
-                    return Refusal(event.code, event.text)
-            found += reply.jobs
-        return sorted(found, key=lambda job: rank_of(job.key))
-
-    def _shares(self, type_: str, limit: int, tenant_id: str) -> list[tuple[int, int]]:
-        """Each shard with how many of the oldest it has. What makes no sense is for the kernel to refuse."""
-        if self.shard_count == 1 or limit < 1:
-            return [(0, limit)]
-        chosen = [shard for _, shard in sorted(self._ready_jobs(type_, limit, tenant_id))[:limit]]
-        return [(shard, chosen.count(shard)) for shard in sorted(set(chosen))] or [(0, limit)]
+        wanted = JobsWanted(type_, worker, timeout_ms, limit, tenant_ids=(tenant_id,))
+        return self.wait_for(self.calls.activate_jobs(wanted))
 
     def complete_job(self, key: int, variables: Variables) -> Done | Refusal:
-        return self._order(key, c.CompleteJob(key, variables, self.now), variables)
+        return self.wait_for(self.calls.complete_job(key, variables))
 
     def fail_job(
         self, key: int, retries: int, message: str = "", backoff_ms: int = 0, variables: Variables | None = None
     ) -> Done | Refusal:
-        return self._order(key, c.FailJob(key, retries, message, self.now, backoff_ms, variables), variables)
+        return self.wait_for(self.calls.fail_job(key, retries, message, backoff_ms, variables))
 
     def throw_error(self, key: int, code: str, message: str = "", variables: Variables | None = None) -> Done | Refusal:
-        return self._order(key, c.ThrowError(key, code, message, self.now, variables), variables or {})
+        return self.wait_for(self.calls.throw_error(key, code, message, variables))
 
     def update_retries(self, key: int, retries: int) -> Done | Refusal:
-        return self._order(key, c.UpdateRetries(key, retries, self.now))
+        return self.wait_for(self.calls.update_retries(key, retries))
+
+    def update_timeout(self, key: int, timeout_ms: int) -> Done | Refusal:
+        return self.wait_for(self.calls.update_timeout(key, timeout_ms))
+
+    def assign_task(self, key: int, assignee: str, override: bool = True) -> Done | Refusal:
+        """A user task; an empty assignee is nobody."""
+        return self.wait_for(self.calls.assign_task(key, assignee, override))
 
     def cancel_instance(self, key: int) -> Done | Refusal:
-        return self._order(key, c.CancelInstance(key, self.now))
+        return self.wait_for(self.calls.cancel_instance(key))
 
     def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> Done | Refusal:
-        return self._order(scope_key, c.SetVariables(scope_key, variables, self.now, local), variables)
+        return self.wait_for(self.calls.set_variables(scope_key, variables, local))
 
     def resolve_incident(self, key: int) -> Done | Refusal:
-        return self._order(key, c.ResolveIncident(key, self.now))
+        return self.wait_for(self.calls.resolve_incident(key))
 
     def broadcast_signal(self, name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT) -> Done | Refusal:
-        problem = unusable_order(variables)
-        if problem is not None:
-            return problem
-        self.ask(0, c.BroadcastSignal(name, variables, tenant_id, self.now))
-        return DONE
-
-    def _order(self, key: int, command: c.Command, variables: Variables | None = None) -> Done | Refusal:
-        problem = unusable_order(variables) if variables else None
-        if problem is not None:
-            return problem
-        shard = self.homes.shard_of_record(key)
-        if shard < 0:
-            return Refusal("NOT_FOUND", f"nothing with key {key} was found")
-        for item in self.ask(shard, command).decided[:1]:
-            if isinstance(item, pe.CommandRefused):
-                return Refusal(item.code, item.text)
-        return DONE
+        return self.wait_for(self.calls.broadcast_signal(name, variables, tenant_id))

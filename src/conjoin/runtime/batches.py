@@ -9,7 +9,7 @@ from conjoin.runtime.answers import ActivatedJob
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.sweeps import Sweep
 from conjoin.store.port import Head
-from conjoin.store.rows import MessageRow, OutboxRow, PositionRow
+from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, PositionRow
 
 
 class Origin(NamedTuple):
@@ -65,4 +65,6 @@ class Done:
     committed: bool = True
     """False: there was nothing to write."""
     messages: Sequence[MessageRow] = ()
-    """Those that this commit has written."""
+    """Those that this commit has written; so with the others."""
+    jobs: Sequence[JobRow] = ()
+    instances: Sequence[InstanceRow] = ()

@@ -16,6 +16,7 @@ from conjoin.kernel.keys import rank_of
 from conjoin.runtime.answers import Deployment, Refusal
 from conjoin.runtime.api import Api
 from conjoin.runtime.batches import Reply
+from conjoin.runtime.calls import ReadyJob
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.generations import KeyHomes, homes_of
@@ -42,14 +43,13 @@ class Carrier(Protocol):
 
 class Broker(Api):
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
-        super().__init__(store.facts.shards)
+        # Another process has placed instances before; nobody need know how many.
+        super().__init__(store.facts.shards, clock())
         self.store = store
         self.catalog = StoredCatalog(store.catalog, store.facts.profile)
         self.post = Post(store, clock, self.catalog.view)
         self.carrier: Carrier = self.post
         self._clock = clock
-        # Another process has placed others; nobody need know how many.
-        self._created = clock()
 
     def close(self) -> None:
         self.post.close()
@@ -63,12 +63,22 @@ class Broker(Api):
     def definitions(self) -> Definitions:
         return self.catalog.view().definitions
 
+    @property
+    def known_definitions(self) -> Definitions:
+        return self.catalog.last_seen.definitions
+
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
         deployed = self.catalog.deploy(resources, tenant_id, self.now)
         if not isinstance(deployed, Refusal) and any(process.is_new for process in deployed.processes):
-            for shard in range(self.shard_count):
-                self._schedule_starts(shard, self._peek(shard))
+            self.look_around()
         return deployed
+
+    def look_around(self) -> list[Peeked]:
+        """What each shard has to do that nobody has asked for. Start timers that are missing are scheduled."""
+        peeked = [self._peek(shard) for shard in range(self.shard_count)]
+        for shard, seen in enumerate(peeked):
+            self._schedule_starts(shard, seen)
+        return peeked
 
     @cached_property
     def homes(self) -> KeyHomes:
@@ -86,9 +96,7 @@ class Broker(Api):
         return self.carrier.ask(shard, request)
 
     def tick(self) -> int:
-        peeked = [self._peek(shard) for shard in range(self.shard_count)]
-        for shard, seen in enumerate(peeked):
-            self._schedule_starts(shard, seen)
+        peeked = self.look_around()
         receivers = sorted({receiver for seen in peeked for receiver in seen.receivers})
         if receivers:
             self.post.deliver(receivers)
@@ -115,14 +123,16 @@ class Broker(Api):
             if swept < sweep.limit:
                 return happened
 
-    def _ready_jobs(self, type_: str, limit: int, tenant_id: str) -> list[tuple[int, int]]:
+    def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
         found = []
         for shard in range(self.shard_count):
             with self.post.look(shard) as snapshot:
-                found += [(rank_of(job.key), shard) for job in snapshot.ready_jobs(tenant_id, type_, limit)]
+                for tenant_id in tenant_ids:
+                    ready = snapshot.ready_jobs(tenant_id, type_, limit)
+                    found += [ReadyJob(rank_of(job.key), shard, tenant_id) for job in ready]
         return found
 
-    def _late_answer(self, shard: int, message_key: int) -> e.Event:
+    def late_answer(self, shard: int, message_key: int) -> e.Event:
         """It is held behind an answer that lies in an outbox, perhaps of a process that died or is slow."""
         until = monotonic() + LATE_S
         while True:

@@ -105,12 +105,13 @@ class Deployments:
 
     def snapshot(self, new_instance: Callable[..., Any], business_ids: BusinessIds | None = None) -> Catalog:
         """What the correlation half looks at: the message start events of the latest versions."""
-        starts = [start for latest in self.definitions.all_latest() for start in self._starts(latest)]
+        starts = [start for latest in self.definitions.all_latest() for start in self.starts_of(latest)]
         if business_ids is None:
             return Catalog(starts, self.policies, new_instance)
         return Catalog(starts, self.policies, new_instance, business_ids.is_free)
 
-    def _starts(self, definition: Definition) -> list[StartSubscription]:
+    def starts_of(self, definition: Definition) -> list[StartSubscription]:
+        """Its message start events, in the order of the model."""
         at = self._brought[definition.key].deployed_at
         return [
             StartSubscription(

@@ -69,7 +69,7 @@ class KeyChanges:
                 self._messages[key] = (place, message)
 
     def _note_successor(self, place: Place, message: Message) -> None:
-        """Its id was free again, and is its own from now on: whoever had it before was perhaps live for nothing else."""
+        """Its id was free again, and is its own from now on: who had it before was perhaps live for nothing else."""
         if isinstance(message.policy.dedup, str):
             return
         for key, before in self._its.spaces.by_place[place].messages.items():

@@ -17,6 +17,7 @@ from conjoin.runtime.answers import Deployment, Refusal
 from conjoin.runtime.api import Api
 from conjoin.runtime.batches import Reply
 from conjoin.runtime.business_ids import BusinessIds
+from conjoin.runtime.calls import ReadyJob
 from conjoin.runtime.catalog import DEFAULT_TENANT, Deployments
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.jobs import activated_job
@@ -113,10 +114,11 @@ class Engine(Api):
         self._drain()
         return Reply((), key, shard.answers.pop(key, None))
 
-    def _ready_jobs(self, type_: str, limit: int, tenant_id: str) -> list[tuple[int, int]]:
+    def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
         return [
-            (rank_of(key), shard.index)
+            ReadyJob(rank_of(key), shard.index, tenant_id)
             for shard in self.shards
+            for tenant_id in tenant_ids
             for key in shard.state.job_index.oldest(tenant_id, type_, limit)
         ]
 

@@ -227,8 +227,11 @@ class Fold:
     def done(self, changes: Changes | None) -> Done:
         head = self._its.snapshot.head if changes is None else changes.head
         receivers = {receiver for receiver, _ in self._its.outbox}
-        messages = () if changes is None else changes.put.get(t.MESSAGE, ())
-        return Done(self.replies, head, self._its.answers, receivers, changes is not None, messages)
+        written = {} if changes is None else changes.put
+        rows = [written.get(table, ()) for table in (t.MESSAGE, t.JOB, t.INSTANCE)]
+        # The two know each other: whatever the run has loaded would wait for the garbage collector.
+        self._inbox = None
+        return Done(self.replies, head, self._its.answers, receivers, changes is not None, *rows)
 
 
 def _stamp(order: Any, now: int) -> None:

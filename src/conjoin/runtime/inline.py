@@ -4,11 +4,12 @@ A request is answered when everything that follows from it has been committed, o
 store fails answers its own requests with the error; the others go on.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Condition, Event, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from conjoin.errors import ConjoinError
 from conjoin.fault_points import passing
@@ -21,6 +22,22 @@ from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.store.port import Store
 
 MOST_IN_BATCH = 1_000
+_log = logging.getLogger(__name__)
+
+
+class Promise(Protocol):
+    """What a request is answered with; a `Future` is one."""
+
+    def set_result(self, reply: Reply, /) -> None: ...
+
+    def set_exception(self, error: BaseException, /) -> None: ...
+
+    def cancelled(self) -> bool:
+        """Nobody waits for it any more: it need not be carried out."""
+
+
+Asked = tuple[Any, Promise]
+"""A request, and who waits for it."""
 
 
 class Ticket:
@@ -29,7 +46,7 @@ class Ticket:
     def __init__(self) -> None:
         self.answers: dict[int, e.Event] = {}
         self.failed: Exception | None = None
-        self._asked: list[tuple[Future[Reply], Reply]] = []
+        self._asked: list[tuple[Promise, Reply]] = []
         self._under_way = 1
         self._turn = Condition()
         self._over = Event()
@@ -37,8 +54,8 @@ class Ticket:
     def wait(self) -> None:
         self._over.wait()
 
-    def promise(self, future: "Future[Reply]", reply: Reply) -> None:
-        self._asked.append((future, reply))
+    def promise(self, promise: Promise, reply: Reply) -> None:
+        self._asked.append((promise, reply))
 
     def more(self, count: int) -> None:
         with self._turn:
@@ -50,12 +67,12 @@ class Ticket:
             if self._under_way:
                 return
         self._over.set()
-        for future, reply in self._asked:
+        for promise, reply in self._asked:
             reply.answer = self.answers.get(reply.key)
             if self.failed is not None and reply.answer is None and reply.awaits_answer:
-                future.set_exception(self.failed)
+                promise.set_exception(self.failed)
             else:
-                future.set_result(reply)
+                promise.set_result(reply)
 
 
 class Inline:
@@ -63,12 +80,19 @@ class Inline:
         shards = store.facts.shards
         self.counter = 0
         self.view = view
+        self.listener: Callable[[Done], None] | None = None
+        """Told every commit, in the thread of its shard."""
         self.workers = [_Worker(self, store, clock, index) for index in range(shards)]
         for worker in self.workers:
             worker.start()
 
+    def hand_in(self, shard: int, request: Any, promise: Promise) -> None:
+        self.workers[shard].hand_in(request, promise)
+
     def submit(self, shard: int, request: Any) -> "Future[Reply]":
-        return self.workers[shard].submit(request)
+        future: Future[Reply] = Future()
+        self.hand_in(shard, request, future)
+        return future
 
     def ask(self, shard: int, request: Any) -> Reply:
         return self.submit(shard, request).result()
@@ -119,19 +143,17 @@ class _Worker(Thread):
         self._index = index
         self.mailbox = Mailbox(store, index)
         self._news = Condition()
-        self._requests: list[tuple[Any, Future[Reply]]] = []
+        self._requests: list[Asked] = []
         self._post: list[tuple[int, Ticket]] = []
         self._taken: list[int] = []
         self._stopping = False
 
-    def submit(self, request: Any) -> "Future[Reply]":
-        future: Future[Reply] = Future()
+    def hand_in(self, request: Any, promise: Promise) -> None:
         with self._news:
             if self._stopping:
                 raise RuntimeError("the runner is closed")
-            self._requests.append((request, future))
+            self._requests.append((request, promise))
             self._news.notify()
-        return future
 
     def notice(self, sender: int, tickets: list[Ticket]) -> None:
         """There is post from another shard; each ticket waits for it."""
@@ -158,9 +180,9 @@ class _Worker(Thread):
                 asked, self._requests = self._requests[:MOST_IN_BATCH], self._requests[MOST_IN_BATCH:]
                 post, self._post = self._post, []
                 taken, self._taken = self._taken, []
-            self._serve(asked, post, taken)
+            self._serve([one for one in asked if not one[1].cancelled()], post, taken)
 
-    def _serve(self, asked: list[tuple[Any, Future[Reply]]], post: list[tuple[int, Ticket]], taken: list[int]) -> None:
+    def _serve(self, asked: list[Asked], post: list[tuple[int, Ticket]], taken: list[int]) -> None:
         waiting = [ticket for _, ticket in post]
         try:
             if post:
@@ -177,6 +199,7 @@ class _Worker(Thread):
             self._fail(asked, waiting, error)
             return
         self._inline.counter = max(self._inline.counter, done.head.next_key)
+        self._tell(done)
         if not done.committed:
             self.taken(taken)
         for sender, numbers in self.mailbox.took(mail).items():
@@ -184,6 +207,15 @@ class _Worker(Thread):
         if asked:
             waiting.append(_ticket(asked, done))
         self._hand_on(done, waiting)
+
+    def _tell(self, done: Done) -> None:
+        listener = self._inline.listener
+        if listener is None:
+            return
+        try:
+            listener(done)
+        except Exception:  # noqa: BLE001 - the commit is there, and its requests are answered, whoever cannot listen
+            _log.exception("a commit of shard %s was not heard", self._index)
 
     def _hand_on(self, done: Done, waiting: list[Ticket]) -> None:
         for ticket in waiting:
@@ -194,16 +226,16 @@ class _Worker(Thread):
         for ticket in waiting:
             ticket.one_done()
 
-    def _fail(self, asked: list[tuple[Any, Future[Reply]]], waiting: list[Ticket], error: Exception) -> None:
-        for _, future in asked:
-            future.set_exception(error)
+    def _fail(self, asked: list[Asked], waiting: list[Ticket], error: Exception) -> None:
+        for _, promise in asked:
+            promise.set_exception(error)
         for ticket in waiting:
             ticket.failed = error
             ticket.one_done()
 
 
-def _ticket(asked: list[tuple[Any, Future[Reply]]], done: Done) -> Ticket:
+def _ticket(asked: list[Asked], done: Done) -> Ticket:
     ticket = Ticket()
-    for (_, future), reply in zip(asked, done.replies, strict=True):
-        ticket.promise(future, reply)
+    for (_, promise), reply in zip(asked, done.replies, strict=True):
+        ticket.promise(promise, reply)
     return ticket

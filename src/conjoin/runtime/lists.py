@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.kernel.correlation.verdicts import REASONS
-from conjoin.kernel.instants import NEVER
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.cursors import after_of, cursor_of
 from conjoin.runtime.explanation import STORAGE
@@ -26,6 +25,7 @@ from conjoin.runtime.list_items import (
     subscription_items,
 )
 from conjoin.store import tables as t
+from conjoin.store.port import Meets, Order
 from conjoin.store.tables import Table
 
 _AT_ONCE = 1_000
@@ -47,6 +47,8 @@ class Asked:
     until: int | None = None
     limit: int = 50
     after: str | None = None
+    newest_first: bool = False
+    """By key, too: from the last row to the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Listing:
     choices: Mapping[str, Collection[str]] = field(default_factory=dict)
     """What filters with a closed set of values can be: a slip of the pen must not look like an empty list."""
     time: str | None = None
-    """What `since` and `until` are compared with."""
+    """The column that `since` and `until` are compared with."""
 
     @property
     def filters(self) -> list[str]:
@@ -133,7 +135,7 @@ LISTS: dict[str, Listing] = {
         dead_letter_items,
         {"source": "source", "part": "part", "reason": "reason"},
         choices={"reason": DEAD_LETTER_REASONS},
-        time="found_at",
+        time="at",
     ),
 }
 
@@ -165,27 +167,24 @@ def _problems(what: str, listing: Listing, asked: Asked) -> Iterator[str]:
 
 def _found(broker: Broker, listing: Listing, asked: Asked) -> Iterator[tuple[Any, Any]]:
     """Rows and their items that pass all filters, by key."""
-    where = {listing.columns[name]: value for name, value in asked.filters.items() if name in listing.columns}
+    where: dict[str, Any] = {}
+    where |= {listing.columns[name]: value for name, value in asked.filters.items() if name in listing.columns}
     tests = [(listing.tests[name], value) for name, value in asked.filters.items() if name in listing.tests]
+    times = ((">=", asked.since), ("<", asked.until))
+    if listing.time is not None:
+        where[listing.time] = Meets(tuple((operator, at) for operator, at in times if at is not None))
     for rows in _pages(broker, listing.table, where, asked):
         for row, item in zip(rows, listing.items(broker, rows), strict=True):
-            if _is_in_time(item, listing, asked) and all(test(item, value) for test, value in tests):
+            if all(test(item, value) for test, value in tests):
                 yield row, item
-
-
-def _is_in_time(item: Any, listing: Listing, asked: Asked) -> bool:
-    if listing.time is None:
-        return True
-    since = asked.since if asked.since is not None else -NEVER
-    until = asked.until if asked.until is not None else NEVER
-    return bool(since <= getattr(item, listing.time) < until)
 
 
 def _pages(broker: Broker, table: Table, where: Mapping[str, Any], asked: Asked) -> Iterator[list[Any]]:
     after = after_of(table, asked.after)
     at_once = min(asked.limit + 1, _AT_ONCE)
+    order = Order(backward=asked.newest_first)
     while True:
-        rows = list(broker.store.rows(table, where, after, at_once))
+        rows = list(broker.store.rows(table, where, after, at_once, order))
         yield rows
         if len(rows) < at_once:
             return

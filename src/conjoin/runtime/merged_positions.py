@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from conjoin.errors import InputError
 from conjoin.runtime.generations import SOURCE as GENERATIONS
+from conjoin.runtime.notices.positions import SOURCE as NOTICES
 from conjoin.runtime.retention import SOURCE as RETENTION
 from conjoin.runtime.start_timers import SOURCE as CATALOG
 from conjoin.store.rows import PositionRow
@@ -18,7 +19,7 @@ def merged_positions(shards: Sequence[Iterable[PositionRow]], ingest_is_done: bo
     reached: dict[tuple[str, str], list[str]] = {}
     for rows in shards:
         for row in rows:
-            if row.source != GENERATIONS:
+            if row.source not in (GENERATIONS, NOTICES):
                 reached.setdefault((row.source, row.part), []).append(row.position)
     problems, merged = [], []
     for (source, part), positions in sorted(reached.items()):

@@ -111,6 +111,11 @@ class StoredCatalog:
                 self._refresh(version)
         return self._view
 
+    @property
+    def last_seen(self) -> CatalogView:
+        """As it was when somebody in this process last looked; the store is not asked."""
+        return self._view
+
     def _refresh(self, version: int) -> None:
         seen = self._view.version
         if version > seen:

@@ -49,9 +49,14 @@ class Sweeper(Thread):
         self.join()
 
     def _round(self) -> None:
+        peeked = self._broker.look_around()
+        if any(seen.receivers for seen in peeked):
+            # Mostly it is on its way; but it may be what a process that died has left.
+            self._inline.deliver()
+            self._broker.post.forget_delivered()
         for kind in KINDS:
-            for shard in range(self._broker.shard_count):
-                while not self._stopping.is_set() and self._sweep(shard, Sweep(kind, self._limit)):
+            for shard, seen in enumerate(peeked):
+                while kind in seen.due and not self._stopping.is_set() and self._sweep(shard, Sweep(kind, self._limit)):
                     pass
         for shard in range(self._broker.shard_count):
             self._broker.store.checkpoint(shard)

@@ -311,6 +311,8 @@ _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
     c.FailJob: lambda its, order: its._fetch_owner(t.JOB, order.key),
     c.ThrowError: lambda its, order: its._fetch_owner(t.JOB, order.key),
     c.UpdateRetries: lambda its, order: its._fetch_owner(t.JOB, order.key),
+    c.UpdateTimeout: lambda its, order: its._fetch_owner(t.JOB, order.key),
+    c.AssignTask: lambda its, order: its._fetch_owner(t.JOB, order.key),
     c.ResolveIncident: lambda its, order: its._fetch_owner(t.INCIDENT, order.key),
     c.SetVariables: WorkingSet._fetch_scope,
     c.ActivateJobs: WorkingSet._fetch_ready,

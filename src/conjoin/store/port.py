@@ -46,6 +46,28 @@ class Before:
     value: int
 
 
+@dataclass(frozen=True, slots=True)
+class Meets:
+    """In the conditions of a list: the column meets all of these, each an operator and a value.
+
+    Operators are = <> < <= > >= (None, which only = and <> know, is nothing), in and not in with a tuple, and like
+    with a text in which * stands for any characters, ? for one, and a backslash takes the meaning from both.
+    """
+
+    tests: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Of a list: by these columns, then by the key of the table; all of it forward, or all of it backward."""
+
+    columns: tuple[str, ...] = ()
+    backward: bool = False
+
+
+BY_KEY = Order()
+
+
 class IdHolder(NamedTuple):
     """An active instance that nobody called, and the business id it has."""
 
@@ -205,11 +227,22 @@ class Store(Protocol):
 
     def shard(self, index: int) -> ShardStore: ...
 
-    def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
+    def rows(
+        self,
+        table: Table,
+        where: Mapping[str, Any],
+        after: tuple[Any, ...] | None,
+        limit: int,
+        order: Order = BY_KEY,
+    ) -> Iterable[Any]:
         """For lists: rows of all shards by key, those after a key, whose columns have these values.
 
-        A tuple stands for any of its values, None for null, `Before` for whatever is smaller.
+        A tuple stands for any of its values, None for null, `Before` for whatever is smaller, `Meets` for comparisons.
+        Columns of an order must not be null; `after` then begins with their values.
         """
+
+    def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
+        """How many rows there are of these; it looks no further than `most`."""
 
     def checkpoint(self, index: int) -> None:
         """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while."""

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from conjoin.store import tables as t
-from conjoin.store.port import CatalogStore, Facts
+from conjoin.store.port import BY_KEY, CatalogStore, Facts, Order
 from conjoin.store.postgres_catalog import PostgresCatalog
 from conjoin.store.postgres_connections import DIALECT, Connections
 from conjoin.store.postgres_frozen import FrozenSchemas, frozen_schemas
@@ -43,12 +43,25 @@ class PostgresStore:
     def shard(self, index: int) -> PostgresShard:
         return self._shards[index]
 
-    def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
+    def rows(
+        self,
+        table: Table,
+        where: Mapping[str, Any],
+        after: tuple[Any, ...] | None,
+        limit: int,
+        order: Order = BY_KEY,
+    ) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
-        statement, parameters = DIALECT.list_rows(table, where, after, limit)
+        return list(map(table.row._make, self._asked(*DIALECT.list_rows(table, where, after, limit, order))))
+
+    def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
+        [(found,)] = self._asked(*DIALECT.count_rows(table, where, most))
+        return int(found)
+
+    def _asked(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
         with self._connections.borrow() as connection:
-            return list(map(table.row._make, connection.execute(statement, parameters).fetchall()))
+            return connection.execute(statement, parameters).fetchall()
 
     def frozen(self) -> AbstractContextManager[FrozenSchemas]:
         """All shards and the catalog at one instant. Nobody waits for it."""

@@ -15,10 +15,17 @@ from psycopg.types.numeric import Int8Dumper
 
 from conjoin.errors import StoreDamaged, StoreFailed
 from conjoin.store.postgres_arrays import NumberArray, NumberArrayDumper
-from conjoin.store.sql import Dialect
+from conjoin.store.sql import Dialect, pieces
 
 # A row that is written again stays on its page, and no index need hear of it.
 _ROOM = "with (fillfactor = 85)"
+
+
+def _like(pattern: str) -> str:
+    meant = {"*": "%", "?": "_"}
+    return "".join(meant[it] if stands else f"\\{it}" if it in "%_\\" else it for it, stands in pieces(pattern))
+
+
 DIALECT = Dialect(
     texts="unnest(%s::text[]) as many(value)",
     numbers="unnest(%s::bigint[]) as many(value)",
@@ -26,6 +33,8 @@ DIALECT = Dialect(
     find="strpos",
     # Bytes in their order, as SQLite and Python compare them; and faster than the order of a language.
     schema={"int": "bigint", "text": 'text collate "C"', "blob": "bytea", "clustered": _ROOM, "room": _ROOM},
+    like="like",
+    pattern=_like,
 )
 Connection = psycopg.Connection[tuple[Any, ...]]
 

@@ -4,13 +4,13 @@
 size. It stands first in a cross join, so that each value is looked up and the large table is never walked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conjoin.store import tables as t
 from conjoin.store.inbox_sql import INBOX_QUERIES, INBOX_READS, InboxReads
-from conjoin.store.port import Before, IdHolder, KeyRows
+from conjoin.store.port import BY_KEY, Before, IdHolder, KeyRows, Meets, Order
 from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, TimerRow
 from conjoin.store.tables import Table
 
@@ -80,6 +80,7 @@ _QUERIES: dict[str, str] = {
     " where state = 'active' and key < {p} and {find}(body, {p}) > 0 order by key",
 }
 _ANY: Mapping[str, Any] = {}
+_COMPARISONS = {operator: operator for operator in ("=", "<>", "<", "<=", ">", ">=")}
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,10 @@ class Dialect:
     p: str
     find: str
     schema: Mapping[str, str]
+    like: str
+    """Compares with a pattern, every letter for itself."""
+    pattern: Callable[[str], str]
+    """What the database calls a pattern with * and ?."""
 
     def statements(self) -> dict[str, str]:
         words = {"texts": self.texts, "numbers": self.numbers, "p": self.p, "find": self.find}
@@ -106,33 +111,80 @@ class Dialect:
         where: Mapping[str, Any] = _ANY,
         after: tuple[Any, ...] | None = None,
         limit: int | None = None,
+        order: Order = BY_KEY,
     ) -> tuple[str, list[Any]]:
-        """A statement for rows by key, and its parameters; one that is a list stands for the table `many`."""
-        tests = [self._test(table, column, value) for column, value in where.items()]
-        parameters: list[Any] = [_parameter(value) for value in where.values() if value is not None]
+        """A statement for rows in an order, and its parameters; one that is a list stands for the table `many`."""
+        tests, parameters = self._conditions(table, where)
+        by = places_of(table, order)
         if after is not None:
-            tests.append(f"({', '.join(table.key)}) > ({', '.join([self.p] * len(table.key))})")
+            tests.append(f"({', '.join(by)}) {'<' if order.backward else '>'} ({', '.join([self.p] * len(by))})")
             parameters.extend(after)
-        text = f"select {', '.join(table.columns)} from {table.name}"
-        text += f" where {' and '.join(tests)}" if tests else ""
-        text += f" order by {', '.join(table.key)}"
+        way = " desc" if order.backward else ""
+        text = f"select {', '.join(table.columns)} from {table.name}{_where(tests)}"
+        text += f" order by {', '.join(column + way for column in by)}"
         return (text, parameters) if limit is None else (f"{text} limit {self.p}", [*parameters, limit])
 
-    def _test(self, table: Table, column: str, value: Any) -> str:
+    def count_rows(self, table: Table, where: Mapping[str, Any], most: int) -> tuple[str, list[Any]]:
+        tests, parameters = self._conditions(table, where)
+        found = f"select 1 as one from {table.name}{_where(tests)} limit {self.p}"
+        return f"select count(*) from ({found}) as counted", [*parameters, most]
+
+    def _conditions(self, table: Table, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+        tests: list[str] = []
+        parameters: list[Any] = []
+        for column, value in where.items():
+            for operator, operand in _tests(value):
+                tests.append(self._test(table, column, operator, operand))
+                parameters += [] if operand is None else [self._parameter(operator, operand)]
+        return tests, parameters
+
+    def _test(self, table: Table, column: str, operator: str, value: Any) -> str:
+        if column not in table.columns:
+            raise KeyError(f"{table.name}.{column}")
         if value is None:
-            return f"{column} is null"
-        if isinstance(value, Before):
-            return f"{column} < {self.p}"
-        if not isinstance(value, tuple):
-            return f"{column} = {self.p}"
-        is_number = table.types[table.columns.index(column)] is int
-        return f"{column} in (select many.value from {self.numbers if is_number else self.texts})"
+            return f"{column} is null" if operator == "=" else f"{column} is not null"
+        if operator in ("in", "not in"):
+            is_number = table.types[table.columns.index(column)] is int
+            test = f"{column} {operator} (select many.value from {self.numbers if is_number else self.texts})"
+        else:
+            test = f"{column} {self.like if operator == 'like' else _COMPARISONS[operator]} {self.p}"
+        # To the database nothing is neither equal to a value nor different from it.
+        return f"({test} or {column} is null)" if operator in ("<>", "not in") else test
+
+    def _parameter(self, operator: str, value: Any) -> Any:
+        if operator == "like":
+            return self.pattern(value)
+        return list(value) if isinstance(value, tuple) else value
 
 
-def _parameter(value: Any) -> Any:
+def places_of(table: Table, order: Order) -> tuple[str, ...]:
+    """The columns that tell where a row stands in an order."""
+    return (*order.columns, *(column for column in table.key if column not in order.columns))
+
+
+def _where(tests: Sequence[str]) -> str:
+    return f" where {' and '.join(tests)}" if tests else ""
+
+
+def _tests(value: Any) -> tuple[tuple[str, Any], ...]:
+    """What a condition of a list asks of its column."""
+    if isinstance(value, Meets):
+        return value.tests
     if isinstance(value, Before):
-        return value.value
-    return list(value) if isinstance(value, tuple) else value
+        return (("<", value.value),)
+    return (("in" if isinstance(value, tuple) else "=", value),)
+
+
+def pieces(pattern: str) -> list[tuple[str, bool]]:
+    """The characters of a pattern, each with whether it stands for others."""
+    found, escaped = [], False
+    for character in pattern:
+        if character == "\\" and not escaped:
+            escaped = True
+            continue
+        found.append((character, character in "*?" and not escaped))
+        escaped = False
+    return found
 
 
 class Reads(InboxReads):

@@ -15,7 +15,8 @@ from typing import Any
 
 from conjoin.errors import StoreExists
 from conjoin.store import tables as t
-from conjoin.store.port import CatalogStore, Facts
+from conjoin.store.port import BY_KEY, CatalogStore, Facts, Order
+from conjoin.store.sql import places_of
 from conjoin.store.sqlite_catalog import SqliteCatalog, make_catalog, missing
 from conjoin.store.sqlite_files import DIALECT, checkpoint, connect, told
 from conjoin.store.sqlite_frozen import FrozenFiles, frozen_files
@@ -61,13 +62,30 @@ class SqliteStore:
     def shard(self, index: int) -> SqliteShard:
         return self._shards[index]
 
-    def rows(self, table: Table, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int) -> Iterable[Any]:
+    def rows(
+        self,
+        table: Table,
+        where: Mapping[str, Any],
+        after: tuple[Any, ...] | None,
+        limit: int,
+        order: Order = BY_KEY,
+    ) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
-        listing = DIALECT.list_rows(table, where, after, limit)
-        files = [self.folder / _CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
-        found = merge(*(_listed(file, table, *listing) for file in files), key=attrgetter(*table.key))
+        listing = DIALECT.list_rows(table, where, after, limit, order)
+        by = attrgetter(*places_of(table, order))
+        found = merge(*(_listed(file, table, *listing) for file in self._files(table)), key=by, reverse=order.backward)
         return list(islice(found, limit))
+
+    def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
+        found = 0
+        for file in self._files(table):
+            [(its,)] = _asked(file, *DIALECT.count_rows(table, where, most - found))
+            found += its
+        return found
+
+    def _files(self, table: Table) -> list[Path]:
+        return [self.folder / _CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
 
     def frozen(self) -> AbstractContextManager[FrozenFiles]:
         """All shards and the catalog at one instant. Nobody waits longer than it takes to look at each."""
@@ -112,6 +130,10 @@ def _remove_unused(file: Path) -> None:
 
 
 def _listed(file: Path, table: Table, statement: str, parameters: list[Any]) -> Iterator[Any]:
+    yield from map(table.row._make, _asked(file, statement, parameters))
+
+
+def _asked(file: Path, statement: str, parameters: list[Any]) -> Iterator[tuple[Any, ...]]:
     with closing(connect(file)) as connection, told(file):
         bound = [json.dumps(value) if isinstance(value, list) else value for value in parameters]
-        yield from map(table.row._make, connection.execute(statement, bound))
+        yield from connection.execute(statement, bound)

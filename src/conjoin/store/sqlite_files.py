@@ -11,8 +11,13 @@ from typing import Any
 
 from conjoin.errors import StoreDamaged, StoreFailed, StoreTooNew
 from conjoin.store import schema
-from conjoin.store.sql import Dialect
+from conjoin.store.sql import Dialect, pieces
 from conjoin.store.tables import Table
+
+
+def _glob(pattern: str) -> str:
+    return "".join(it if stands or it not in "*?[" else f"[{it}]" for it, stands in pieces(pattern))
+
 
 DIALECT = Dialect(
     texts="json_each(?) as many",
@@ -20,6 +25,8 @@ DIALECT = Dialect(
     p="?",
     find="instr",
     schema={"int": "integer", "blob": "blob", "clustered": "without rowid"},
+    like="glob",
+    pattern=_glob,
 )
 WAIT_S = 30
 _CHECKPOINT_PAGES = 20_000

@@ -88,6 +88,12 @@ def test_a_channel_without_settings_takes_everything_as_the_settings_say() -> No
     assert read_channels(None) == ({}, [])
 
 
+def test_the_mapping_of_a_channel_is_handed_on_as_it_is_written() -> None:
+    channels, problems = read_channels({"orders": {"mapping": {"name": "= type"}}, "b": {"mapping": "= type"}})
+    assert channels["orders"].mapping == {"name": "= type"}
+    assert problems == ["channels.b.mapping: '= type' is not a table"]
+
+
 def test_every_problem_of_all_channels_is_told_with_its_place() -> None:
     written = {
         "a": {"enabled": "perhaps", "colour": 1, "filter": {"types": []}},

@@ -167,6 +167,12 @@ def test_a_corrected_message_is_tried_anew(before: InboxMessage) -> None:
     )
 
 
+def test_variables_of_the_old_payload_do_not_stand_over_the_corrected_one() -> None:
+    before = FAILED._replace(hint=FAILED.hint._replace(variables={"amount": 1}))
+    assert done(before, Correct(payload=b'{"amount": 2}')).hint == FAILED.hint
+    assert done(before, Correct(b"{}", before.hint)).hint == before.hint
+
+
 def test_a_corrected_key_moves_the_message_to_the_group_of_that_key() -> None:
     mended = done(FAILED, Correct(hint=Hint("paid", "order-8")))
     assert mended.payload == FAILED.payload
@@ -198,7 +204,7 @@ def test_a_deleted_message_is_never_tried_again_and_stays_known(before: InboxMes
         (Release(), "release", {}),
         (Delete(), "delete", {}),
         (SetAttempts(0), "set_attempts", {"attempts": 0}),
-        (SetNextRetry(7), "set_next_retry", {"at": 7}),
+        (SetNextRetry(7), "set_next_retry", {"at": "1970-01-01T00:00:00.000007Z"}),
         (
             Correct(b"12", Hint("paid", "k")),
             "correct",

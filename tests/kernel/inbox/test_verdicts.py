@@ -61,6 +61,28 @@ def test_what_has_ended_tells_its_target_or_its_deadline() -> None:
     assert said == "Expired: 'paid' with key 'k' was never tried until its deadline 9."
 
 
+@pytest.mark.parametrize(
+    ("ending", "target", "said"),
+    [
+        (Ending("correlated", "handed_over", 5), "erp", "was handed over to erp, which does not say who took it."),
+        (Ending("correlated", "handed_over", 5, "77"), "erp", "was handed over to erp, where 77 has it."),
+        (
+            Ending("buffered", "handed_over", 5, "77"),
+            "erp",
+            "to erp and is kept there as 77, for whoever",
+        ),
+        (
+            Ending("buffered", "handed_over", 5, "message 7"),
+            "",
+            "to our own engine and is kept there as message 7",
+        ),
+    ],
+)
+def test_what_was_handed_over_says_to_whom(ending: Ending, target: str, said: str) -> None:
+    message = make(state="done", ending=ending, target=target)
+    assert said in sentence(*verdict_of(message, NOW), "paid", "k")
+
+
 def test_the_reasons_are_those_of_the_closed_list() -> None:
     ours = {(verdict, reason) for verdict, reasons in REASONS.items() for reason in reasons}
     known = {(verdict, reason) for verdict, reasons in correlation.REASONS.items() for reason in reasons}

@@ -33,6 +33,8 @@ def commands_about(key: int, at: int) -> list[c.Command]:
         c.FailJob(key, 0, "", at),
         c.ThrowError(key, "E1", "", at),
         c.UpdateRetries(key, 1, at),
+        c.UpdateTimeout(key, 1, at),
+        c.AssignTask(key, "ann", False, at),
         c.ReturnJobs(at),
         c.ReturnJobs(FAR),
         c.ResolveIncident(key, at),

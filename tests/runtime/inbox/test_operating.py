@@ -262,3 +262,15 @@ def test_a_selection_is_larger_than_a_commit(single: Make) -> None:
     bench.inbox._at_once = 100
     assert bench.inbox.operate_on_all(Asked({"state": "waiting"}), Pause(), "eve") == (250, {})
     assert set(bench.states().values()) == {"paused"}
+
+
+def test_a_selection_is_rehearsed_without_changing_anything(sharded: Make) -> None:
+    bench = sharded(preset(max_attempts=1))
+    for number in range(5):
+        bench.send(f"o-{number}", f"m-{number}")
+    bench.run()
+    bench.operate("m-0", Delete())
+    before = bench.rows()
+    assert bench.inbox.rehearse_on_all(Asked(), Release()) == (4, {"ended": 1})
+    assert bench.rows() == before
+    assert bench.inbox.operate_on_all(Asked(), Release(), "eve") == (4, {"ended": 1})

@@ -115,9 +115,10 @@ def test_where_the_policy_says_buffer_a_message_is_published_and_kept(bench: Ben
     bench.send("o-1", "m-1", headers=[("X-CORRELATE-Expiration", "2030-01-01T01:00:00Z")])
     assert bench.run().correlated == 1
     row = bench.row("m-1")
-    assert (row.state, row.verdict, row.reason) == ("done", "buffered", "nobody_waits")
+    assert (row.state, row.verdict, row.reason) == ("done", "buffered", "handed_over")
     [message] = bench.broker.store.rows(t.MESSAGE, {}, None, 9)
     assert message.deadline == bench.broker.now + HOUR_S * 1_000_000
+    assert row.taken_by == f"message {message.key}"
     bench.wait("o-1")
     assert instances(bench, "completed") == 1
 

@@ -99,6 +99,16 @@ def _taken_after_refusal(told: Told, message: str) -> str:
     return f"{first}{_of(told, 'why', ' ({})')}, then {_who(told)} took {message}"
 
 
+def _handed_over(told: Told, message: str) -> str:
+    taken = _of(told, "target", ", where {} has it") or ", which does not say who took it"
+    return f"{message} was handed over to {told.get('system') or 'our own engine'}{taken}"
+
+
+def _handed_over_to_keep(told: Told, message: str) -> str:
+    kept = "is kept there" + _of(told, "target", " as {}")
+    return f"{message} was handed over to {told.get('system') or 'our own engine'} and {kept}, for whoever waits for it"
+
+
 def _nobody_waits(told: Told, message: str) -> str:
     return f"nobody waits for {message} yet{_kept_until(told)}"
 
@@ -195,11 +205,13 @@ _PHRASES: dict[tuple[str, str], Phrase] = {
     ("correlated", "started_instance"): _started,
     ("correlated", "started_after_lock"): _started_after_lock,
     ("correlated", "given_back_and_taken"): _taken_after_refusal,
+    ("correlated", "handed_over"): _handed_over,
     ("buffered", "nobody_waits"): _nobody_waits,
     ("buffered", "locked"): _behind_lock,
     ("buffered", "taken_by_process"): _taken_by_process,
     ("buffered", "given_back"): _given_back,
     ("buffered", "busy"): _busy,
+    ("buffered", "handed_over"): _handed_over_to_keep,
     ("expired", "nobody_waited"): _expired("nobody waited for {}"),
     ("expired", "was_locked"): _expired("an instance with its key ran, so {} could not start another"),
     ("expired", "never_offered"): _never_offered,

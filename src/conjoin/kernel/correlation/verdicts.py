@@ -22,8 +22,9 @@ REASONS: dict[str, tuple[str, ...]] = {
         "started_instance",
         "started_after_lock",
         "given_back_and_taken",
+        "handed_over",
     ),
-    "buffered": ("nobody_waits", "locked", "taken_by_process", "given_back", "busy"),
+    "buffered": ("nobody_waits", "locked", "taken_by_process", "given_back", "busy", "handed_over"),
     "expired": ("nobody_waited", "was_locked", "never_offered"),
     "discarded": ("ttl_zero", "policy", "deleted"),
     "refused": (

@@ -26,6 +26,8 @@ class Arrival(NamedTuple):
     tenant_id: str = DEFAULT_TENANT
     hint: Hint = Hint()
     sort_value: str | int | float | None = None
+    raw: bytes = b""
+    """The row, where the payload is only a part of it: a dead letter keeps it."""
 
 
 class Ignored(NamedTuple):

@@ -15,10 +15,11 @@ from conjoin.kernel.inbox.reading import Read, read_encoding, read_flag, read_op
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """None in the last three means: as the settings say. Durations are milliseconds.
+    """None means: as the settings say. Durations are milliseconds.
 
     A channel that is not enabled is not read, and who sends to it is told so. `target` names the remote system that
-    its messages are for; empty: our own engine.
+    its messages are for; empty: our own engine. `mapping` is as it is written, and read elsewhere: which part of a row
+    is which part of a hint.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Channel:
     grace: int | None = None
     encoding: str | None = None
     expiration: int | None = None
+    mapping: Mapping[str, Any] = field(default_factory=dict)
 
 
 _NAMES = {
@@ -45,6 +47,7 @@ _NAMES = {
     "encoding": "encoding",
     "message.payloadencoding": "encoding",
     "expiration": "expiration",
+    "mapping": "mapping",
 }
 """Ours and the document's, as they are compared."""
 
@@ -95,7 +98,7 @@ def _read(setting: str | None, value: object, where: str, problems: list[str]) -
         return value, None if isinstance(value, str) else f"{value!r} is not the name of a source"
     if setting == "target":
         return value, None if isinstance(value, str) else f"{value!r:.80} is not the name of a target"
-    if setting == "properties":
+    if setting in ("properties", "mapping"):
         return value, None if isinstance(value, Mapping) else f"{value!r:.80} is not a table"
     if setting == "filter":
         accepted, found = read_filter(value, f"{where}.filter")

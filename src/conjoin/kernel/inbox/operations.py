@@ -15,6 +15,7 @@ from conjoin.kernel.inbox.message import (
     DELETED,
     ENDED,
     HELD,
+    NOTHING,
     PARKED,
     PAUSED,
     UNCERTAIN,
@@ -26,6 +27,7 @@ from conjoin.kernel.inbox.message import (
 from conjoin.kernel.inbox.retries import is_exhausted
 from conjoin.kernel.inbox.settings import InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER
+from conjoin.kernel.iso8601 import instant_text
 
 _MOST_ATTEMPTS = 2**31 - 1
 """What a column for it holds everywhere."""
@@ -65,7 +67,10 @@ class SetNextRetry:
 
 @dataclass(frozen=True, slots=True)
 class Correct:
-    """Mend what it carries or whom it is for, and try it anew at the next run. None: as it is."""
+    """Mend what it carries or whom it is for, and try it anew at the next run. None: as it is.
+
+    With a payload alone the hint stays, without its variables: they were those of the old payload.
+    """
 
     payload: bytes | None = None
     hint: Hint | None = None
@@ -110,6 +115,8 @@ def operate(message: InboxMessage, operation: Operation, now: int, settings: Inb
 def operation_line(message: InboxMessage, operation: Operation, who: str, now: int) -> OperationLine:
     """The record of an operation. A payload is told by its size: the message has it."""
     given = {field.name: getattr(operation, field.name) for field in fields(operation)}
+    if isinstance(operation, SetNextRetry):
+        given["at"] = instant_text(operation.at)
     detail = {name: _told(value) for name, value in given.items() if value is not None}
     return OperationLine(message.key, now, who, _NAMES[type(operation)], detail)
 
@@ -169,7 +176,7 @@ def _correct(message: InboxMessage, operation: Correct, now: int, settings: Inbo
         return Refusal("too_large", f"the payload has {len(operation.payload)} bytes, more than {settings.payload_max}")
     corrected = message._replace(
         payload=message.payload if operation.payload is None else operation.payload,
-        hint=message.hint if operation.hint is None else operation.hint,
+        hint=_corrected_hint(message.hint, operation),
         state=PAUSED if message.state == PAUSED else WAITING,
         attempts=0,
         next_retry_at=now,
@@ -177,6 +184,12 @@ def _correct(message: InboxMessage, operation: Correct, now: int, settings: Inbo
         parked_for="",
     )
     return corrected._replace(group_key=group_key_of(corrected))
+
+
+def _corrected_hint(before: Hint, operation: Correct) -> Hint:
+    if operation.hint is not None:
+        return operation.hint
+    return before if operation.payload is None else before._replace(variables=NOTHING)
 
 
 def _delete(message: InboxMessage, operation: Delete, now: int, settings: InboxSettings) -> Answer:

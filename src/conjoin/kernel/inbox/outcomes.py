@@ -27,6 +27,9 @@ from conjoin.kernel.inbox.message import (
 from conjoin.kernel.inbox.retries import is_exhausted, next_retry_at
 from conjoin.kernel.inbox.settings import HOLD, InboxSettings
 
+HANDED_OVER = "handed_over"
+"""The reason of a delivery of which nobody says who took it: a remote system has it, or our own engine keeps it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:

@@ -16,6 +16,7 @@ from conjoin.kernel.inbox.message import (
     is_in_grace,
     reason_of_expiry,
 )
+from conjoin.kernel.inbox.outcomes import HANDED_OVER
 
 REASONS: dict[str, tuple[str, ...]] = {
     "waiting": ("in_backoff", "in_grace", "paused", "not_due"),
@@ -23,8 +24,11 @@ REASONS: dict[str, tuple[str, ...]] = {
     "failed": ("target_error", "mapping_error", "decode_error"),
     "expired": ("nobody_waited", "never_offered"),
     "discarded": ("deleted",),
+    "correlated": (HANDED_OVER,),
+    "buffered": (HANDED_OVER,),
 }
-"""What the inbox itself says. `failed` is the verdict of a single attempt; a message that is done has its target's."""
+"""What the inbox itself says. `failed` is the verdict of a single attempt; a message that is done has its target's, or
+was handed over to one that does not say whose it is."""
 
 
 class InboxVerdict(NamedTuple):
@@ -46,7 +50,8 @@ def verdict_of(message: InboxMessage, now: int) -> InboxVerdict:
 
 
 def _ended(message: InboxMessage, ending: Ending) -> InboxVerdict:
-    detail: dict[str, Any] = {"target": ending.target} if ending.target else {}
+    said = {"target": ending.target, "system": message.target}
+    detail: dict[str, Any] = {name: value for name, value in said.items() if value}
     if ending.verdict == "expired":
         detail |= _expiry(message)
     return InboxVerdict(ending.verdict, ending.reason, detail)

@@ -81,6 +81,16 @@ def _retries_updated(state: ProcessState, event: e.RetriesUpdated) -> None:
     state.jobs[event.key].retries = event.retries
 
 
+def _timeout_updated(state: ProcessState, event: e.TimeoutUpdated) -> None:
+    job = state.jobs[event.key]
+    job.deadline = event.deadline
+    state.watch_job(job)
+
+
+def _task_assigned(state: ProcessState, event: e.TaskAssigned) -> None:
+    state.jobs[event.key].worker = event.assignee
+
+
 def _incident_raised(state: ProcessState, event: e.IncidentRaised) -> None:
     incident = Incident(event.key, event.element_key, event.job_key, event.error_type, event.text)
     state.incidents[event.key] = incident
@@ -114,6 +124,8 @@ APPLY_JOBS: dict[type, Callable[[ProcessState, Any], None]] = {
     e.ErrorThrown: _error_thrown,
     e.JobReturned: _job_returned,
     e.RetriesUpdated: _retries_updated,
+    e.TimeoutUpdated: _timeout_updated,
+    e.TaskAssigned: _task_assigned,
     e.IncidentRaised: _incident_raised,
     e.IncidentResolved: _incident_resolved,
 }

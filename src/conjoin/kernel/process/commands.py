@@ -103,6 +103,25 @@ class UpdateRetries:
 
 
 @dataclass(slots=True)
+class UpdateTimeout:
+    """Whoever works on the job has so long from now on."""
+
+    key: int
+    timeout_ms: int
+    at: int
+
+
+@dataclass(slots=True)
+class AssignTask:
+    """A user task goes to a person, or (empty) to nobody; from somebody else only with `override`."""
+
+    key: int
+    assignee: str
+    override: bool
+    at: int
+
+
+@dataclass(slots=True)
 class ReturnJobs:
     """The earliest job whose worker took too long, or whose back-off is over, can be activated again."""
 
@@ -225,6 +244,8 @@ Command = (
     | FailJob
     | ThrowError
     | UpdateRetries
+    | UpdateTimeout
+    | AssignTask
     | ReturnJobs
     | ResolveIncident
     | FireTimers

@@ -141,6 +141,8 @@ _DECIDE: dict[type, Callable[[Step, Any], None]] = {
     c.FailJob: jobs.fail_job,
     c.ThrowError: jobs.throw_error,
     c.UpdateRetries: jobs.update_retries,
+    c.UpdateTimeout: jobs.update_timeout,
+    c.AssignTask: jobs.assign_task,
     c.ReturnJobs: jobs.return_jobs,
     c.ResolveIncident: incidents.resolve_incident,
     c.FireTimers: deliveries.fire_timers,

@@ -250,6 +250,18 @@ class RetriesUpdated:
 
 
 @dataclass(slots=True, eq=False)
+class TimeoutUpdated:
+    key: int
+    deadline: int
+
+
+@dataclass(slots=True, eq=False)
+class TaskAssigned:
+    key: int
+    assignee: str
+
+
+@dataclass(slots=True, eq=False)
 class IncidentRaised:
     """`job_key` is 0 when no job is to blame."""
 
@@ -304,6 +316,8 @@ Event = (
     | ErrorThrown
     | JobReturned
     | RetriesUpdated
+    | TimeoutUpdated
+    | TaskAssigned
     | IncidentRaised
     | IncidentResolved
     | CommandRefused

@@ -15,7 +15,8 @@ from conjoin.kernel.process.tokens import close_waits
 def resolve_incident(step: Step, command: c.ResolveIncident) -> None:
     incident = step.state.incidents.get(command.key)
     if incident is None:
-        step.out.append(e.CommandRefused("NOT_FOUND", f"no incident with key {command.key} was found"))
+        text = f"no incident with key {command.key} was found: it was resolved, or its instance has ended"
+        step.out.append(e.CommandRefused("NOT_FOUND", text))
     elif incident.job_key:
         _return_job(step, incident)
     else:

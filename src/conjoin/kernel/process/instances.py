@@ -12,7 +12,7 @@ def create_instance(step: Step, command: c.CreateInstance) -> None:
     definition = _wanted(step, command)
     if definition is None:
         version = f" in version {command.version}" if command.version else ""
-        text = f"no process with the id {command.process_id!r} is deployed{version}"
+        text = f"no process with the id {command.process_id!r} is deployed{version}: deploy it first"
         step.out.append(e.CommandRefused("NOT_FOUND", text))
         return
     start = definition.plan.root.start
@@ -64,7 +64,8 @@ def _begin(step: Step, definition: Definition, start: Element, command: c.StartI
 def cancel_instance(step: Step, command: c.CancelInstance) -> None:
     instance = step.state.instance(command.key)
     if instance is None:
-        step.out.append(e.CommandRefused("NOT_FOUND", f"no active instance with key {command.key} was found"))
+        text = f"no active instance with key {command.key} was found: it has ended, or there never was one"
+        step.out.append(e.CommandRefused("NOT_FOUND", text))
     elif instance.parent_key:
         text = f"instance {command.key} was called by another one: cancel that one"
         step.out.append(e.CommandRefused("INVALID_STATE", text))

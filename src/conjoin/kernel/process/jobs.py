@@ -41,7 +41,7 @@ def enter_with_job(step: Step, command: c.ActivateElement, element: Element, sco
 
 
 def activate_jobs(step: Step, command: c.ActivateJobs) -> None:
-    problem = _unusable(command)
+    problem = unusable_activation(command.type, command.timeout_ms, command.limit)
     if problem:
         step.out.append(e.CommandRefused("INVALID_ARGUMENT", problem))
         return
@@ -50,12 +50,13 @@ def activate_jobs(step: Step, command: c.ActivateJobs) -> None:
         step.out.append(e.JobActivated(key, command.worker, deadline))
 
 
-def _unusable(command: c.ActivateJobs) -> str:
-    if not command.type:
+def unusable_activation(type_: str, timeout_ms: int, limit: int) -> str:
+    """Why jobs cannot be activated like that; empty when they can."""
+    if not type_ or type_.isspace():
         return "jobs are activated by their type, and it is missing"
-    if command.timeout_ms < 1:
-        return f"a worker needs time: the timeout is {command.timeout_ms} ms, at least 1 is needed"
-    return f"at least one job must be asked for, not {command.limit}" if command.limit < 1 else ""
+    if timeout_ms < 1:
+        return f"a worker needs time: the timeout is {timeout_ms} ms, at least 1 is needed"
+    return f"at least one job must be asked for, not {limit}" if limit < 1 else ""
 
 
 def complete_job(step: Step, command: c.CompleteJob) -> None:
@@ -100,6 +101,31 @@ def update_retries(step: Step, command: c.UpdateRetries) -> None:
         step.out.append(_gone(command.key))
     else:
         step.out.append(e.RetriesUpdated(command.key, command.retries))
+
+
+def update_timeout(step: Step, command: c.UpdateTimeout) -> None:
+    job = step.state.jobs.get(command.key)
+    if job is None:
+        step.out.append(_gone(command.key))
+    elif command.timeout_ms < 0:
+        text = f"a timeout is not negative, and this one is {command.timeout_ms} ms"
+        step.out.append(e.CommandRefused("INVALID_ARGUMENT", text))
+    elif job.state != "activated":
+        text = f"job {command.key} is in state {job.state}: only one that a worker has activated has a timeout"
+        step.out.append(e.CommandRefused("INVALID_STATE", text))
+    else:
+        step.out.append(e.TimeoutUpdated(command.key, after(command.at, command.timeout_ms)))
+
+
+def assign_task(step: Step, command: c.AssignTask) -> None:
+    job = step.state.jobs.get(command.key)
+    if job is None or job.type != FOR_A_PERSON:
+        step.out.append(e.CommandRefused("NOT_FOUND", f"no user task with key {command.key} was found"))
+    elif job.worker and command.assignee and job.worker != command.assignee and not command.override:
+        text = f"user task {command.key} is assigned to {job.worker!r}: unassign it first, or allow to override"
+        step.out.append(e.CommandRefused("INVALID_STATE", text))
+    else:
+        step.out.append(e.TaskAssigned(command.key, command.assignee))
 
 
 def return_jobs(step: Step, command: c.ReturnJobs) -> None:

@@ -30,7 +30,8 @@ _KINDS: dict[str, type] = {
     for kind in (
         NewMessage,
         *(c.CreateInstance, c.StartInstance, c.CancelInstance, c.SetVariables, c.ActivateJobs, c.CompleteJob),
-        *(c.FailJob, c.ThrowError, c.UpdateRetries, c.ReturnJobs, c.ResolveIncident, c.FireTimers),
+        *(c.FailJob, c.ThrowError, c.UpdateRetries, c.UpdateTimeout, c.AssignTask),
+        *(c.ReturnJobs, c.ResolveIncident, c.FireTimers),
         *(c.BroadcastSignal, c.ScheduleStarts, c.DeliverMessage, c.RefuseSubscription),
         *(correlation.OpenSubscription, correlation.CloseSubscription, correlation.AcknowledgeCorrelation),
         *(correlation.RejectCorrelation, correlation.EndInstance, correlation.StartBuffered),

@@ -1,10 +1,11 @@
-"""The inbox's part of a configuration file: its settings, in our names or the document's, and its channels.
+"""The inbox's part of a configuration file: its settings, in our names or the document's, its channels and targets.
 
-All problems are told at once, each with the name of its setting. What stands under `targets` belongs to whoever makes
-those; here only their names count.
+All problems are told at once, each with the name of its setting. Whoever makes no calls asks for the settings and
+channels alone, and needs no secrets of the targets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from conjoin.errors import SettingsError
 from conjoin.feel import FeelSyntaxError, compile_expression
@@ -12,9 +13,43 @@ from conjoin.kernel.inbox import InboxSettings, read_settings
 from conjoin.kernel.inbox.aliases import CHANNELS, translate
 from conjoin.kernel.inbox.channels import Channel, read_channels
 from conjoin.kernel.inbox.settings import EXPRESSION_MARK
+from conjoin.runtime.inbox.mapping import read_mapping
+from conjoin.runtime.targets import RemoteTarget, read_target
 
 PRESET, TARGETS = "preset", "targets"
 _DEFAULT_PRESET = "conjoin"
+
+
+class Configuration(NamedTuple):
+    settings: InboxSettings
+    channels: Mapping[str, Channel]
+    targets: Mapping[str, RemoteTarget]
+
+
+def read_configuration(section: Mapping[str, object], environment: Mapping[str, str]) -> Configuration:
+    """Everything. Raises `SettingsError` with all that is wrong; secrets of targets may be in the environment."""
+    problems: list[str] = []
+    settings, channels = InboxSettings(), dict[str, Channel]()
+    try:
+        settings, channels = read_inbox(section)
+    except SettingsError as error:
+        problems += error.problems
+    targets: dict[str, RemoteTarget] = {}
+    written = section.get(TARGETS)
+    for name, table in written.items() if isinstance(written, Mapping) else ():
+        try:
+            targets[name] = _read_target(name, table, environment)
+        except SettingsError as error:
+            problems += [f"inbox: {problem}" for problem in error.problems]
+    if problems:
+        raise SettingsError(problems)
+    return Configuration(settings, channels, targets)
+
+
+def _read_target(name: str, table: object, environment: Mapping[str, str]) -> RemoteTarget:
+    if not isinstance(table, Mapping):
+        raise SettingsError([f"{TARGETS}.{name}: {table!r:.80} is not a table of settings"])
+    return read_target(name, table, environment)
 
 
 def read_inbox(section: Mapping[str, object]) -> tuple[InboxSettings, dict[str, Channel]]:
@@ -24,6 +59,7 @@ def read_inbox(section: Mapping[str, object]) -> tuple[InboxSettings, dict[str, 
     channels, wrong_channels = read_channels(said.pop(CHANNELS, None))
     settings, wrong_settings = read_settings(str(preset), said)
     problems += [*wrong_settings, *wrong_channels, *_wrong_order(settings), *_wrong_targets(section, channels)]
+    problems += _wrong_mappings(channels)
     if problems:
         raise SettingsError([f"inbox: {problem}" for problem in problems])
     return settings, channels
@@ -37,6 +73,12 @@ def _wrong_order(settings: InboxSettings) -> list[str]:
     except FeelSyntaxError as error:
         return [f"order: {error}"]
     return []
+
+
+def _wrong_mappings(channels: Mapping[str, Channel]) -> Iterator[str]:
+    for channel in channels.values():
+        _, problems = read_mapping(channel.mapping)
+        yield from (f"channels.{channel.name}.mapping.{problem}" for problem in problems)
 
 
 def _wrong_targets(section: Mapping[str, object], channels: Mapping[str, Channel]) -> list[str]:

@@ -1,16 +1,21 @@
 """Hints as people and programs write them: an object with our names, or those of Camunda's APIs, and texts or objects.
 
-All problems of one are told at once. Where an id or a key is asked for a number is its text, as everywhere here.
+All problems of one are told at once. Where an id or a key is asked for a whole number is its text, as everywhere here;
+where an object or a flag is, a text may hold it, as in a table of texts.
 """
 
 import difflib
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import Hint
+from conjoin.runtime.encoding.json_text import read_json
 
-_SPELLINGS = {
+SPELLINGS = {
     **{field: field for field in Hint._fields},
     **{"messageName": "name", "key": "correlation_key", "correlationKey": "correlation_key", "id": "message_id"},
     **{"messageId": "message_id", "correlationVariables": "correlation_variables", "businessKey": "business_key"},
@@ -20,6 +25,7 @@ _SPELLINGS = {
 }
 _OBJECTS = ("variables", "correlation_variables")
 _FLAG = "is_start"
+_FLAGS = {"true": True, "false": False}
 
 
 def read_hint(said: Mapping[str, Any], before: Hint | None = None) -> Hint:
@@ -27,7 +33,7 @@ def read_hint(said: Mapping[str, Any], before: Hint | None = None) -> Hint:
     problems: list[str] = []
     read: dict[str, Any] = {}
     for spelling, value in said.items():
-        field = _SPELLINGS.get(spelling)
+        field = SPELLINGS.get(spelling)
         if field is None:
             problems.append(_unknown(spelling))
         elif field in read:
@@ -41,17 +47,32 @@ def read_hint(said: Mapping[str, Any], before: Hint | None = None) -> Hint:
 
 def _value(field: str, value: Any, problems: list[str]) -> Any:
     if field in _OBJECTS:
-        wanted, is_right = "an object", isinstance(value, Mapping)
+        wanted, read = "an object", _object(value)
     elif field == _FLAG:
-        wanted, is_right = "true or false", isinstance(value, bool)
+        wanted, read = "true or false", value if isinstance(value, bool) else _FLAGS.get(str(value))
     else:
-        wanted, is_right = "a text", isinstance(value, str | int) and not isinstance(value, bool)
-        value = str(value) if is_right else value
-    if not is_right:
+        wanted, read = "a text", as_text(value)
+    if read is None:
         problems.append(f"{field}: {value!r:.60} is not {wanted}")
-    return value
+    return read
+
+
+def as_text(value: Any) -> str | None:
+    """A text, or a whole number as its text; None: it is neither."""
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        value = int(value)
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _object(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = read_json(value)
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
 
 
 def _unknown(spelling: str) -> str:
-    near = difflib.get_close_matches(str(spelling), _SPELLINGS, n=1)
+    near = difflib.get_close_matches(str(spelling), SPELLINGS, n=1)
     return f"{spelling}: a hint has no such field" + (f"; did you mean {near[0]}?" if near else "")

@@ -1,40 +1,40 @@
 """The inbox of a store, for whoever serves people or sources: receive, run, clean up, list, show, and operate.
 
-It owns no thread and no clock; `schedule.py` says when to run. Every call is durable when it returns.
+It owns no thread and no clock; `schedule.py` says when to run. Every call is durable when it returns. Several threads
+may call it at once.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.accepting import Arrival
+from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
 from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Operation, Refusal
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.inbox.channel_rows import ChannelRows, Row, Taken
 from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.hints import read_hint
 from conjoin.runtime.inbox.homes import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
 from conjoin.runtime.inbox.listing import INBOX, Shown, show
+from conjoin.runtime.inbox.metrics import Gauges, Meter, Sample
 from conjoin.runtime.inbox.moving import finish_moves
 from conjoin.runtime.inbox.receiving import Reception
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup, InboxOperate
-from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, always, clean_up
+from conjoin.runtime.inbox.rows import read_row
+from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, Runner, always, clean_up
 from conjoin.runtime.inbox.shards import Shards
 from conjoin.runtime.inbox.targets import Target
+from conjoin.runtime.ingest.rows import Unusable
 from conjoin.runtime.lists import Asked, Page, page_of
+from conjoin.runtime.targets import RemoteTarget
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxRow
 
 Answer = InboxMessage | Refusal
-
-
-class Gauges(NamedTuple):
-    """How many messages are in each state, and for how long the one that is due first has been due, in milliseconds."""
-
-    states: Mapping[str, int]
-    oldest_due_ms: int
 
 
 class Selected(NamedTuple):
@@ -57,27 +57,43 @@ class Inbox:
         self.channels = channels
         self.shards = Shards(broker)
         self._broker = broker
+        self._targets = targets
+        self._meter = Meter()
         self._at_once = at_once
-        self._runner = InboxRunner(self.shards, settings, targets, at_once)
+        self._runner: Runner = InboxRunner(self.shards, settings, targets, at_once)
 
-    def receive(self, channel: str, arrivals: Iterable[Arrival]) -> Counts:
+    def receive(self, channel: str, arrivals: Iterable[Taken]) -> Counts:
         """Keys are given here, those of the arrivals are not looked at. What is known already is acknowledged."""
-        if channel not in self.channels:
-            raise InputError([f"there is no channel {channel!r}"])
-        reception = Reception(self.channels[channel], self.settings, self.shards.count)
+        reception = Reception(self.channel(channel), self.settings, self.shards.count)
         reception.take(arrivals)
         counts = reception.counts
         for shard, request in reception.requests():
             counts += self.shards.ask(shard, request).counts
-        return counts
+        return self._meter.count(counts)
+
+    def receive_rows(self, channel: str, rows: Iterable[Row]) -> Counts:
+        """The same with rows as a source has them, which are read as their channel says."""
+        reader, now = ChannelRows(self.channel(channel), self.settings), self.shards.now
+        return self.receive(channel, (reader.take(row, now) for row in rows))
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts:
         """Everything that is due now."""
-        return self._runner.run(is_ours)
+        with self._meter.timed():
+            return self._meter.count(self._runner.run(is_ours))
 
     def clean_up(self, is_ours: Callable[[], bool] = always) -> Counts:
         """End what is past its expiration, and remove what has been over for long enough; in bounded commits."""
-        return clean_up(self.shards, InboxCleanup(self.settings, self._at_once), is_ours)
+        return self._meter.count(clean_up(self.shards, InboxCleanup(self.settings, self._at_once), is_ours))
+
+    def metrics(self) -> list[Sample]:
+        """What this process has done with the inbox so far, and how the inbox is now."""
+        return self._meter.samples(self.gauges())
+
+    def close(self) -> None:
+        """The connections of its targets; the broker belongs to whoever opened it."""
+        for target in self._targets.values():
+            if isinstance(target, RemoteTarget):
+                target.close()
 
     def page(self, asked: Asked) -> Page:
         """Raises `InputError` for filters that there are not."""
@@ -104,6 +120,35 @@ class Inbox:
 
     def operate_on(self, keys: Sequence[int], operation: Operation, who: str) -> list[Answer]:
         """In the order of the keys."""
+        if isinstance(operation, Correct) and operation.hint is None and operation.payload is not None:
+            return [self.correct(key, operation.payload, {}, who) for key in keys]
+        return self._operate_on(keys, operation, who)
+
+    def correct(self, key: int, payload: bytes | None, changes: Mapping[str, Any], who: str) -> Answer:
+        """Another payload, of which its channel makes another hint; and what is said of the hint, in any spelling.
+
+        Raises `InputError` for changes that cannot be.
+        """
+        shown = self.show(key)
+        if shown is None:
+            return Refusal("not_found", f"there is no message {key} in the inbox")
+        hint = shown.hint
+        try:
+            if payload is not None:
+                hint = self._mapped_anew(shown, payload) or hint._replace(variables={})
+        except Unusable as why:
+            return Refusal("invalid", f"the payload {why}")
+        hint = read_hint(changes, hint)
+        is_told = bool(changes) or hint != shown.hint
+        return self._operate_on([key], Correct(payload, hint if is_told else None), who)[0]
+
+    def _mapped_anew(self, shown: Shown, payload: bytes) -> Hint | None:
+        channel = self.channels.get(shown.item.channel)
+        if channel is None:
+            return None
+        return ChannelRows(channel, self.settings).hint_of(payload, shown.headers, self.shards.now)
+
+    def _operate_on(self, keys: Sequence[int], operation: Operation, who: str) -> list[Answer]:
         answers: dict[int, Answer] = {}
         for shard, mine in self._homes(keys).items():
             for start in range(0, len(mine), self._at_once):
@@ -116,16 +161,34 @@ class Inbox:
 
     def operate_on_all(self, asked: Asked, operation: Operation, who: str) -> Selected:
         """A whole selection, page by page. What comes to it meanwhile may be taken along or not."""
+        return self._on_all(asked, lambda keys: self.operate_on(keys, operation, who))
+
+    def rehearse_on_all(self, asked: Asked, operation: Operation) -> Selected:
+        """What the same would come to; nothing is changed."""
+        return self._on_all(asked, lambda keys: self._rehearsed(keys, operation))
+
+    def _on_all(self, asked: Asked, act: Callable[[Sequence[int]], list[Answer]]) -> Selected:
         changed, refused = 0, Counter[str]()
         asked = replace(asked, limit=self._at_once)
         while True:
             page = self.page(asked)
-            for answer in self.operate_on([item.key for item in page.items], operation, who) if page.items else ():
+            for answer in act([item.key for item in page.items]) if page.items else ():
                 changed += not isinstance(answer, Refusal)
                 refused.update([answer.code] if isinstance(answer, Refusal) else ())
             if page.after is None:
                 return Selected(changed, dict(refused))
             asked = replace(asked, after=page.after)
+
+    def _rehearsed(self, keys: Sequence[int], operation: Operation) -> list[Answer]:
+        messages = {row.key: read_row(row).message for row in self._rows(keys)}
+        return [operate(message, operation, self.shards.now, self.settings) for message in messages.values()]
+
+    def channel(self, name: str) -> Channel:
+        """Raises `InputError` if there is none of that name."""
+        if name in self.channels:
+            return self.channels[name]
+        known = f"there are {', '.join(self.channels)}" if self.channels else "none is configured"
+        raise InputError([f"there is no channel {name!r}; {known}"])
 
     def _homes(self, keys: Sequence[int]) -> dict[int, list[int]]:
         """By shard. What is not to be found is asked for anywhere, and refused there."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from conjoin.kernel.correlation.sentences import sentence
 from conjoin.kernel.inbox import verdict_of
 from conjoin.kernel.inbox.message import FAULTS, STATES, Hint, InboxMessage, MessageType
+from conjoin.kernel.inbox.outcomes import HANDED_OVER
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.rows import read_row, with_content
 from conjoin.runtime.inbox.shards import Shards
@@ -89,6 +90,7 @@ INBOX = Listing(
     {
         **{"state": "state", "channel": "channel", "type": "type", "target": "target", "name": "name"},
         **{"key": "correlation_key", "id": "message_id", "tenant": "tenant_id", "error": "error_kind"},
+        "group": "group_key",
     },
     {"text": lambda item, text: text in item.error_text},
     {"state": STATES, "error": FAULTS},
@@ -110,7 +112,7 @@ def show(shards: Shards, key: int) -> Shown | None:
 def _shown(row: InboxRow, message: InboxMessage, history: Sequence[InboxAttemptRow], now: int) -> Shown:
     verdict = verdict_of(message, now)
     detail = dict(verdict.detail)
-    if not row.target and verdict.verdict == "correlated":
+    if verdict.verdict == "correlated" and verdict.reason != HANDED_OVER:
         detail["instance"] = detail.get("target")
     said: Any = told(detail)
     return Shown(

@@ -13,7 +13,7 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.verdicts import verdict_of
 from conjoin.kernel.inbox import InboxMessage
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR
-from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, outcome_of_verdict
+from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Outcome, outcome_of_verdict
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import BUFFER, DISCARD, Policy
 from conjoin.runtime.batches import Reply
@@ -81,6 +81,9 @@ class Offers:
         message = event.message
         space = self._its.spaces.at((new.tenant_id, new.key))
         verdict = verdict_of(space, message, self._now, self._its.catalog)
+        if verdict.verdict == "buffered":
+            # What becomes of it later is told of that message.
+            return Delivered("buffered", HANDED_OVER, f"message {message.key}")
         target = str(message.targets[0].instance_id) if message.targets else f"message {message.key}"
         return outcome_of_verdict(verdict.verdict, verdict.reason, target)
 

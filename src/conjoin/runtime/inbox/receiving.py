@@ -16,6 +16,7 @@ from conjoin.kernel.inbox.accepting import Arrival, Ignored
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.settings import EXPRESSION_MARK
 from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.inbox.channel_rows import Taken
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.homes import home_of, stored_group
 from conjoin.runtime.inbox.places import place_of
@@ -40,20 +41,16 @@ class Reception:
         self._arrivals: dict[int, list[Filed]] = {}
         self._dead_letters: dict[int, list[DeadLetter]] = {}
 
-    def take(self, arrivals: Iterable[Arrival]) -> None:
+    def take(self, arrivals: Iterable[Taken]) -> None:
         for arrival in arrivals:
             if not self._channel.enabled:
                 self.counts += Counts(received=1, dropped=1)
-                continue
-            if self._settings.order.startswith(EXPRESSION_MARK) and arrival.sort_value is None:
-                arrival = arrival._replace(sort_value=_sort_value(self._settings.order, arrival))
-            accepted = accept(arrival, self._channel, self._settings)
-            if isinstance(accepted, InboxMessage):
-                self._take(arrival, accepted)
-            elif isinstance(accepted, Ignored):
+            elif isinstance(arrival, Ignored):
                 self.counts += Counts(received=1, ignored=1)
+            elif isinstance(arrival, DeadLetter):
+                self._keep(arrival)
             else:
-                self._bury(arrival, accepted.reason, f"{accepted.field}: {accepted.value}".rstrip(": "))
+                self._accept(arrival)
 
     def requests(self) -> Iterable[tuple[int, InboxArrivals]]:
         """Each with its shard, a bounded number of messages in one."""
@@ -62,6 +59,17 @@ class Reception:
             for start in range(0, max(len(arrivals), len(letters)), AT_ONCE):
                 some = slice(start, start + AT_ONCE)
                 yield shard, InboxArrivals(arrivals[some], letters[some])
+
+    def _accept(self, arrival: Arrival) -> None:
+        if self._settings.order.startswith(EXPRESSION_MARK) and arrival.sort_value is None:
+            arrival = arrival._replace(sort_value=_sort_value(self._settings.order, arrival))
+        accepted = accept(arrival, self._channel, self._settings)
+        if isinstance(accepted, InboxMessage):
+            self._take(arrival, accepted)
+        elif isinstance(accepted, Ignored):
+            self.counts += Counts(received=1, ignored=1)
+        else:
+            self._bury(arrival, accepted.reason, f"{accepted.field}: {accepted.value}".rstrip(": "))
 
     def _take(self, arrival: Arrival, message: InboxMessage) -> None:
         message = message._replace(group_key=stored_group(message.group_key), sort_value=_finite(message.sort_value))
@@ -75,9 +83,11 @@ class Reception:
             self._arrivals.setdefault(home_of(message, self._shards), []).append(filed)
 
     def _bury(self, arrival: Arrival, reason: str, text: str) -> None:
-        raw = (arrival.payload or b"")[:MOST_RAW_BYTES]
-        letter = DeadLetter(self._channel.name, arrival.source, arrival.position, reason, text_to_keep(text), raw)
-        self._dead_letters.setdefault(shard_of(arrival.source, self._shards), []).append(letter)
+        raw = (arrival.raw or arrival.payload or b"")[:MOST_RAW_BYTES]
+        self._keep(DeadLetter(self._channel.name, arrival.source, arrival.position, reason, text_to_keep(text), raw))
+
+    def _keep(self, letter: DeadLetter) -> None:
+        self._dead_letters.setdefault(shard_of(letter.part, self._shards), []).append(letter)
 
 
 def _finite(value: Any) -> Any:

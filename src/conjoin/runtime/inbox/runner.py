@@ -7,6 +7,7 @@ finds that nothing is due any more.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.outcomes import Outcome
@@ -27,6 +28,12 @@ NO_TARGETS: Mapping[str, Target] = {}
 
 def always() -> bool:
     return True
+
+
+class Runner(Protocol):
+    """Whoever makes a run: this process, or a cluster for it."""
+
+    def run(self, is_ours: Callable[[], bool] = always) -> Counts: ...
 
 
 class InboxRunner:

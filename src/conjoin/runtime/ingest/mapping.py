@@ -25,7 +25,6 @@ Row = Mapping[str, Any]
 Value = Callable[[Row, int], Any]
 """What a row says about a field, at an instant."""
 
-FIELDS = ("name", "key", "id", "ttl", "variables", "tenant", "business_id", "published_at")
 SPELLINGS = {
     "name": "name",
     **dict.fromkeys(("key", "correlationKey", "correlation_key"), "key"),
@@ -36,7 +35,7 @@ SPELLINGS = {
     **dict.fromkeys(("businessId", "business_id"), "business_id"),
     **dict.fromkeys(("publishedAt", "published_at"), "published_at"),
 }
-"""Our names, those of Zeebe's API, and those of the columns of tables of messages."""
+"""Our names, those of Zeebe's API, and those of the columns of tables of messages; the first of a field counts."""
 _CONDITION = "only"
 
 
@@ -50,18 +49,38 @@ class RowMapping:
     def wants(self, row: Row, now: int) -> bool:
         return self.only is None or self.only(row, now) is True
 
-
-def _plain(spellings: tuple[str, ...]) -> Value:
-    def value(row: Row, now: int) -> Any:
-        return next((row[name] for name in spellings if row.get(name) is not None), None)
-
-    return value
+    def said(self, row: Row, now: int) -> dict[str, Any]:
+        """What a row says, by field. What is None is not said."""
+        return {field: value(row, now) for field, value in self.values.items()}
 
 
-PLAIN = RowMapping(
-    {field: _plain(tuple(name for name, meant in SPELLINGS.items() if meant == field)) for field in FIELDS}
-)
-"""Rows that have the fields of a message, in any spelling."""
+class _Plain(RowMapping):
+    """Rows that have the fields of a message, in any spelling."""
+
+    __slots__ = ()
+
+    def said(self, row: Row, now: int) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        for spelling, value in row.items():
+            field = SPELLINGS.get(spelling)
+            if field is None or value is None:
+                continue
+            if field in said:
+                return self._in_order(row)
+            said[field] = value
+        return said
+
+    def _in_order(self, row: Row) -> dict[str, Any]:
+        """A row in which a field is spelled twice."""
+        said: dict[str, Any] = {}
+        for spelling, field in SPELLINGS.items():
+            value = row.get(spelling)
+            if value is not None:
+                said.setdefault(field, value)
+        return said
+
+
+PLAIN: RowMapping = _Plain({})
 
 
 def load_mapping(path: Path) -> RowMapping:

@@ -77,19 +77,19 @@ class RowReader:
 
 def message_of(row: Mapping[str, Any], mapping: RowMapping = PLAIN, now: int = 0) -> NewMessage:
     """What a row says of a message; `Unusable` when it is none."""
-    said = {field: value(row, now) for field, value in mapping.values.items()}
+    said = mapping.said(row, now).get
     message = NewMessage(
-        _name(said.get("name")),
-        _label("key", said.get("key")),
-        _variables(said.get("variables")),
-        _ttl(said.get("ttl")),
-        _label("id", said.get("id")),
-        _text("business_id", said.get("business_id")),
+        _name(said("name")),
+        _label("key", said("key")),
+        _variables(said("variables")),
+        _ttl(said("ttl")),
+        _label("id", said("id")),
+        _text("business_id", said("business_id")),
     )
-    tenant = _text("tenant", said.get("tenant"))
+    tenant = _text("tenant", said("tenant"))
     if tenant:
         message.tenant_id = tenant
-    message.published_at = _instant(said.get("published_at"))
+    message.published_at = _instant(said("published_at"))
     refusal = unusable(message)
     if refusal is not None:
         raise Unusable("bad_type", refusal.text)

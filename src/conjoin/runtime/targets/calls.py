@@ -25,10 +25,6 @@ class Answer(NamedTuple):
     location: str = ""
 
 
-HANDED_OVER = "handed_over"
-"""The reason of a delivery of which the target does not say who took it."""
-
-
 class Dialect(Protocol):
     """What one kind of target asks for, and what its answers mean. Both are pure: the same in, the same out."""
 

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import quote
 
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, TARGET_ERROR, Hint, InboxMessage
-from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
-from conjoin.runtime.targets.calls import HANDED_OVER, Answer, Request
+from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
+from conjoin.runtime.targets.calls import Answer, Request
 from conjoin.runtime.targets.payload import posted, unmapped, variables_of
 from conjoin.runtime.targets.problems import failure_of, garbled, read_answer
 from conjoin.runtime.targets.typed_values import typed_key, typed_values

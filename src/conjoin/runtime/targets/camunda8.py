@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.kernel.inbox.message import TARGET_ERROR, InboxMessage
-from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
+from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.runtime.targets.calls import HANDED_OVER, Answer, Request
+from conjoin.runtime.targets.calls import Answer, Request
 from conjoin.runtime.targets.payload import posted, unmapped, variables_of
 from conjoin.runtime.targets.problems import failure_of, garbled, read_answer
 

@@ -1,0 +1,29 @@
+"""The webhook: takes a notice to a URL. Only an answer from 200 to 299 counts as told; redirects are not followed."""
+
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Protocol
+from urllib.parse import urlsplit
+
+TIMEOUT_S = 10.0
+
+
+class Send(Protocol):
+    """Answers why the receiver was not told; empty if it was."""
+
+    def __call__(self, url: str, notice_id: str, body: bytes) -> str: ...
+
+
+def post(url: str, notice_id: str, body: bytes) -> str:
+    parts = urlsplit(url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    headers = {"Content-Type": "application/json", "Idempotency-Key": notice_id, "User-Agent": "conjoin"}
+    try:
+        connection.request("POST", path, body, headers)
+        status = connection.getresponse().status
+    except (OSError, HTTPException) as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    finally:
+        connection.close()
+    return "" if 200 <= status < 300 else f"it answered {status}"

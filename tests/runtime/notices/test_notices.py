@@ -1,0 +1,219 @@
+"""Notices: each is told once to whoever takes it, goes on after whoever does not, and is never lost."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from conjoin.errors import SettingsError, StoreFailed
+from conjoin.kernel.keys import COUNTER_BITS
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.notices import NoticesThread, Notifier, Receiver, Round, read_receivers
+from conjoin.runtime.notices.configuration import is_for
+from conjoin.runtime.notices.webhook import post
+from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.replay import verify_store
+from conjoin.store import tables as t
+from conjoin.store.port import Changes
+from conjoin.store.rows import InboxRow
+from conjoin.testing.clock import FakeClock
+from tests.bpmn.snippets import BEGIN, END, catch, message, model
+
+MINUTE_MS = 60_000
+STUCK = model(BEGIN + catch("paid") + END, "begin>paid paid>end", message("paid_message", "paid", "=nothing"))
+ALL = Receiver("*", "http://all")
+PAID = Receiver("paid", "http://paid", variables=True)
+
+
+class Listener:
+    """Receivers that note what they are told; some are down."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, dict[str, Any]]] = []
+        self.down: set[str] = set()
+
+    def __call__(self, url: str, notice_id: str, body: bytes) -> str:
+        if url in self.down:
+            return "it answered 503"
+        said = read_json(body)
+        assert said["id"] == notice_id
+        self.told.append((url.removeprefix("http://"), said["kind"], said))
+        return ""
+
+    def heard(self) -> list[tuple[str, str]]:
+        return [(who, kind) for who, kind, _ in self.told]
+
+
+class Scene:
+    def __init__(self, shards: int = 1) -> None:
+        self.clock = FakeClock()
+        self.broker: Broker = temporary_broker(shards, self.clock)
+        self.listener = Listener()
+        self.notifier = self.restarted()
+        self.notifier.round()
+
+    def restarted(self) -> Notifier:
+        """As another process would have it, once the lease of the one before is over."""
+        self.clock.advance_ms(2 * MINUTE_MS)
+        return Notifier(self.broker, [ALL, PAID], self.listener, self.clock)
+
+    def publish(self, name: str, key: str = "o-1", ttl_ms: int = 0) -> None:
+        self.broker.publish(NewMessage(name, key, {"amount": 7}, ttl_ms))
+
+    def expire(self) -> None:
+        self.clock.advance_ms(MINUTE_MS)
+        self.broker.tick()
+
+
+@pytest.fixture
+def scene() -> Iterator[Scene]:
+    its = Scene()
+    with closing(its.broker):
+        yield its
+
+
+def test_everybody_is_told_of_his_own_messages_once(scene: Scene) -> None:
+    scene.publish("paid")
+    scene.publish("shipped", ttl_ms=1_000)
+    scene.expire()
+    assert scene.notifier.round().told == 2
+    assert sorted(scene.listener.heard()) == [("all", "expired"), ("paid", "discarded")]
+    assert scene.notifier.round().told == 0
+    assert scene.restarted().round().told == 0, "how far it was told is in the store"
+    assert [it.difference for it in verify_store(scene.broker.store)] == [None]
+
+
+def test_a_notice_says_what_and_why_and_no_variables_unless_asked(scene: Scene) -> None:
+    scene.publish("paid")
+    scene.publish("shipped")
+    scene.notifier.round()
+    told = {said["messageName"]: said for _, _, said in scene.listener.told}
+    assert told["paid"]["sentence"].startswith("Discarded: ")
+    assert (told["paid"]["verdict"], told["paid"]["reason"]) == ("discarded", "ttl_zero")
+    assert told["paid"]["correlationKey"] == "o-1"
+    assert told["paid"]["variables"] == {"amount": 7}
+    assert "variables" not in told["shipped"]
+
+
+def test_who_is_down_holds_up_nobody_and_is_told_everything_in_order_later(scene: Scene) -> None:
+    scene.listener.down = {"http://paid"}
+    for key in ("a", "b"):
+        scene.publish("paid", key)
+    scene.publish("shipped")
+    done = scene.notifier.round()
+    assert (done.told, done.failed) == (1, {"paid": "it answered 503"})
+    scene.listener.down.clear()
+    assert scene.notifier.round().told == 0, "it is left alone for a while"
+    scene.clock.advance_ms(1_500)
+    assert scene.notifier.round().told == 2
+    assert [said["correlationKey"] for who, _, said in scene.listener.told if who == "paid"] == ["a", "b"]
+
+
+def test_what_was_told_before_a_crash_is_told_again_under_the_same_id(scene: Scene) -> None:
+    scene.publish("paid")
+    told = []
+
+    def die(url: str, notice_id: str, body: bytes) -> str:
+        told.append(notice_id)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Notifier(scene.broker, [ALL, PAID], die, lambda: scene.clock() + 2 * MINUTE_MS * 1_000).round()
+    scene.clock.advance_ms(5 * MINUTE_MS)
+    assert scene.restarted().round().told == 1
+    assert [said["id"] for _, _, said in scene.listener.told] == told
+
+
+def test_an_incident_is_told_with_its_instance(scene: Scene) -> None:
+    scene.broker.deploy([("order.bpmn", STUCK)])
+    created: Any = scene.broker.create_instance("order", {})
+    scene.notifier.round()
+    # Nobody knows of a message name here, so nobody is left out.
+    assert sorted(scene.listener.heard()) == [("all", "incident"), ("paid", "incident")]
+    assert {said["processInstanceKey"] for _, _, said in scene.listener.told} == {str(created.key)}
+
+
+def test_a_parked_message_of_the_inbox_is_told_once(scene: Scene) -> None:
+    scene.clock.advance_ms(1)
+    park(scene, 7, scene.clock())
+    assert scene.notifier.round().told == 1
+    park(scene, 5, scene.clock())
+    assert scene.notifier.round().told == 1, "another one at the very same instant"
+    assert scene.restarted().round().told == 0
+    assert [(kind, said["reason"]) for _, kind, said in scene.listener.told] == [("parked", "attempts_exhausted")] * 2
+
+
+def park(scene: Scene, number: int, at: int) -> None:
+    """A row as a run of the inbox leaves it."""
+    counted = ("position", "event_at", "ingested_at", "grace_until", "in_line", "message_key", "lines")
+    told: dict[str, Any] = {**dict.fromkeys(InboxRow._fields, ""), **dict.fromkeys(counted, 0)}
+    told |= dict.fromkeys(("expires_at", "due_at", "next_retry_at", "decided_at"))
+    told |= {"key": 1 << COUNTER_BITS | number, "name": "paid", "state": "parked", "attempts": 5, "tried_at": at}
+    row = InboxRow(**{**told, "parked_for": "attempts_exhausted"})
+    snapshot = scene.broker.store.shard(0).begin()
+    head = snapshot.head._replace(version=snapshot.head.version + 1, time=at)
+    assert snapshot.commit(Changes(head, {t.INBOX: [row]}))
+
+
+def test_a_webhook_must_say_yes() -> None:
+    heard: list[tuple[str, str, bytes]] = []
+    answers = iter([204, 302, 500])
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            heard.append((self.path, self.headers["Idempotency-Key"], body))
+            self.send_response(next(answers))
+            self.end_headers()
+
+        def log_message(self, *said: Any) -> None:
+            """Not on stderr."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/hook?token=x"
+    try:
+        assert [post(url, "0-1.1", b"{}") for _ in range(3)] == ["", "it answered 302", "it answered 500"]
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert heard[0] == ("/hook?token=x", "0-1.1", b"{}")
+    assert post(url, "0-1.1", b"{}").startswith("ConnectionRefusedError")
+
+
+def test_settings_that_make_no_sense_are_all_told() -> None:
+    said = {"*": "ftp://x", "paid": {"url": "http://x", "kinds": ["lost"], "variables": "no", "topic": "t"}}
+    with pytest.raises(SettingsError) as problems:
+        read_receivers(said)
+    assert len(str(problems.value).splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "who"), [("paid", ["paid"]), ("shipped", ["*"]), ("", ["*", "paid"])], ids=["own", "other", "unknown"]
+)
+def test_a_name_of_its_own_counts_before_all_others(name: str, who: list[str]) -> None:
+    receivers = read_receivers({"*": "http://all", "paid": {"url": "http://paid"}})
+    assert [it.name for it in receivers if is_for(it, receivers, "expired", name)] == who
+
+
+def test_a_server_tells_by_itself_and_goes_on_after_a_failure(scene: Scene) -> None:
+    rounds, over = [], Event()
+
+    class Once(Notifier):
+        def round(self) -> Round:
+            rounds.append(len(rounds))
+            if len(rounds) == 1:
+                raise StoreFailed("busy")
+            over.set()
+            return Round(0, {})
+
+    thread = NoticesThread(Once(scene.broker, [ALL], scene.listener, scene.clock), every_s=0.001)
+    thread.start()
+    assert over.wait(30)
+    thread.stop()
+    assert thread.failed is None
