@@ -1,1 +1,1 @@
-"""The pipeline on Spark against the broker itself, on the same state, in the same run."""
+"""make bench-pipeline: the pipeline on Spark against the broker alone, on the same state, in the same run."""

@@ -1,9 +1,10 @@
 """Figures of the pipeline: a table for people, then one line of JSON.
 
-    python -m benchmarks.pipeline [--open 1000000] [--messages 1000000]
+    python -m benchmarks.pipeline [--open 1000000] [--messages 1000000] [--parked 1000000]
 
-Messages in files become committed correlations on two shards, on Spark with local[2]; beside it the broker alone, a
-process a shard, on the same messages. What is wanted: 0.7 of it.
+Two shards on SQLite, Spark with local[2], warm. Beside it the broker alone, a process a shard, with the same messages.
+What is wanted: 0.7 of it from files; from the inbox 0.5 of it and 5,000 a second, whatever is parked; a run with
+nothing due in less than a second. The defaults of MESSAGES and OPEN are taken from the environment.
 """
 
 import argparse
@@ -11,39 +12,32 @@ import json
 import os
 import platform
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.broker.state import make, paid
-from benchmarks.broker.throughput import chosen, side_by_side
-from conjoin.pipeline.ingest.batch import Ingest, Ingested
-from conjoin.pipeline.ingest.stream import take_files, watch_files
+from benchmarks.broker.throughput import chosen
+from benchmarks.pipeline.clock import Measured
+from benchmarks.pipeline.measures import SHARDS, Place, alone, drained, from_files
 from conjoin.pipeline.session import session
-from conjoin.runtime.encoding.json_text import json_text
 from conjoin.settings import load
 
-SHARDS = 2
-_FILES = 4
+_MILLION = 1_000_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--open", type=int, default=1_000_000, help="open instances")
-    parser.add_argument("--messages", type=int, default=1_000_000, help="messages, each for an instance of its own")
+    messages = int(os.environ.get("MESSAGES", _MILLION))
+    parser.add_argument("--messages", type=int, default=messages, help="each for an instance of its own")
+    parser.add_argument("--open", type=int, default=int(os.environ.get("OPEN", _MILLION)), help="open instances")
+    parser.add_argument("--parked", type=int, default=_MILLION, help="messages of the inbox that nobody tries any more")
     wanted = parser.parse_args()
     console = Console()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         found = measured(console, Path(folder), wanted)
-    table = Table(title=f"{wanted.messages:,} messages, {wanted.open:,} open instances, {SHARDS} shards on SQLite")
-    for heading in ("what", "messages/s", "ratio"):
-        table.add_column(heading, justify="left" if heading == "what" else "right")
-    table.add_row("the broker alone, a process a shard", f"{found['broker']:,.0f}", "")
-    table.add_row("files, on Spark", f"{found['files']:,.0f}", f"{found['files_ratio']:.2f}")
-    console.print(table)
+    console.print(_table(wanted, found))
     print(json.dumps({"machine": f"{platform.machine()}, {os.cpu_count()} cores", **vars(wanted), **found}))
 
 
@@ -51,37 +45,37 @@ def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> dict
     numbers = chosen(wanted.open, wanted.messages)
     found: dict[str, Any] = {}
     with console.status("the broker alone"):
-        make(str(folder / "alone"), SHARDS, wanted.open).close()
-        found["broker"] = side_by_side(str(folder / "alone"), SHARDS, numbers)
+        found["broker"] = alone(folder, wanted.open, numbers)
+    place = Place(session(load(master=f"local[{SHARDS}]"), "benchmark"), folder, wanted.open)
     with console.status("files"):
-        found["files"] = _files(folder, wanted.open, numbers)
-        found["files_ratio"] = found["files"] / found["broker"]
+        found["files"] = from_files(place, numbers)
+    with console.status("the inbox"):
+        found["inbox"], found["nothing_due_s"] = drained(place, numbers, 0)
+    with console.status("the inbox, behind what is parked"):
+        found["inbox_parked"], found["nothing_due_parked_s"] = drained(place, numbers, wanted.parked)
     return found
 
 
-def _files(folder: Path, instances: int, numbers: list[int]) -> float:
-    broker = make(str(folder / "ingested"), SHARDS, instances)
-    incoming, warm = folder / "incoming", folder / "warm.jsonl"
-    incoming.mkdir()
-    for place in range(_FILES):
-        (incoming / f"{place}.jsonl").write_text("".join(map(_line, numbers[place::_FILES])))
-    warm.write_text('{"name": "nobody waits for this"}\n')
-    total = Ingested()
-    job = Ingest(broker, "bench", None, total.add)
-    spark = session(load(master=f"local[{SHARDS}]"), "benchmark")
-    take_files(spark, job, [str(warm)])
-    started = time.perf_counter()
-    watch_files(spark, str(incoming), str(folder / "checkpoint"), job, once=True).awaitTermination()
-    took = time.perf_counter() - started
-    assert total.verdicts["correlated", "waiting_instance"] == len(numbers), total
-    broker.close()
-    return len(numbers) / took
+def _table(wanted: argparse.Namespace, found: dict[str, Any]) -> Table:
+    title = f"{wanted.messages:,} messages, {wanted.open:,} open instances, {SHARDS} shards on SQLite"
+    table = Table(title=title)
+    for heading in ("what", "measured", "ratio", "CPU us", "ratio", "wanted"):
+        table.add_column(heading, justify="left" if heading == "what" else "right")
+    broker, inbox = found["broker"], found["inbox"]
+    parked = f"behind {wanted.parked:,} parked"
+    table.add_row("the broker alone", f"{broker.rate:,.0f}/s", "", f"{broker.cpu_us:,.0f}", "", "")
+    table.add_row("files", *_against(found["files"], broker), "0.7")
+    table.add_row("the inbox", *_against(inbox, broker), "0.5, 5,000/s")
+    table.add_row(f"{parked}, against it", *_against(found["inbox_parked"], inbox), "1")
+    table.add_row("nothing due", f"{found['nothing_due_s']:.2f} s", "", "", "", "1 s")
+    table.add_row(parked, f"{found['nothing_due_parked_s']:.2f} s", "", "", "", "1 s")
+    return table
 
 
-def _line(number: int) -> str:
-    message = paid(number)
-    said = {"name": message.name, "key": message.key, "variables": message.variables, "ttl": message.ttl_ms}
-    return f"{json_text(said)}\n"
+def _against(one: Measured, other: Measured) -> tuple[str, str, str, str]:
+    """Both ratios are larger for what is better."""
+    rates, costs = one.rate / other.rate, other.cpu_us / one.cpu_us
+    return f"{one.rate:,.0f}/s", f"{rates:.2f}", f"{one.cpu_us:,.0f}", f"{costs:.2f}"
 
 
 if __name__ == "__main__":

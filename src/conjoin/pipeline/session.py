@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JError
@@ -51,8 +51,14 @@ def session(settings: Settings, app_name: str) -> SparkSession:
         builder = builder.config(key, value)
     with without_java_banner(), _own_interrupt(), spark_errors():
         spark = builder.getOrCreate()
-    atexit.register(spark.stop)
+    atexit.register(_stop, spark)
     return spark
+
+
+def _stop(spark: SparkSession) -> None:
+    # Of a JVM that was killed there is nothing to stop.
+    with suppress(ConnectionError, *SPARK_ERRORS):
+        spark.stop()
 
 
 def _keep_python_logs_quiet() -> None:
@@ -149,6 +155,9 @@ def spark_errors() -> Iterator[None]:
         yield
     except SPARK_ERRORS as error:
         raise SparkFailed(spark_says(error)) from error
+    except ConnectionError as error:
+        # Not wrapped by py4j: nobody listens any more.
+        raise SparkFailed("its Java process has gone") from error
 
 
 def spark_says(error: Exception) -> str:

@@ -1,12 +1,15 @@
-"""Ingest: rows of any Spark source become messages of a store, each exactly once.
+"""Ingest: rows of any Spark source become messages of a store, or of a channel of its inbox, each exactly once.
 
-arrivals.py    a source -> rows with their place in it
-tasks.py       rows -> messages or dead letters; messages of a shard -> commits
+files.py, kafka.py, frames.py    a source -> rows with their places in it
+stream.py      where batches come from
 batch.py       one batch: map, shuffle by shard, commit, deliver what shards sent to each other
-files.py, kafka.py, stream.py    where batches come from
+tasks.py       rows -> requests; requests of a shard -> commits
+packs.py       how rows travel from one to the other
+arrivals.py    the same for rows that a channel of the inbox takes
 """
 
+from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Ingested
 from conjoin.pipeline.ingest.frames import ingest
 
-__all__ = ["Ingested", "ingest"]
+__all__ = ["Ingested", "Into", "ingest"]

@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from pyspark.sql import DataFrame
 
-from conjoin.pipeline.ingest.tasks import MAPPED, TOLD, Begins, Job, commit_task, mapping_task
+from conjoin.errors import InputError
+from conjoin.pipeline.ingest.arrivals import Into
+from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED
+from conjoin.pipeline.ingest.tasks import TOLD, Begins, Job, commit_task, mapping_task
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.tasks import Asking
@@ -27,10 +30,14 @@ class Ingested:
     dead_letters: int = 0
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     """What messages had become when their commit was over."""
+    persisted: int = field(default=0, repr=False)
+    """Stored in a channel of the inbox."""
+    duplicates: int = field(default=0, repr=False)
+    """The channel knew their ids already."""
 
     @property
     def messages(self) -> int:
-        return self.verdicts.total()
+        return self.verdicts.total() + self.persisted
 
     def add(self, other: "Ingested") -> None:
         self.rows += other.rows
@@ -38,6 +45,8 @@ class Ingested:
         self.repeated += other.repeated
         self.dead_letters += other.dead_letters
         self.verdicts += other.verdicts
+        self.persisted += other.persisted
+        self.duplicates += other.duplicates
 
 
 class Arrivals(NamedTuple):
@@ -45,26 +54,39 @@ class Arrivals(NamedTuple):
 
     rows: DataFrame
     begins: Begins = {}  # noqa: RUF012 - read only
+    in_order: bool = True
+    """Rows of a part come in the order of their places, and no two tasks have places that overlap."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """Into which store, under which name of a source, and how a row is read (None: it has the fields of a message)."""
+    """Into which store, under which name of a source, and how a row is read (None: it has the fields of a message).
+
+    `into` is a channel of the inbox that takes the rows; None: they are published.
+    """
 
     broker: Broker
     source: str
     mapping: dict[str, object] | None = None
     told: Callable[[Ingested], None] = lambda _: None
+    into: Into | None = None
+
+    def __post_init__(self) -> None:
+        if self.into is None:
+            return
+        problems = [] if self.mapping is None else ["mapping: that of a channel is in its settings"]
+        if not self.into.channel.enabled:
+            problems.append(f"the channel {self.into.channel.name!r} is not enabled")
+        if problems:
+            raise InputError(problems)
 
     def take(self, arrivals: Arrivals) -> Ingested:
         broker = self.broker
-        asking = Asking(broker.store.address, self.source, broker.now, 0)
-        mapping = None if self.mapping is None else json_text(self.mapping)
-        job = Job(asking, broker.shard_count, mapping, arrivals.begins)
+        job = self._job(arrivals)
         mapped = arrivals.rows.mapInArrow(mapping_task(job), MAPPED)
         # Each shard has a task of its own: hashed, two of them might share one.
         shuffled = mapped.repartitionById(broker.shard_count, "shard")
-        committed = shuffled.sortWithinPartitions("shard", "part", "place").mapInArrow(commit_task(asking), TOLD)
+        committed = shuffled.sortWithinPartitions("shard", "part", "place").mapInArrow(commit_task(job), TOLD)
         done = Ingested()
         receivers: set[int] = set()
         for row in committed.collect():
@@ -76,10 +98,17 @@ class Ingest:
         self.told(done)
         return done
 
+    def _job(self, arrivals: Arrivals) -> Job:
+        broker = self.broker
+        asking = Asking(broker.store.address, self.source, broker.now, 0)
+        mapping = None if self.mapping is None else json_text(self.mapping)
+        in_pack = IN_PACK if arrivals.in_order else 1
+        return Job(asking, broker.shard_count, mapping, arrivals.begins, self.into, in_pack)
+
 
 def _read(counts: dict[str, int]) -> Ingested:
     verdicts = Counter({_pair(what): count for what, count in counts.items() if "/" in what})
-    return Ingested(counts["rows"], counts["ignored"], counts["repeated"], counts["dead_letters"], verdicts)
+    return Ingested(verdicts=verdicts, **{what: count for what, count in counts.items() if "/" not in what})
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ Rows are numbered from 1 as they stand in the file, however Spark cuts files int
 at all is one dead letter, with the number 0.
 """
 
+import re
 from collections.abc import Sequence
 from functools import reduce
 from itertools import accumulate, groupby
@@ -18,6 +19,8 @@ from conjoin.pipeline.ingest.batch import Arrivals
 from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
 from conjoin.pipeline.session import SPARK_ERRORS, spark_says
 
+_OF_A_PATTERN = re.compile(r"[\\\[\]{}*?]")
+
 
 def file_arrivals(spark: SparkSession, files: Sequence[str]) -> Arrivals:
     """The rows of some files; what their names end with says how they are read."""
@@ -27,6 +30,11 @@ def file_arrivals(spark: SparkSession, files: Sequence[str]) -> Arrivals:
     begins = {block: before for arrivals in found for block, before in arrivals.begins.items()}
     frames = [arrivals.rows for arrivals in found] or [spark.createDataFrame([], ARRIVED)]
     return Arrivals(reduce(DataFrame.union, frames), begins)
+
+
+def _names(files: Sequence[str]) -> list[str]:
+    """As Spark must be told them: a name may have in it what would be a pattern."""
+    return [_OF_A_PATTERN.sub(r"\\\g<0>", file) for file in files]
 
 
 def _rows(frame: DataFrame, block: Column, place: Column, value: Column, problem: Column) -> DataFrame:
@@ -43,7 +51,7 @@ def _rows(frame: DataFrame, block: Column, place: Column, value: Column, problem
 
 def _json_lines(spark: SparkSession, files: list[str]) -> list[Arrivals]:
     nothing = F.lit(None)
-    lines = _rows(spark.read.text(files), F.col("_metadata.file_block_start"), nothing, F.col("value"), nothing)
+    lines = _rows(spark.read.text(_names(files)), F.col("_metadata.file_block_start"), nothing, F.col("value"), nothing)
     return [Arrivals(lines, _begins(lines))]
 
 
@@ -64,14 +72,14 @@ def _csv(spark: SparkSession, files: list[str]) -> list[Arrivals]:
     by_header: dict[tuple[str, ...], list[str]] = {}
     for file in files:
         try:
-            by_header.setdefault(header_of(spark, "csv", file), []).append(file)
+            by_header.setdefault(header_of(spark, "csv", *_names([file])), []).append(file)
         except (InputError, *SPARK_ERRORS) as error:
             found.append(unreadable(spark, file, spark_says(error)))
     by_header.pop((), None)
     for header, alike in by_header.items():
         value = F.when(F.col(RAW).isNull(), _as_json(header)).otherwise(F.col(RAW))
         why = F.when(F.col(RAW).isNotNull(), F.lit(f"not {len(header)} values as in the header"))
-        rows = csv_rows(spark, header, alike)
+        rows = csv_rows(spark, header, _names(alike))
         found.append(Arrivals(_rows(rows, F.lit(0), F.lit(None), value, why)))
     return found
 
@@ -82,11 +90,11 @@ def _parquet(spark: SparkSession, files: list[str]) -> list[Arrivals]:
     schemas: dict[str, list[str]] = {}
     for file in files:
         try:
-            schemas.setdefault(spark.read.parquet(file).schema.json(), []).append(file)
+            schemas.setdefault(spark.read.parquet(*_names([file])).schema.json(), []).append(file)
         except SPARK_ERRORS as error:
             found.append(unreadable(spark, file, spark_says(error)))
     for alike in schemas.values():
-        rows = spark.read.parquet(*alike)
+        rows = spark.read.parquet(*_names(alike))
         place = F.col("_metadata.row_index") + 1
         found.append(Arrivals(_rows(rows, F.lit(0), place, _as_json(rows.columns), F.lit(None))))
     return found

@@ -5,6 +5,7 @@ The place is what makes it exactly once: `part` is a column that names the part 
 """
 
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from conjoin.errors import InputError
+from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest, Ingested
 from conjoin.pipeline.ingest.kafka import is_kafka, kafka_arrivals
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping, written_mapping
@@ -28,19 +30,18 @@ def ingest(
     *,
     position: str | None = None,
     part: str | None = None,
+    into: Into | None = None,
 ) -> Ingested:
     """Publish every row of a DataFrame to a store; rows of this source that were published before are not again.
 
     `store` is a data directory or the URL of a PostgreSQL store; `mapping` a dictionary or the path of a YAML file.
+    With `into` a channel of the inbox takes the rows, by its own mapping, and its schedule offers them.
     In a stream, call it in `foreachBatch`: the source's positions make a repeated batch harmless.
     """
     said = None if mapping is None else _said(mapping)
     arrivals = frame_arrivals(frame, position, part)
-    broker = open_broker(store)
-    try:
-        return Ingest(broker, source, said).take(arrivals)
-    finally:
-        broker.close()
+    with closing(open_broker(store)) as broker:
+        return Ingest(broker, source, said, into=into).take(arrivals)
 
 
 def _said(mapping: Mapping[str, object] | str | Path) -> dict[str, object]:
@@ -52,8 +53,9 @@ def _said(mapping: Mapping[str, object] | str | Path) -> dict[str, object]:
 
 
 def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> Arrivals:
+    """What happened to a frame before is not known, so neither is the order of its rows."""
     if position is None and is_kafka(frame):
-        return kafka_arrivals(frame)
+        return kafka_arrivals(frame)._replace(in_order=False)
     problems = [f"there is no column {name!r}" for name in (position, part) if name and name not in frame.columns]
     if position is None:
         problems.append("position: name the column that tells rows apart and grows, or nothing can be exactly once")
@@ -70,4 +72,4 @@ def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> 
         F.lit(None).cast("string").alias("envelope"),
         F.lit(None).cast("string").alias("problem"),
     )
-    return Arrivals(rows)
+    return Arrivals(rows, in_order=False)

@@ -8,6 +8,10 @@ from conjoin.pipeline.ingest.batch import Arrivals
 
 _COLUMNS = {"key", "value", "topic", "partition", "offset", "timestamp"}
 OFFSETS_AT_ONCE = 200_000
+# Of headers with the same name the last one counts, as in Kafka's own clients; a map with both would be refused.
+_HEADERS = """map_from_entries(transform(array_distinct(headers.key), name ->
+    struct(name, cast(element_at(filter(headers, h -> h.key = name), -1).value as string))))"""
+_NO_HEADERS = "cast(null as map<string, string>)"
 
 
 def is_kafka(frame: DataFrame) -> bool:
@@ -15,15 +19,14 @@ def is_kafka(frame: DataFrame) -> bool:
 
 
 def kafka_arrivals(frame: DataFrame) -> Arrivals:
-    headers = "map_from_entries(array_distinct(transform(headers, h -> struct(h.key, cast(h.value as string)))))"
-    has_headers = "headers" in frame.columns
+    """A task reads offsets of a partition in their order, and no other task has the same."""
     record = F.struct(
         "topic",
         "partition",
         "offset",
         F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias("timestamp"),
         F.col("key").cast("string").alias("key"),
-        (F.expr(headers) if has_headers else F.lit(None).cast("map<string,string>")).alias("headers"),
+        F.expr(_HEADERS if "headers" in frame.columns else _NO_HEADERS).alias("headers"),
     )
     rows = frame.select(
         F.concat_ws("-", "topic", "partition").alias("part"),

@@ -15,6 +15,8 @@ from conjoin.pipeline.ingest.kafka import kafka_arrivals, kafka_reader
 from conjoin.pipeline.session import SPARK_ERRORS, path_of, spark_says
 
 FILES_AT_ONCE = 1_000
+_ANY_AGE = "36500d"
+"""Otherwise a file that came in late, written a week before the newest one, would be passed over without a word."""
 _LISTED = "path string, modificationTime timestamp, length bigint, content binary"
 Take = Callable[[DataFrame], None]
 
@@ -28,6 +30,7 @@ def watch_files(
         .schema(_LISTED)
         .option("recursiveFileLookup", True)
         .option("maxFilesPerTrigger", FILES_AT_ONCE)
+        .option("maxFileAge", _ANY_AGE)
         .load(path_of(spark, path))
         .select("path")
     )
@@ -55,7 +58,7 @@ def take_files(spark: SparkSession, job: Ingest, files: Sequence[str]) -> None:
 
 def _is_about_a_file(error: Exception) -> bool:
     """Nothing of a batch was committed then: rows are committed when all have been read."""
-    return "FAILED_READ_FILE" in str(error) or "FileNotFoundException" in str(error)
+    return any(word in str(error) for word in ("FAILED_READ_FILE", "FileNotFoundException", "PATH_NOT_FOUND"))
 
 
 def watch_kafka(

@@ -13,12 +13,16 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, read_arrival, take_arrivals
+from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED_SCHEMA, IngestRow, Pack, Packer, no_rows, rows_of
 from conjoin.pipeline.worker import make_ready
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.inbox.homes import home_of
+from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
-from conjoin.runtime.ingest.requests import read_request, written_request
-from conjoin.runtime.ingest.rows import MOST_BYTES, Place, RowReader, dead
+from conjoin.runtime.ingest.requests import IngestRequest
+from conjoin.runtime.ingest.rows import Place, RowReader, dead
 from conjoin.runtime.ingest.sources import envelope_of
 from conjoin.runtime.placement import shard_of
 from conjoin.runtime.tasks import Asking, take_rows
@@ -27,23 +31,14 @@ AT_ONCE = 1_000
 ARRIVED = "part string, block bigint, place bigint, value binary, envelope string, problem string"
 """Rows as they arrive. Of some only the block is known in which they stand, and their places are counted here."""
 _ARRIVED = ("part", "block", "place", "value", "envelope", "problem")
-MAPPED = "shard int, part string, place bigint, request string"
-_MAPPED = pa.schema([("shard", pa.int32()), ("part", pa.string()), ("place", pa.int64()), ("request", pa.string())])
-TOLD = "shard int, counter bigint, receivers array<int>, counts map<string,bigint>"
+TOLD = "shard int, receivers array<int>, counts map<string,bigint>"
 _TOLD = pa.schema(
-    [
-        ("shard", pa.int32()),
-        ("counter", pa.int64()),
-        ("receivers", pa.list_(pa.int32())),
-        ("counts", pa.map_(pa.string(), pa.int64())),
-    ]
+    [("shard", pa.int32()), ("receivers", pa.list_(pa.int32())), ("counts", pa.map_(pa.string(), pa.int64()))]
 )
 
 
 Begins = dict[tuple[str, int], int]
 """How many rows stand before each block of a part; those of a part's first block need not be said."""
-_IGNORED = -1
-"""The place of a row that is none: it says how many rows the mapping did not want."""
 
 
 class Job(NamedTuple):
@@ -53,7 +48,13 @@ class Job(NamedTuple):
     shards: int
     mapping: str | None
     begins: Begins
-    largest: int = MOST_BYTES
+    into: Into | None = None
+    """The channel that takes the rows; None: they are published."""
+    in_pack: int = IN_PACK
+
+
+Read = Callable[[Place, bytes | None, str | None, str | None], IngestRequest | None]
+"""What a row is: its value with its envelope, or why there is none."""
 
 
 @lru_cache(maxsize=8)
@@ -61,80 +62,99 @@ def _compiled(mapping: str | None) -> RowMapping:
     return PLAIN if mapping is None else read_mapping(read_json(mapping))
 
 
-class IngestRow(NamedTuple):
-    shard: int
-    part: str
-    place: int
-    request: str
+def _reading(job: Job) -> Read:
+    now, into = job.asking.now, job.into
+    if into is not None:
+        return read_arrival(into, now)
+    reader = RowReader(_compiled(job.mapping))
+
+    def read(at: Place, value: bytes | None, envelope: str | None, problem: str | None) -> IngestRequest | None:
+        if problem is not None or value is None:
+            return dead(at, "unreadable", problem or NO_VALUE, value or b"")
+        return reader.read(value, at, now, envelope_of(envelope))
+
+    return read
 
 
 def mapping_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
-        reader = RowReader(_compiled(job.mapping), job.largest)
+        read = _reading(job)
         counts = dict(job.begins)
         for batch in batches:
-            part, block, place, *rest = (batch.column(name) for name in _ARRIVED)
-            places = place.to_pylist() if not place.null_count else _counted(part, block, counts)
-            columns = [part.to_pylist(), places, *(column.to_pylist() for column in rest)]
-            mapped = [row for arrived in zip(*columns, strict=True) if (row := _mapped(job, reader, *arrived))]
-            ignored = batch.num_rows - len(mapped)
-            if ignored:
-                mapped.append(IngestRow(0, "", _IGNORED, str(ignored)))
-            yield _as_batch(mapped, _MAPPED)
+            yield _as_batch(_mapped(job, read, batch, counts), MAPPED_SCHEMA)
 
     return run
 
 
-def _counted(part: pa.Array, block: pa.Array, counts: Begins) -> list[int]:
+def _mapped(job: Job, read: Read, batch: pa.RecordBatch, counts: Begins) -> list[Pack]:
+    part, block, place, *rest = (batch.column(name) for name in _ARRIVED)
+    parts = part.to_pylist()
+    places = place.to_pylist() if not place.null_count else _counted(parts, block.to_pylist(), counts)
+    packer, ignored = Packer(job.in_pack), 0
+    for at, where, value, envelope, problem in zip(parts, places, *(it.to_pylist() for it in rest), strict=True):
+        request = read(Place(job.asking.source, at, where), value, envelope, problem)
+        if request is None:
+            ignored += 1
+        else:
+            packer.add(IngestRow(_shard(request, at, job.shards), at, where, request), len(value or b""))
+    packs = packer.packs()
+    return [*packs, no_rows(ignored)] if ignored else packs
+
+
+def _counted(parts: Sequence[str], blocks: Sequence[int], counts: Begins) -> list[int]:
     """Rows of a block come in their order, in one task."""
     places = []
-    for key in zip(part.to_pylist(), block.to_pylist(), strict=True):
+    for key in zip(parts, blocks, strict=True):
         counts[key] = counts.get(key, 0) + 1
         places.append(counts[key])
     return places
 
 
-def _mapped(
-    job: Job, reader: RowReader, part: str, place: int, value: bytes | None, envelope: str | None, problem: str | None
-) -> IngestRow | None:
-    at = Place(job.asking.source, part, place)
-    request: Any
-    if problem is not None or value is None:
-        request = dead(at, "unreadable", problem or "has no value (a tombstone)", value or b"")
-    else:
-        request = reader.read(value, at, job.asking.now, envelope_of(envelope))
-    if request is None:
-        return None
-    # A row without a key of its own stays with its part, so that each part of a source is read in order.
-    home = part if type(request) is DeadLetter else request.key
-    return IngestRow(shard_of(home, job.shards), part, place, json_text(written_request(request)))
+def _shard(request: IngestRequest, part: str, shards: int) -> int:
+    """A row without a key of its own stays with its part, so that each part of a source is read in order."""
+    if type(request) is DeadLetter:
+        return shard_of(part, shards)
+    if type(request) is Filed:
+        return home_of(request.message, shards)
+    return shard_of(request.key, shards)  # type: ignore[union-attr]
 
 
-def commit_task(asking: Asking) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def commit_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    asking, into = job.asking, job.into
+
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
-        rows = (
-            IngestRow(*row)
+        packs = (
+            Pack(*row)
             for batch in batches
-            for row in zip(*(batch.column(name).to_pylist() for name in _MAPPED.names), strict=True)
+            for row in zip(*(batch.column(name).to_pylist() for name in MAPPED_SCHEMA.names), strict=True)
         )
-        for shard, mine in groupby(rows, key=attrgetter("shard")):
-            while some := list(islice(mine, AT_ONCE)):
-                yield _told(asking, shard, some)
+        for (shard, ignored), mine in groupby(packs, key=attrgetter("shard", "ignored")):
+            if ignored:
+                count = sum(it.ignored for it in mine)
+                yield _told(shard, [], {"rows": count, "ignored": count})
+                continue
+            rows = rows_of(mine)
+            while some := list(islice(rows, AT_ONCE)):
+                yield _commit(asking, shard, some) if into is None else _receive(asking, shard, some)
 
     return run
 
 
-def _told(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
-    fresh = [row for row in rows if row.place != _IGNORED]
-    ignored = sum(int(row.request) for row in rows if row.place == _IGNORED)
-    requests = [read_request(read_json(row.request)) for row in fresh]
-    taken = take_rows(asking, shard, requests, [(row.part, row.place) for row in fresh])
+def _commit(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
+    taken = take_rows(asking, shard, [row.request for row in rows], [(row.part, row.place) for row in rows])
     counts = Counter(taken.verdicts)
-    counts["rows"], counts["ignored"] = len(fresh) + ignored, ignored
-    counts["repeated"], counts["dead_letters"] = taken.repeated, taken.dead_letters
-    return _as_batch([(shard, taken.counter, taken.receivers, list(counts.items()))], _TOLD)
+    counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
+    return _told(shard, taken.receivers, counts)
+
+
+def _receive(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
+    return _told(shard, [], take_arrivals(asking, shard, rows))
+
+
+def _told(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:
+    return _as_batch([(shard, receivers, list(counts.items()))], _TOLD)
 
 
 def _as_batch(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:

@@ -1,0 +1,112 @@
+"""What a task does for the inbox: the requests of a run on one shard, as the runtime's own runner asks them.
+
+It decides nothing. A task that is killed, repeated or runs twice at once finds the rows as the last commit has left
+them, so nothing is tried twice; only what a killed one has counted is not told. It ends after a time, whatever is left,
+so that whoever started it can see to the lease.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import NamedTuple
+
+from conjoin.kernel.inbox import InboxSettings
+from conjoin.pipeline.inbox.workplace import workplace_at
+from conjoin.runtime.batches import Batch
+from conjoin.runtime.inbox.arriving import rules_of
+from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun
+
+
+class Round(NamedTuple):
+    """What the tasks of one job know: those of a run that began at `horizon`."""
+
+    address: str
+    now: int
+    horizon: int
+    settings: InboxSettings
+    at_once: int
+    """Messages in a commit, about."""
+    most_s: float
+    held: Mapping[int, Sequence[str]]
+    """By shard, groups that waited for an answer of another shard. Shards that are not named have nothing to do."""
+    is_first: bool
+
+
+@dataclass(slots=True)
+class Drained:
+    """What came of a round on one shard."""
+
+    shard: int
+    counts: Counts = field(default_factory=Counts)
+    held: list[str] = field(default_factory=list)
+    """Groups in which an answer of another shard is still to come."""
+    receivers: set[int] = field(default_factory=set)
+    """The shards that were sent something."""
+    is_done: bool = False
+    """Nothing of this run is due here any more."""
+
+    @property
+    def goes_on(self) -> bool:
+        """There is more to do, or answers will have come by the next round."""
+        return bool(self.held) or not self.is_done
+
+
+def drain(round_: Round, shard: int) -> Drained:
+    return _Task(round_, shard).run()
+
+
+class _Task:
+    def __init__(self, round_: Round, shard: int) -> None:
+        self._round = round_
+        self._here = workplace_at(round_.address)
+        self._until = monotonic() + round_.most_s
+        self._told = Drained(shard)
+
+    def run(self) -> Drained:
+        if self._round.is_first:
+            self._note_rules()
+            self._expire()
+        self._catch_up(self._round.held[self._told.shard])
+        self._run_own()
+        return self._told
+
+    def _note_rules(self) -> None:
+        """All of it, however long it takes: it begins anew if it is broken off."""
+        after: str | None = ""
+        while after is not None:
+            after = self._ask(InboxRules(rules_of(self._round.settings), after)).next_group
+
+    def _expire(self) -> None:
+        """Nobody who is past his expiration takes a place in a batch."""
+        request = InboxCleanup(self._round.settings, self._round.at_once, keeps_all=True)
+        while self._ask(request).looked_at == request.limit:
+            pass
+
+    def _catch_up(self, held: Sequence[str]) -> None:
+        """Answers have come between the rounds, as a rule; then the others of their groups have their turn."""
+        at_once = self._round.at_once
+        for first in range(0, len(held), at_once):
+            reply = self._ask(self._request(held[first : first + at_once]))
+            if reply.counts != Counts():
+                self._told.held += reply.held
+
+    def _run_own(self) -> None:
+        """One commit at least: a run comes to its end, however short its rounds are."""
+        while not self._told.is_done:
+            reply = self._ask(self._request())
+            self._told.held += reply.held
+            self._told.is_done = not reply.looked_at
+            if monotonic() >= self._until:
+                break
+
+    def _request(self, groups: Sequence[str] = ()) -> InboxRun:
+        return InboxRun(self._round.settings, self._round.horizon, self._round.at_once, groups)
+
+    def _ask(self, request: InboxRequest) -> InboxReply:
+        batch = Batch([request])  # type: ignore[list-item]
+        done = self._here.run_with_mail(self._round.now, self._told.shard, batch)
+        reply: InboxReply = done.replies[0].inbox
+        self._told.counts += reply.counts
+        self._told.receivers |= done.receivers
+        return reply

@@ -1,0 +1,43 @@
+"""A workplace: a store as a worker of Spark has it, kept open for the tasks that this process will still get.
+
+The time is that of the job, the same for all of its tasks. Whatever is run here is guarded by the commit of its shard.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from conjoin.runtime.batches import Batch, Done
+from conjoin.runtime.mailbox import Mailbox
+from conjoin.runtime.opening import open_broker
+
+_MAIL_AT_ONCE = 1_000
+
+
+class Workplace:
+    def __init__(self, address: str) -> None:
+        self._now = 0
+        self._broker = open_broker(address, lambda: self._now)
+        self._mailboxes: dict[int, Mailbox] = {}
+
+    def positions(self, source: str, shard: int, parts: Sequence[str]) -> dict[str, int]:
+        """How far a shard has read each part of a source."""
+        with self._broker.post.look(shard) as snapshot:
+            return {part: int(place) for part, place in snapshot.positions(source, parts).items()}
+
+    def run(self, now: int, shard: int, batch: Batch) -> Done:
+        """What concerns other shards stays in the outbox."""
+        self._now = now
+        return self._broker.post.runners[shard].run(batch, self._broker.catalog.view())
+
+    def run_with_mail(self, now: int, shard: int, batch: Batch) -> Done:
+        """What other shards have sent so far is taken along."""
+        mailbox = self._mailboxes.get(shard)
+        if mailbox is None:
+            mailbox = self._mailboxes[shard] = Mailbox(self._broker.store, shard)
+        batch.deliveries = mail = mailbox.collect(most=_MAIL_AT_ONCE)
+        done = self.run(now, shard, batch)
+        mailbox.took(mail)
+        return done
+
+
+workplace_at = lru_cache(maxsize=4)(Workplace)

@@ -1,0 +1,66 @@
+"""Judged: a message as it was and as it would have been, in words. Nothing is decided here."""
+
+from typing import Any, NamedTuple
+
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import KeySpace, Message
+from conjoin.kernel.correlation.sentences import sentence
+from conjoin.kernel.correlation.verdicts import parameters, verdict_of
+from conjoin.pipeline.what_if.key_doubts import Pair
+from conjoin.pipeline.what_if.rules import NEW
+from conjoin.runtime.telling import told
+
+SAME, CHANGED, UNKNOWN = "same", "changed", "unknown"
+
+
+class Said(NamedTuple):
+    verdict: str
+    reason: str
+    receivers: list[str]
+    sentence: str
+
+
+class Judged(NamedTuple):
+    """`change` is same, changed or unknown; of what is unknown `would_sentence` says why."""
+
+    tenant_id: str
+    name: str
+    correlation_key: str
+    message_key: int
+    message_id: str
+    published_at: int
+    change: str
+    was_verdict: str
+    was_reason: str
+    was_receivers: list[str]
+    was_sentence: str
+    would_verdict: str
+    would_reason: str
+    would_receivers: list[str]
+    would_sentence: str
+    others_unknown: bool
+    """Whether still others would have taken it is not known."""
+
+
+def judge(pair: Pair, sides: list[tuple[KeySpace, Catalog]], at: int) -> Judged:
+    message = pair.was
+    was = _said(message, *sides[0], at)
+    would = _said(pair.would, *sides[1], at)
+    change = SAME if was[:3] == would[:3] else CHANGED
+    if pair.unknown:
+        change = UNKNOWN
+        would = Said(UNKNOWN, "", [], f"Unknown: {pair.unknown}.")
+    space = sides[0][0]
+    facts = (space.tenant_id, message.name, space.key, message.key, message.message_id, message.published_at)
+    return Judged(*facts, change, *was, *would, pair.others_unknown)
+
+
+def _said(message: Message, space: KeySpace, catalog: Catalog, at: int) -> Said:
+    found = verdict_of(space, message, at, catalog)
+    said = told(parameters(space, message, found, at, catalog))
+    text = sentence(found.verdict, found.reason, said, message.name, space.key)
+    return Said(found.verdict, found.reason, [_receiver(target) for target in message.targets], text)
+
+
+def _receiver(target: Any) -> str:
+    return f"a new instance of {target.process_id}" if target.instance_id == NEW else str(target.instance_id)
