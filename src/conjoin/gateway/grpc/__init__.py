@@ -1,0 +1,1 @@
+"""The gRPC edge: `gateway_protocol.Gateway`, as Zeebe's clients speak it."""

@@ -1,0 +1,26 @@
+"""Compiles gateway.proto into gateway.binpb, which is committed: who runs a server needs no compiler.
+
+python -m conjoin.gateway.grpc.compile
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+HERE = Path(__file__).parent
+PROTO = HERE / "gateway.proto"
+DESCRIPTORS = HERE / "gateway.binpb"
+
+
+def compiled() -> bytes:
+    """A set of file descriptors, without comments."""
+    from grpc_tools import protoc
+
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / DESCRIPTORS.name
+        failed = protoc.main(["protoc", f"-I{HERE}", f"--descriptor_set_out={made}", str(PROTO)])
+        assert not failed, f"{PROTO} cannot be compiled"
+        return made.read_bytes()
+
+
+if __name__ == "__main__":
+    DESCRIPTORS.write_bytes(compiled())

@@ -1,0 +1,56 @@
+"""What all requests have in common, read once: variables are a JSON text, a tenant may be left out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from google.protobuf.descriptor import Descriptor
+
+from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
+from conjoin.runtime.answers import Refusal
+from conjoin.runtime.encoding.json_text import read_json
+
+Variables = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Of a request without one of them it is the default."""
+
+    variables: Variables
+    tenant_id: str
+
+
+class Reader:
+    """For requests of one kind."""
+
+    def __init__(self, request: Descriptor) -> None:
+        # A creation with result holds the creation inside.
+        inner = request.fields_by_name.get("request")
+        self._is_nested = inner is not None
+        fields = (inner.message_type if inner is not None else request).fields_by_name
+        self._has_variables = "variables" in fields
+        self._has_tenant = "tenantId" in fields
+
+    def read(self, request: Any) -> Said | Refusal:
+        if self._is_nested:
+            request = request.request
+        tenant_id = tenant_or_default(request.tenantId if self._has_tenant else "")
+        problem = unusable_tenant((tenant_id,))
+        if problem is not None:
+            return problem
+        variables = read_variables(request.variables) if self._has_variables else {}
+        return variables if isinstance(variables, Refusal) else Said(variables, tenant_id)
+
+
+def read_variables(text: str) -> Variables | Refusal:
+    if not text:
+        return {}
+    try:
+        variables = read_json(text)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return Refusal("INVALID_ARGUMENT", f"the variables are not JSON ({error}): send one object")
+    if type(variables) is not dict:
+        found = "a list" if isinstance(variables, list) else "a single value"
+        return Refusal("INVALID_ARGUMENT", f"the variables are {found}: send one JSON object")
+    return variables

@@ -1,0 +1,70 @@
+"""The REST application: every table of endpoints as routes, problems for everything that goes wrong, and a page to try.
+
+It owns nothing but the metrics: the service and what is behind it belong to whoever makes it.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from conjoin.errors import ConjoinError
+from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.rest import fleans, health, own, v2
+from conjoin.gateway.rest.endpoint import Endpoint, Gateway, answer
+from conjoin.gateway.rest.header_limit import HeaderLimit
+from conjoin.gateway.rest.openapi import document
+from conjoin.gateway.rest.problems import Problem, on_error, on_http, on_mistake, on_problem
+from conjoin.gateway.rest.try_it import PAGE
+from conjoin.gateway.rest.v2 import missing
+from conjoin.gateway.service import Service
+
+ENDPOINTS: tuple[Endpoint, ...] = (*v2.ENDPOINTS, *own.ENDPOINTS, *fleans.ENDPOINTS)
+OPEN_ENDPOINTS: tuple[Endpoint, ...] = health.ENDPOINTS
+"""Nobody needs a permission for these."""
+Pages = Callable[[Gateway], Sequence[BaseRoute]]
+"""What else is served at the same address: the console."""
+
+
+def _always() -> bool:
+    return True
+
+
+def make_app(
+    service: Service,
+    guard: Guard = allow_all,
+    is_ready: Callable[[], bool] = _always,
+    metrics: Metrics | None = None,
+    pages: Pages | None = None,
+) -> Starlette:
+    """`is_ready` says no when the process is about to stop; `metrics` may be shared with another edge."""
+    metrics = metrics or Metrics(service.broker, service.inbox)
+    service.listeners.append(metrics.committed)
+    gateway = Gateway(service, guard, metrics, is_ready)
+    routes: list[BaseRoute] = [endpoint.route(gateway) for endpoint in ENDPOINTS]
+    routes += [endpoint.route(gateway._replace(guard=allow_all)) for endpoint in OPEN_ENDPOINTS]
+    routes += [*_documents(), *missing.routes(), *(pages(gateway) if pages else ())]
+    handlers: dict[Any, Any] = {Problem: on_problem, ConjoinError: on_error, HTTPException: on_http}
+    app = Starlette(routes=routes, exception_handlers={**handlers, Exception: on_mistake})
+    app.add_middleware(HeaderLimit)
+    return app
+
+
+def _documents() -> list[Route]:
+    told = document((*ENDPOINTS, *OPEN_ENDPOINTS))
+
+    async def openapi(request: Request) -> Response:
+        return answer(told)
+
+    page = partial(HTMLResponse, PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
+
+    async def docs(request: Request) -> Response:
+        return page()
+
+    return [Route("/openapi.json", openapi), Route("/docs", docs)]

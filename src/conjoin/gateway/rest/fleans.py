@@ -1,0 +1,49 @@
+"""The one endpoint of Fleans: correlate a message now with somebody who waits. Nothing is kept.
+
+A message that nobody waits for starts no instance here, whatever the profile of the store: it is looked at first.
+"""
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.problems import refused
+from conjoin.gateway.rest.reading import needed
+from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.runtime.answers import Refusal
+from conjoin.runtime.explain import explain_named
+from conjoin.runtime.messages import NewMessage
+
+_NOBODY = ("NOT_FOUND", "INVALID_STATE")
+
+
+class FleansMessage(Shape):
+    message_name: str
+    correlation_key: str | None = None
+    variables: Variables | None = None
+
+
+class Delivery(Shape):
+    delivered: bool
+
+
+async def deliver(call: Call) -> Response:
+    said: FleansMessage = call.body
+    name = needed("messageName", said.message_name)
+    message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True)
+    seen = (await call.service.look(explain_named, call.service.broker, message)).dry_run
+    if seen.reason != "invalid" and not any(attempt.outcome == "taken" for attempt in seen.attempts):
+        return answer({"delivered": False}, 404)
+    outcome = await call.service.correlate(message)
+    if isinstance(outcome, Refusal) and outcome.code not in _NOBODY:
+        raise refused(outcome)
+    delivered = not isinstance(outcome, Refusal)
+    return answer({"delivered": delivered}, 200 if delivered else 404)
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/api/workflow/message", "deliverMessage", "Deliver a message to whoever waits for it now", deliver),
+        body=FleansMessage,
+        answer=Delivery,
+    ),
+)

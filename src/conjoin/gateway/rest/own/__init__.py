@@ -1,0 +1,14 @@
+"""Our own interface, `/conjoin/v1`: what nobody else has. One file a subject, each with its table of endpoints."""
+
+from conjoin.gateway.rest.endpoint import Endpoint
+from conjoin.gateway.rest.own import bulk, explain, inbox, inbox_receiving, messages, policies, status
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    *messages.ENDPOINTS,
+    *bulk.ENDPOINTS,
+    *explain.ENDPOINTS,
+    *inbox_receiving.ENDPOINTS,
+    *inbox.ENDPOINTS,
+    *policies.ENDPOINTS,
+    *status.ENDPOINTS,
+)

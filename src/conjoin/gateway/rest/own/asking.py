@@ -1,0 +1,65 @@
+"""What our own endpoints are asked in the query of an address: filters, a time, a page. Unknown names are refused."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+from conjoin.gateway.rest.problems import invalid
+from conjoin.runtime.instant_texts import read_instant
+from conjoin.runtime.lists import Asked, Page
+from conjoin.runtime.telling import told
+
+MOST_ITEMS = 1_000
+PAGE = {
+    "since": "only from this instant on",
+    "until": "only before this instant",
+    "limit": f"how many, at most {MOST_ITEMS}",
+    "cursor": "where the page before said to go on",
+    "order": "asc, or desc: the newest first",
+}
+_ORDERS = {"asc": False, "desc": True}
+
+
+def read_query(request: Request, known: Collection[str]) -> dict[str, str]:
+    given = dict(request.query_params)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise invalid(f"Query parameter [{unknown[0]}] is not known: there are {', '.join(known)}")
+    return {name: value for name, value in given.items() if value != ""}
+
+
+def asked_of(request: Request, filters: Collection[str], keys: Collection[str] = ()) -> Asked:
+    """`keys`: filters whose values are keys."""
+    given = read_query(request, [*filters, *PAGE])
+    wanted: dict[str, Any] = {name: given[name] for name in filters if name in given}
+    wanted |= {name: _number(name, given[name]) for name in keys if name in wanted}
+    times = (_instant("since", given.get("since")), _instant("until", given.get("until")))
+    order = given.get("order", "asc")
+    if order not in _ORDERS:
+        raise invalid(f"order: {order!r:.40} is none of {', '.join(_ORDERS)}")
+    return Asked(wanted, *times, read_limit(given), given.get("cursor"), _ORDERS[order])
+
+
+def read_limit(given: Mapping[str, str]) -> int:
+    limit = _number("limit", given.get("limit", "50"))
+    if not 1 <= limit <= MOST_ITEMS:
+        raise invalid(f"limit: {limit} is not between 1 and {MOST_ITEMS}")
+    return limit
+
+
+def _number(name: str, text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    raise invalid(f"{name}: {text!r:.60} is not a whole number")
+
+
+def _instant(name: str, text: str | None) -> int | None:
+    at = None if text is None else read_instant(text)
+    if text is not None and at is None:
+        raise invalid(f"{name}: {text!r:.60} is not an instant such as 2030-01-31T08:00:00Z")
+    return at
+
+
+def page_as_json(page: Page) -> dict[str, Any]:
+    return {"items": [told(item) for item in page.items], "cursor": page.after}

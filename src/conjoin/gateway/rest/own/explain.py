@@ -1,0 +1,37 @@
+"""Why a message was or was not correlated; and what would become of one that is not sent."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.own.message_fields import MESSAGE_SCHEMA, new_message
+from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
+from conjoin.runtime.explain import explain, explain_named
+
+_READER = decoder(dict[str, Any])
+
+
+async def explain_message(call: Call) -> Response:
+    found = await call.service.look(explain, call.service.broker, key_in(call.request, "messageKey"))
+    return answer(accepted(found).as_json())
+
+
+async def dry_run(call: Call) -> Response:
+    """Nothing is sent and nothing is changed."""
+    message = new_message(await read_json_body(call.request, _READER))
+    return answer((await call.service.look(explain_named, call.service.broker, message)).as_json())
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("GET", "/conjoin/v1/messages/{messageKey}/explain", "explainMessage", "Why it was or was not correlated"),
+        explain_message,
+        answer=ANY_OBJECT,
+    ),
+    Endpoint(
+        *("POST", "/conjoin/v1/explain", "explainUnsent", "What would become of a message that is not sent", dry_run),
+        answer=ANY_OBJECT,
+        takes={"application/json": MESSAGE_SCHEMA},
+    ),
+)

@@ -1,0 +1,87 @@
+"""Messages: what became of them, as lists and one by one; and publishing with an answer that says who took it."""
+
+import asyncio
+import time
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.own.asking import PAGE, asked_of, page_as_json
+from conjoin.gateway.rest.own.message_fields import MESSAGE_SCHEMA, new_message
+from conjoin.gateway.rest.patience import while_there
+from conjoin.gateway.rest.problems import invalid
+from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
+from conjoin.gateway.service import Service
+from conjoin.runtime.explain import explain
+from conjoin.runtime.explanation import Explanation
+from conjoin.runtime.known_messages import message_with_key
+from conjoin.runtime.lists import LISTS, list_page
+
+LONGEST_WAIT_MS = 60_000
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25
+_UNDECIDED = ("buffered", "waiting")
+_READER = decoder(dict[str, Any])
+_FILTERS = LISTS["messages"].filters
+_FATE = ("message", "verdict", "reason", "decided_at", "sentence", "storage", "attempts", "still_buffered")
+
+
+async def list_messages(call: Call) -> Response:
+    asked = asked_of(call.request, _FILTERS, keys=["instance"])
+    return answer(page_as_json(await call.service.look(list_page, call.service.broker, "messages", asked)))
+
+
+async def show_message(call: Call) -> Response:
+    found = await call.service.look(explain, call.service.broker, key_in(call.request, "messageKey"))
+    return answer(_fate(accepted(found)))
+
+
+def _fate(found: Explanation) -> dict[str, Any]:
+    said = found.as_json()
+    return {name: said[name] for name in _FATE if name in said}
+
+
+async def publish(call: Call) -> Response:
+    """Answers when somebody has it, or when the wait is over."""
+    said = dict(await read_json_body(call.request, _READER))
+    wait_ms = said.pop("wait_ms", 0)
+    if type(wait_ms) is not int or not 0 <= wait_ms <= LONGEST_WAIT_MS:
+        raise invalid(f"wait_ms: {wait_ms!r:.40} is not a number of milliseconds from 0 to {LONGEST_WAIT_MS}")
+    message = new_message(said)
+    with call.gateway.metrics.publishing("rest") as outcome:
+        published = accepted(outcome.noted(await call.service.publish(message)), "PUBLISH")
+    found = await while_there(call.request, _result(call.service, published.key, wait_ms))
+    return answer(_fate(accepted(found)))
+
+
+async def _result(service: Service, key: int, wait_ms: int) -> Any:
+    """No thread waits: the row is looked at now and then."""
+    give_up, pause_s = time.monotonic() + wait_ms / 1_000, _FIRST_PAUSE_S
+    while True:
+        row = await service.look(message_with_key, service.broker.store, key)
+        left_s = give_up - time.monotonic()
+        if row is None or row.verdict not in _UNDECIDED or row.deadline <= service.broker.now or left_s <= 0:
+            return await service.look(explain, service.broker, key)
+        await asyncio.sleep(min(pause_s, left_s))
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+_WAITED = {**MESSAGE_SCHEMA, "properties": {**MESSAGE_SCHEMA["properties"], "wait_ms": {"type": "integer"}}}
+
+ENDPOINTS = (
+    Endpoint(
+        *("GET", "/conjoin/v1/messages", "listMessages", "Messages and what became of them", list_messages),
+        answer=ANY_OBJECT,
+        query={**{name: f"only with this {name.replace('_', ' ')}" for name in _FILTERS}, **PAGE},
+    ),
+    Endpoint(
+        *("POST", "/conjoin/v1/messages", "publishWithResult", "Publish a message, and wait for what becomes of it"),
+        publish,
+        answer=ANY_OBJECT,
+        takes={"application/json": _WAITED},
+    ),
+    Endpoint(
+        *("GET", "/conjoin/v1/messages/{messageKey}", "showMessage", "What became of a message", show_message),
+        answer=ANY_OBJECT,
+    ),
+)

@@ -1,0 +1,38 @@
+"""The policies of a store: what is in force, every change, and changing them for a message name (`*` for all)."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.gateway.rest.reading import needed
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.policies_set import in_force, policies_as_json
+
+Answers = dict[str, str | int | bool]
+
+
+async def list_policies(call: Call) -> Response:
+    return answer(await call.service.look(policies_as_json, call.service.broker))
+
+
+async def set_policy(call: Call) -> Response:
+    """All that is set for this name; what is not named is as the profile says."""
+    name = needed("name", call.request.path_params["name"])
+    return answer(await call.service.look(_set, call.service.broker, name, call.body))
+
+
+def _set(broker: Broker, name: str, answers: Answers) -> dict[str, Any]:
+    broker.catalog.set_policy(name, answers, broker.now)
+    version = broker.catalog.view().version
+    return {"name": name, "policy": in_force(broker.catalog).get(name, {}), "catalog_version": version}
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/conjoin/v1/policies", "listPolicies", "What is in force", list_policies, answer=ANY_OBJECT),
+    Endpoint(
+        *("PUT", "/conjoin/v1/policies/{name}", "setPolicy", "Set the policies of a message name", set_policy),
+        body=Answers,
+        answer=ANY_OBJECT,
+    ),
+)

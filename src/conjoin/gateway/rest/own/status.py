@@ -1,0 +1,34 @@
+"""Status: what the store is, what is deployed, and how much is open."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.gateway.metrics import OPEN
+from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.runtime import finding
+from conjoin.runtime.broker import Broker
+
+MOST_COUNTED = 100_000
+"""Of each; what is more is told as so many."""
+
+
+async def status(call: Call) -> Response:
+    return answer(await call.service.look(_status, call.service.broker))
+
+
+def _status(broker: Broker) -> dict[str, Any]:
+    view, facts = broker.catalog.view(), broker.store.facts
+    counts = {name: finding.count(broker, *what, MOST_COUNTED) for name, what in OPEN.items()}
+    return {
+        "profile": facts.profile,
+        "shards": facts.shards,
+        "unique_business_ids": facts.unique_business_ids,
+        "catalog_version": view.version,
+        "processes": {latest.process_id: latest.version for latest in view.definitions.all_latest()},
+        "open": counts,
+        "counted_up_to": MOST_COUNTED,
+    }
+
+
+ENDPOINTS = (Endpoint("GET", "/conjoin/v1/status", "getStoreStatus", "How the store is", status, answer=ANY_OBJECT),)

@@ -1,0 +1,126 @@
+"""Reading requests: bodies no larger than allowed, JSON that is exactly what the endpoint takes, keys from addresses.
+
+What is wrong is told with the name of the property, as Zeebe does.
+"""
+
+import re
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+
+from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.search.fields import read_key
+from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
+
+MOST_BYTES = 4 * 1024 * 1024
+"""Of a body, as of a gRPC message."""
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
+_WRONG = re.compile(r"(.*?) - at `(.*)`", re.DOTALL)
+
+
+def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
+    """Numbers keep every digit."""
+    return msgspec.json.Decoder(type_, float_hook=Decimal)
+
+
+def too_large(most: int) -> Problem:
+    detail = f"The body is larger than {most:,} bytes"
+    return Problem(413, "TOO_LARGE", detail, {"Connection": "close"})
+
+
+async def chunks(request: Request, most: int) -> AsyncIterator[bytes]:
+    """A body piece by piece; one that grows too large is not read to its end."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > most:
+        raise too_large(most)
+    size = 0
+    try:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > most:
+                raise too_large(most)
+            yield chunk
+    except ClientDisconnect:
+        raise invalid("The body was cut off") from None
+
+
+async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
+    return b"".join([chunk async for chunk in chunks(request, most)])
+
+
+def of_type(request: Request, *media_types: str) -> None:
+    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if given not in media_types:
+        detail = f"Content-Type is {given!r:.60}, and this endpoint takes {' or '.join(media_types)}"
+        raise Problem(415, "UNSUPPORTED_MEDIA_TYPE", detail)
+
+
+async def read_json_body(request: Request, reader: msgspec.json.Decoder[Any], default: Any = None) -> Any:
+    """`default`: what a missing body stands for; without one it must be there."""
+    body = await body_of(request)
+    if not body:
+        if default is None:
+            raise invalid("Required request body is missing")
+        return default
+    of_type(request, "application/json")
+    return decoded(reader, body)
+
+
+def decoded(reader: msgspec.json.Decoder[Any], body: bytes) -> Any:
+    try:
+        return reader.decode(body)
+    except msgspec.ValidationError as error:
+        raise invalid(_told(str(error))) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise invalid(f"The body is not JSON: {error}") from None
+    except RecursionError:
+        raise invalid("The body is nested too deeply") from None
+
+
+def _told(text: str) -> str:
+    unknown, missing, wrong = _UNKNOWN.fullmatch(text), _MISSING.fullmatch(text), _WRONG.fullmatch(text)
+    if unknown:
+        return f"Request property [{_path(unknown[2], unknown[1])}] cannot be parsed: there is no such property"
+    if missing:
+        return f"No {_path(missing[2], missing[1])} provided"
+    if wrong:
+        return f"Request property [{_path(wrong[2])}] cannot be parsed: {wrong[1]}"
+    return f"The body cannot be parsed: {text}"
+
+
+def _path(path: str | None, name: str = "") -> str:
+    return ".".join(part for part in ((path or "$").removeprefix("$").removeprefix("."), name) if part)
+
+
+def key_in(request: Request, name: str) -> int:
+    """A key that stands in the address."""
+    text = request.path_params[name]
+    try:
+        return read_key(text)
+    except ValueError as expected:
+        raise invalid(f"{name}: {text!r:.60} is not {expected}") from None
+
+
+def key_of(name: str, value: str | int) -> int:
+    """A key that stands in a body; older clients send it as a number."""
+    try:
+        return read_key(str(value))
+    except ValueError as expected:
+        raise invalid(f"Request property [{name}] cannot be parsed: {value!r:.60} is not {expected}") from None
+
+
+def tenant_of(tenant_id: str | None) -> str:
+    problem = unusable_tenant([tenant_id] if tenant_id else [])
+    if problem is not None:
+        raise invalid(problem.text)
+    return tenant_or_default(tenant_id or "")
+
+
+def needed(name: str, value: str) -> str:
+    if not value or value.isspace():
+        raise invalid(f"No {name} provided")
+    return value

@@ -1,0 +1,92 @@
+"""Deployments: model files, as a form. All of them or none."""
+
+from typing import Any
+
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message
+
+from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.problems import invalid
+from conjoin.gateway.rest.reading import MOST_BYTES, of_type, tenant_of, too_large
+from conjoin.runtime.answers import DeployedProcess
+
+_MOST_FILES = 1_000
+_OTHERS = ("decisionDefinition", "decisionRequirements", "form", "resource")
+
+
+def _limited(request: Request) -> Request:
+    """The same request, which breaks off when it grows too large."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > MOST_BYTES:
+        raise too_large(MOST_BYTES)
+    size = 0
+
+    async def receive() -> Message:
+        nonlocal size
+        message = await request.receive()
+        size += len(message.get("body", b""))
+        if size > MOST_BYTES:
+            raise too_large(MOST_BYTES)
+        return message
+
+    return Request(request.scope, receive)
+
+
+async def deploy(call: Call) -> Response:
+    of_type(call.request, "multipart/form-data")
+    try:
+        form = _limited(call.request).form(max_files=_MOST_FILES, max_fields=10)
+        async with form as fields:
+            resources, tenant_id = await _read(fields)
+    except HTTPException as error:
+        raise invalid(f"The form cannot be read: {error.detail}") from None
+    deployment = accepted(await call.service.deploy(resources, tenant_id), "CREATE")
+    told = [_told(process, tenant_id) for process in deployment.processes]
+    return answer({"deploymentKey": str(deployment.key), "tenantId": tenant_id, "deployments": told})
+
+
+async def _read(fields: FormData) -> tuple[list[tuple[str, bytes]], str]:
+    resources: list[tuple[str, bytes]] = []
+    tenant_id = ""
+    for name, value in fields.multi_items():
+        if name == "tenantId" and isinstance(value, str):
+            tenant_id = value
+        elif name == "resources" and isinstance(value, UploadFile) and value.filename:
+            resources.append((value.filename, await value.read()))
+        else:
+            raise invalid(f"Request property [{name}] cannot be parsed: there are resources (files) and tenantId")
+    if not resources:
+        raise invalid("No resources provided")
+    return resources, tenant_of(tenant_id)
+
+
+def _told(process: DeployedProcess, tenant_id: str) -> dict[str, Any]:
+    deployed = {
+        "processDefinitionId": process.process_id,
+        "processDefinitionVersion": process.version,
+        "processDefinitionKey": str(process.key),
+        "resourceName": process.resource,
+        "tenantId": tenant_id,
+    }
+    return {"processDefinition": deployed, **dict.fromkeys(_OTHERS)}
+
+
+_FORM = {
+    "type": "object",
+    "required": ["resources"],
+    "properties": {
+        "resources": {"type": "array", "items": {"type": "string", "contentMediaType": "application/octet-stream"}},
+        "tenantId": {"type": "string"},
+    },
+}
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/v2/deployments", "createDeployment", "Deploy model files: all of them or none", deploy),
+        answer=ANY_OBJECT,
+        takes={"multipart/form-data": _FORM},
+    ),
+)

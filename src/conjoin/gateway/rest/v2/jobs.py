@@ -1,0 +1,154 @@
+"""Jobs: activated by workers (the request waits until there are some), completed, failed, ended with an error."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
+from conjoin.gateway.rest.patience import while_there
+from conjoin.gateway.rest.problems import invalid, unimplemented
+from conjoin.gateway.rest.reading import key_in, needed, tenant_of
+from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.gateway.tenants import tenants_or_default
+from conjoin.runtime.answers import ActivatedJob
+from conjoin.runtime.jobs import JobsWanted
+
+
+class Activation(Shape):
+    type: str
+    timeout: int
+    max_jobs_to_activate: int
+    worker: str | None = None
+    fetch_variable: list[str] | None = None
+    request_timeout: int | None = None
+    tenant_ids: list[str] | None = None
+    tenant_filter: str | None = None
+    with_lease: bool | None = None
+
+
+class Completion(Shape):
+    variables: Variables | None = None
+    result: dict[str, Any] | None = None
+    lease_token: str | None = None
+    business_id: str | None = None
+
+
+class Failure(Shape):
+    retries: int | None = None
+    error_message: str | None = None
+    retry_back_off: int | None = None
+    variables: Variables | None = None
+    lease_token: str | None = None
+
+
+class ThrownError(Shape):
+    error_code: str
+    error_message: str | None = None
+    variables: Variables | None = None
+    lease_token: str | None = None
+
+
+class Changeset(Shape):
+    retries: int | None = None
+    timeout: int | None = None
+
+
+class Update(Shape):
+    changeset: Changeset
+    operation_reference: int | None = None
+
+
+async def activate(call: Call) -> Response:
+    said: Activation = call.body
+    if said.with_lease:
+        raise unimplemented("Activating jobs withLease")
+    tenants = tenants_or_default([tenant_of(it) for it in said.tenant_ids or ()])
+    which = (said.type, said.worker or "default", said.timeout, said.max_jobs_to_activate)
+    wanted = JobsWanted(*which, tuple(said.fetch_variable or ()), tenants)
+    work = call.service.activate_jobs(wanted, said.request_timeout or 0)
+    jobs = accepted(await while_there(call.request, work), "ACTIVATE")
+    return answer({"jobs": [_told(job) for job in jobs]})
+
+
+def _told(job: ActivatedJob) -> dict[str, Any]:
+    return {
+        "jobKey": str(job.key),
+        "type": job.type,
+        "processInstanceKey": str(job.instance_key),
+        "rootProcessInstanceKey": None,
+        "processDefinitionId": job.process_id,
+        "processDefinitionVersion": job.version,
+        "processDefinitionKey": str(job.definition_key),
+        "elementId": job.element_id,
+        "elementInstanceKey": str(job.element_key),
+        "customHeaders": job.headers,
+        "worker": job.worker,
+        "retries": job.retries,
+        "deadline": job.deadline // 1_000,
+        "variables": job.variables,
+        "tenantId": job.tenant_id,
+        "businessId": job.business_id or None,
+        **{"kind": "BPMN_ELEMENT", "listenerEventType": "UNSPECIFIED", "userTask": None},
+        **{"tags": [], "priority": 0, "leaseToken": None, "physicalTenantId": "default"},
+    }
+
+
+async def complete(call: Call) -> Response:
+    said: Completion = call.body
+    result = said.result or {}
+    if result.get("denied") or result.get("corrections") or result.get("activateElements"):
+        raise unimplemented("Completing a job with a result")
+    key = key_in(call.request, "jobKey")
+    return done(await call.service.complete_job(key, said.variables or {}), "COMPLETE")
+
+
+async def fail(call: Call) -> Response:
+    said: Failure = call.body
+    how = (said.retries or 0, said.error_message or "", said.retry_back_off or 0, said.variables)
+    return done(await call.service.fail_job(key_in(call.request, "jobKey"), *how), "FAIL")
+
+
+async def throw_error(call: Call) -> Response:
+    said: ThrownError = call.body
+    how = (needed("errorCode", said.error_code), said.error_message or "", said.variables)
+    return done(await call.service.throw_error(key_in(call.request, "jobKey"), *how), "THROW_ERROR")
+
+
+async def update(call: Call) -> Response:
+    key, said = key_in(call.request, "jobKey"), call.body.changeset
+    if said.retries is None and said.timeout is None:
+        raise invalid("No changeset provided: it has retries, timeout or both")
+    if said.retries is not None:
+        accepted(await call.service.update_retries(key, said.retries), "UPDATE_RETRIES")
+    if said.timeout is not None:
+        accepted(await call.service.update_timeout(key, said.timeout), "UPDATE_TIMEOUT")
+    return Response(status_code=204)
+
+
+_JOBS = {"type": "object", "required": ["jobs"], "properties": {"jobs": {"type": "array", "items": {"type": "object"}}}}
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/v2/jobs/activation", "activateJobs", "Take jobs of a type; waits until there are some", activate),
+        body=Activation,
+        answer=_JOBS,
+    ),
+    Endpoint(
+        *("POST", "/v2/jobs/{jobKey}/completion", "completeJob", "The job is done", complete),
+        body=Completion,
+        needs_body=False,
+    ),
+    Endpoint(
+        *("POST", "/v2/jobs/{jobKey}/failure", "failJob", "The job failed; without retries it is an incident", fail),
+        body=Failure,
+        needs_body=False,
+    ),
+    Endpoint(
+        *("POST", "/v2/jobs/{jobKey}/error", "throwJobError", "The job ends with an error of the model", throw_error),
+        body=ThrownError,
+    ),
+    Endpoint(
+        *("PATCH", "/v2/jobs/{jobKey}", "updateJob", "Change the retries or the timeout of a job", update),
+        body=Update,
+    ),
+)

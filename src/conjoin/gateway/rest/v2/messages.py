@@ -1,0 +1,74 @@
+"""Publishing and correlating messages."""
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.reading import needed, tenant_of
+from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.runtime.messages import NewMessage
+
+
+class Publication(Shape):
+    name: str
+    correlation_key: str | None = None
+    time_to_live: int | None = None
+    message_id: str | None = None
+    variables: Variables | None = None
+    tenant_id: str | None = None
+    business_id: str | None = None
+
+
+class Published(Shape):
+    tenant_id: str
+    message_key: str
+
+
+class Correlation(Shape):
+    name: str
+    correlation_key: str | None = None
+    variables: Variables | None = None
+    tenant_id: str | None = None
+    business_id: str | None = None
+
+
+class Correlated(Shape):
+    tenant_id: str
+    message_key: str
+    process_instance_key: str
+
+
+async def publish(call: Call) -> Response:
+    said: Publication = call.body
+    tenant_id = tenant_of(said.tenant_id)
+    which = (needed("name", said.name), said.correlation_key or "", said.variables or {}, said.time_to_live or 0)
+    message = NewMessage(*which, said.message_id or "", said.business_id or "", tenant_id)
+    with call.gateway.metrics.publishing("rest") as outcome:
+        published = outcome.noted(await call.service.publish(message))
+    key = accepted(published, "PUBLISH").key
+    return answer({"tenantId": tenant_id, "messageKey": str(key)})
+
+
+async def correlate(call: Call) -> Response:
+    said: Correlation = call.body
+    tenant_id = tenant_of(said.tenant_id)
+    which = (needed("name", said.name), said.correlation_key or "", said.variables or {})
+    message = NewMessage(*which, business_id=said.business_id or "", tenant_id=tenant_id)
+    with call.gateway.metrics.publishing("rest") as outcome:
+        correlated = outcome.noted(await call.service.correlate(message))
+    taken = accepted(correlated, "CORRELATE")
+    keys = {"messageKey": str(taken.key), "processInstanceKey": str(taken.instance_key)}
+    return answer({"tenantId": tenant_id, **keys})
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/v2/messages/publication", "publishMessage", "Publish a message; who takes it is not told", publish),
+        body=Publication,
+        answer=Published,
+    ),
+    Endpoint(
+        *("POST", "/v2/messages/correlation", "correlateMessage", "Correlate a message now, or not at all", correlate),
+        body=Correlation,
+        answer=Correlated,
+    ),
+)

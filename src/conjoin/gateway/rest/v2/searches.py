@@ -1,0 +1,90 @@
+"""The searches: one endpoint for each thing that can be looked for, all of them by the same engine."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.errors import InputError
+from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
+from conjoin.gateway.rest.problems import invalid
+from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
+from conjoin.gateway.search import SEARCHES
+from conjoin.gateway.search.asking import Asked, read_asked
+from conjoin.gateway.search.engine import asked_with, page_as_json, search
+from conjoin.gateway.search.filters import Condition
+from conjoin.gateway.search.incidents import INCIDENTS
+from conjoin.gateway.search.schemas import page_schema, query_schema
+from conjoin.gateway.search.search import Search
+from conjoin.gateway.search.variables import VARIABLES, cut
+
+_READER = decoder(Any)
+
+
+async def _asked(call: Call, what: Search) -> Asked:
+    try:
+        return read_asked(what, await read_json_body(call.request, _READER, {}))
+    except InputError as error:
+        raise invalid(". ".join(error.problems)) from None
+
+
+async def _found(call: Call, what: Search, asked: Asked) -> dict[str, Any]:
+    return await call.service.look(_told, call, what, asked)
+
+
+def _told(call: Call, what: Search, asked: Asked) -> dict[str, Any]:
+    try:
+        return page_as_json(what, search(call.service.broker, what, asked))
+    except InputError as error:
+        raise invalid(". ".join(error.problems)) from None
+
+
+def _handler(what: Search) -> Handler:
+    async def handle(call: Call) -> Response:
+        return answer(await _found(call, what, await _asked(call, what)))
+
+    return handle
+
+
+async def search_variables(call: Call) -> Response:
+    told = await _found(call, VARIABLES, await _asked(call, VARIABLES))
+    if call.request.query_params.get("truncateValues") != "false":
+        told["items"] = [cut(item) for item in told["items"]]
+    return answer(told)
+
+
+def _incidents_of(parameter: str) -> Handler:
+    """Those of an instance, or of an element instance."""
+
+    async def handle(call: Call) -> Response:
+        condition = Condition(INCIDENTS.filter_fields[parameter], "$eq", key_in(call.request, parameter))
+        return answer(await _found(call, INCIDENTS, asked_with(await _asked(call, INCIDENTS), [condition])))
+
+    return handle
+
+
+def _name(what: Search) -> str:
+    return "search" + "".join(part.capitalize() for part in what.name.split("-"))
+
+
+def _endpoint(path: str, name: str, what: Search, handler: Handler) -> Endpoint:
+    query = {"truncateValues": "false: values are not cut"} if what is VARIABLES else {}
+    takes = {"application/json": query_schema(what)}
+    summary = f"Search for {what.name.replace('-', ' ')}"
+    told = page_schema(what)
+    return Endpoint("POST", path, name, summary, handler, answer=told, takes=takes, query=query, may_be_empty=True)
+
+
+ENDPOINTS = (
+    *(
+        _endpoint(f"/v2/{it.name}/search", _name(it), it, search_variables if it is VARIABLES else _handler(it))
+        for it in SEARCHES.values()
+    ),
+    _endpoint(
+        "/v2/process-instances/{processInstanceKey}/incidents/search",
+        *("searchProcessInstanceIncidents", INCIDENTS, _incidents_of("processInstanceKey")),
+    ),
+    _endpoint(
+        "/v2/element-instances/{elementInstanceKey}/incidents/search",
+        *("searchElementInstanceIncidents", INCIDENTS, _incidents_of("elementInstanceKey")),
+    ),
+)

@@ -1,0 +1,84 @@
+"""One thing by its key: the same items that the searches find."""
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
+from conjoin.gateway.rest.problems import not_found
+from conjoin.gateway.rest.reading import key_in
+from conjoin.gateway.search.element_instances import ELEMENT_INSTANCES
+from conjoin.gateway.search.engine import one
+from conjoin.gateway.search.incidents import INCIDENTS
+from conjoin.gateway.search.process_definitions import PROCESS_DEFINITIONS
+from conjoin.gateway.search.process_instances import PROCESS_INSTANCES
+from conjoin.gateway.search.schemas import item_schema
+from conjoin.gateway.search.search import Item, Search
+from conjoin.gateway.search.user_tasks import USER_TASKS
+from conjoin.gateway.search.variables import VARIABLES
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.holding import instance_holding
+from conjoin.runtime.inside import scope_of_variable
+
+Find = Callable[[Broker, Search, int], Item | None]
+
+
+def _inside(scope: Callable[[int], int]) -> Find:
+    """Of an instance that is found by the key of a scope in it."""
+
+    def find(broker: Broker, what: Search, key: int) -> Item | None:
+        row = instance_holding(broker, scope(key))
+        items = [] if row is None else next(iter(what.items(broker, [row])))
+        return next((item for item in items if item[what.key.name] == key), None)
+
+    return find
+
+
+def _handler(what: Search, find: Find = one) -> Handler:
+    async def handle(call: Call) -> Response:
+        key = key_in(call.request, what.key.name)
+        item = await call.service.look(find, call.service.broker, what, key)
+        if item is None:
+            raise not_found(f"{what.name.replace('-', ' ').capitalize()[:-1]} with key {key} not found")
+        return answer(what.told(item))
+
+    return handle
+
+
+async def xml(call: Call) -> Response:
+    key = key_in(call.request, "processDefinitionKey")
+    content = await call.service.look(_content, call.service.broker, key)
+    if content is None:
+        raise not_found(f"Process definition with key {key} not found")
+    return Response(content, media_type="text/xml")
+
+
+def _content(broker: Broker, key: int) -> bytes | None:
+    view = broker.catalog.view()
+    return view.deployments.resource(key)[1] if key in view.definitions.by_key else None
+
+
+def _endpoint(what: Search, name: str, handler: Handler) -> Endpoint:
+    path = f"/v2/{what.name}/{{{what.key.name}}}"
+    summary = f"One of the {what.name.replace('-', ' ')}, by its key"
+    return Endpoint("GET", path, name, summary, handler, answer=item_schema(what))
+
+
+_XML: dict[str, Any] = {"type": "string"}
+
+ENDPOINTS = (
+    _endpoint(PROCESS_INSTANCES, "getProcessInstance", _handler(PROCESS_INSTANCES)),
+    _endpoint(PROCESS_DEFINITIONS, "getProcessDefinition", _handler(PROCESS_DEFINITIONS)),
+    _endpoint(INCIDENTS, "getIncident", _handler(INCIDENTS)),
+    _endpoint(USER_TASKS, "getUserTask", _handler(USER_TASKS)),
+    _endpoint(VARIABLES, "getVariable", _handler(VARIABLES, _inside(scope_of_variable))),
+    _endpoint(ELEMENT_INSTANCES, "getElementInstance", _handler(ELEMENT_INSTANCES, _inside(lambda key: key))),
+    Endpoint(
+        *("GET", "/v2/process-definitions/{processDefinitionKey}/xml", "getProcessDefinitionXml"),
+        "The model as it was deployed",
+        xml,
+        answer=_XML,
+        answers_as="text/xml",
+    ),
+)

@@ -1,0 +1,58 @@
+"""User tasks of Zeebe's form: assigned to a person, and completed. They are jobs that no worker sees."""
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, done
+from conjoin.gateway.rest.problems import invalid, not_found
+from conjoin.gateway.rest.reading import key_in
+from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.gateway.search.engine import one
+from conjoin.gateway.search.user_tasks import USER_TASKS
+
+
+class Assignment(Shape):
+    assignee: str | None = None
+    allow_override: bool | None = None
+    action: str | None = None
+
+
+class Completion(Shape):
+    variables: Variables | None = None
+    action: str | None = None
+
+
+async def assign(call: Call) -> Response:
+    said: Assignment = call.body
+    if not said.assignee:
+        raise invalid("No assignee provided")
+    override = said.allow_override is not False
+    return done(await call.service.assign_task(key_in(call.request, "userTaskKey"), said.assignee, override), "ASSIGN")
+
+
+async def unassign(call: Call) -> Response:
+    return done(await call.service.assign_task(key_in(call.request, "userTaskKey"), ""), "ASSIGN")
+
+
+async def complete(call: Call) -> Response:
+    said: Completion = call.body
+    key = key_in(call.request, "userTaskKey")
+    if await call.service.look(one, call.service.broker, USER_TASKS, key) is None:
+        raise not_found(f"Command 'COMPLETE' rejected with code 'NOT_FOUND': no user task with key {key} was found")
+    accepted(await call.service.complete_job(key, said.variables or {}), "COMPLETE")
+    return Response(status_code=204)
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/v2/user-tasks/{userTaskKey}/assignment", "assignUserTask", "Assign a task to a person", assign),
+        body=Assignment,
+    ),
+    Endpoint(
+        "DELETE", "/v2/user-tasks/{userTaskKey}/assignee", "unassignUserTask", "Take a task from a person", unassign
+    ),
+    Endpoint(
+        *("POST", "/v2/user-tasks/{userTaskKey}/completion", "completeUserTask", "The task is done", complete),
+        body=Completion,
+        needs_body=False,
+    ),
+)

@@ -1,0 +1,119 @@
+"""Fields of what can be searched for: the name on the wire, the kind of value, and the column where the store has it.
+
+A kind reads values of the wire and tells them again: keys are decimal texts there, instants ISO texts. In between, in
+items and filters, both are whole numbers.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.runtime.encoding.json_text import is_text
+from conjoin.runtime.instant_texts import instant_text, read_instant
+
+_KEY = re.compile(r"-?[0-9]{1,25}")
+_EQUAL = ("$eq", "$neq", "$exists", "$in", "$notIn")
+_ORDERED = (*_EQUAL, "$gt", "$gte", "$lt", "$lte")
+_LARGEST = 2**63 - 1
+_NULL = {"type": "null"}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`read` raises ValueError with what it expects."""
+
+    name: str
+    operators: Collection[str]
+    read: Callable[[Any], Any]
+    tell: Callable[[Any], Any]
+    schema: Mapping[str, Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def read_key(value: Any) -> int:
+    if isinstance(value, str) and _KEY.fullmatch(value) and abs(int(value)) <= _LARGEST:
+        return int(value)
+    raise ValueError("a key, which is a decimal number as a text")
+
+
+def _read_text(value: Any) -> str:
+    if isinstance(value, str) and is_text(value):
+        return value
+    raise ValueError("a text")
+
+
+def _read_number(value: Any) -> int:
+    if type(value) is int and abs(value) <= _LARGEST:
+        return value
+    raise ValueError("a whole number")
+
+
+def _read_flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("true or false")
+
+
+def _read_instant(value: Any) -> int:
+    at = read_instant(value) if isinstance(value, str) else None
+    if at is None:
+        raise ValueError("an instant such as 2030-01-31T08:00:00Z")
+    return at
+
+
+TEXT = Kind("text", (*_EQUAL, "$like"), _read_text, _same, {"type": "string"})
+KEY = Kind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]+$"})
+NUMBER = Kind("number", _ORDERED, _read_number, _same, {"type": "integer"})
+INSTANT = Kind("instant", _ORDERED, _read_instant, instant_text, {"type": "string", "format": "date-time"})
+FLAG = Kind("flag", ("$eq", "$neq", "$exists"), _read_flag, _same, {"type": "boolean"})
+ANYTHING = Kind("anything", (), _same, _same, {})
+"""Only shown: lists and objects."""
+
+
+def words(*known: str) -> Kind:
+    """One of a closed set."""
+
+    def read(value: Any) -> str:
+        if value in known:
+            return str(value)
+        raise ValueError(f"one of {', '.join(known)}")
+
+    return Kind("word", (*_EQUAL, "$like"), read, _same, {"type": "string", "enum": list(known)})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str
+    kind: Kind
+    column: str = ""
+    """Where the store has it; empty: only items know it."""
+    nothing: Any = None
+    """What that column holds for null."""
+    stored: Mapping[str, tuple[str, ...]] | None = None
+    """What that column holds for each word."""
+    sparse: bool = False
+    """The column itself may be null."""
+    filters: bool = True
+    sorts: bool = True
+    is_shown: bool = True
+    nullable: bool = False
+
+    def told(self, value: Any) -> Any:
+        return None if value is None else self.kind.tell(value)
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        return {"anyOf": [self.kind.schema, _NULL]} if self.nullable and self.kind.schema else self.kind.schema
+
+    @property
+    def orders_rows(self) -> bool:
+        """Can the store sort by it?"""
+        return bool(self.column) and self.stored is None and not self.sparse
+
+
+def only_shown(name: str, kind: Kind, nullable: bool = False) -> Field:
+    return Field(name, kind, filters=False, sorts=False, nullable=nullable)

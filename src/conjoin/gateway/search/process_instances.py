@@ -1,0 +1,133 @@
+"""The search for process instances, running and ended.
+
+The store keeps which call activity called an instance, and of a call that is over no more than the tree it was in: then
+the outermost instance is told as its parent.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from conjoin.errors import InputError
+from conjoin.gateway.search.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
+from conjoin.gateway.search.filters import Condition, read_conditions
+from conjoin.gateway.search.search import Item, RowTest, Search
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.finding import Meets, rows_with
+from conjoin.runtime.finding import rows as rows_of
+from conjoin.runtime.inside import elements_of
+
+STATES = {"ACTIVE": ("active",), "COMPLETED": ("completed",), "TERMINATED": ("terminated",)}
+_WORDS = {stored: word for word, [stored] in STATES.items()}
+_VALUE = Field("value", TEXT)
+_ELEMENT = Field("elementId", TEXT)
+_CALLER = Field("parentProcessInstanceKey", KEY, nullable=True)
+_CALL = Field("parentElementInstanceKey", KEY, "parent_key", nothing=0, nullable=True)
+_TREE = Field("rootProcessInstanceKey", KEY, "tree_key", filters=False, sorts=False, nullable=True)
+_LARGEST_TREE = 10_000
+
+
+def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
+    by_key = broker.definitions.by_key
+    callers = _callers(broker, rows)
+    for row in rows:
+        plan = by_key[row.definition_key].plan
+        yield [
+            {
+                "processInstanceKey": row.key,
+                "processDefinitionId": row.process_id,
+                "processDefinitionName": plan.name,
+                "processDefinitionVersion": row.version,
+                "processDefinitionVersionTag": plan.version_tag,
+                "processDefinitionKey": row.definition_key,
+                "parentProcessInstanceKey": callers.get(row.parent_key, row.tree_key) if row.parent_key else None,
+                "parentElementInstanceKey": row.parent_key or None,
+                "rootProcessInstanceKey": row.tree_key,
+                "startDate": row.started_at,
+                "endDate": row.ended_at,
+                "suspendedDate": None,
+                "state": _WORDS[row.state],
+                "hasIncident": row.incidents > 0,
+                "tenantId": row.tenant_id,
+                "businessId": row.business_id or None,
+                "tags": [],
+            }
+        ]
+
+
+def _callers(broker: Broker, rows: Sequence[Any]) -> dict[int, int]:
+    """By the key of a call activity that still waits, the instance it is in."""
+    calls = {row.parent_key: row.tree_key for row in rows if row.parent_key and row.state == "active"}
+    found = _holding(rows_with(broker, "instance", calls.values()).values())
+    for tree in {tree for call, tree in calls.items() if call not in found}:
+        tests = {"tree_key": ("=", tree), "parent_key": ("<>", 0), "state": ("=", "active")}
+        where = {column: Meets((test,)) for column, test in tests.items()}
+        found |= _holding(rows_of(broker, "instance", where, None, _LARGEST_TREE))
+    return found
+
+
+def _holding(rows: Iterable[Any]) -> dict[int, int]:
+    return {element.key: row.key for row in rows for element in elements_of(row)}
+
+
+def _in_their_trees(broker: Broker, conditions: Sequence[Condition]) -> list[Condition]:
+    """Who was called is in the tree of its caller, and the store has an index of those."""
+    callers = [it.value for it in conditions if it.field is _CALLER and it.operator == "$eq"]
+    known = rows_with(broker, "instance", callers)
+    trees = [known[key].tree_key if key in known else key for key in callers]
+    return [it for tree in trees for it in (Condition(_TREE, "$eq", tree), Condition(_CALL, "$exists", True))]
+
+
+def _of_variables(said: Any) -> RowTest:
+    """Every one of them must be there: `[{"name": "orderId", "value": "\\"o-1\\""}]`, values as JSON texts."""
+    if not isinstance(said, list) or not all(isinstance(it, dict) and isinstance(it.get("name"), str) for it in said):
+        raise InputError(["filter.variables is a list of objects with a name and a value"])
+    wanted = [(it["name"], read_conditions({"value": it.get("value")}, {"value": _VALUE})) for it in said]
+
+    def test(row: Any, item: Item) -> bool:
+        root = elements_of(row)[0].variables
+        return all(name in root and _all_hold(conditions, json_text(root[name])) for name, conditions in wanted)
+
+    return test
+
+
+def _all_hold(conditions: Sequence[Condition], value: str) -> bool:
+    return all(it.holds({"value": value}) for it in conditions)
+
+
+def _of_element(said: Any) -> RowTest:
+    """Something waits there now."""
+    conditions = read_conditions({"elementId": said}, {"elementId": _ELEMENT})
+    return lambda row, item: any(
+        all(it.holds({"elementId": element.element_id}) for it in conditions) for element in elements_of(row)[1:]
+    )
+
+
+_ROW_FILTERS: dict[str, Callable[[Any], RowTest]] = {"variables": _of_variables, "elementId": _of_element}
+
+PROCESS_INSTANCES = Search(
+    "process-instances",
+    "instance",
+    (
+        Field("processInstanceKey", KEY, "key"),
+        Field("processDefinitionId", TEXT, "process_id"),
+        Field("processDefinitionName", TEXT, nullable=True),
+        Field("processDefinitionVersion", NUMBER, "version"),
+        Field("processDefinitionVersionTag", TEXT, nullable=True),
+        Field("processDefinitionKey", KEY, "definition_key"),
+        _CALLER,
+        _CALL,
+        _TREE,
+        Field("startDate", INSTANT, "started_at"),
+        Field("endDate", INSTANT, "ended_at", sparse=True, nullable=True),
+        only_shown("suspendedDate", INSTANT, nullable=True),
+        Field("state", words(*STATES), "state", stored=STATES),
+        Field("hasIncident", FLAG),
+        Field("tenantId", TEXT, "tenant_id"),
+        Field("businessId", TEXT, "business_id", nothing="", nullable=True),
+        only_shown("tags", ANYTHING),
+    ),
+    _items,
+    row_filters=_ROW_FILTERS,
+    narrowed=_in_their_trees,
+)

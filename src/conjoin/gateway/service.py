@@ -1,0 +1,198 @@
+"""The service: one async method for each thing that a client may ask. gRPC and REST are thin over it.
+
+It answers with the runtime's values, or with a `Refusal`; a business no is never raised. The world's failures are
+(`ConjoinError`). Nothing here blocks the event loop: requests go to the threads of the shards, and whatever reads the
+store goes to a few reader threads (`look`).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from conjoin.gateway.asking import Asking
+from conjoin.gateway.job_desk import JobDesk
+from conjoin.gateway.results import Results
+from conjoin.gateway.topology import Topology, topology_of
+from conjoin.runtime.answers import (
+    ActivatedJob,
+    CorrelatedMessage,
+    CreatedInstance,
+    Deployment,
+    Done,
+    InstanceResult,
+    PublishedMessage,
+    Refusal,
+)
+from conjoin.runtime.batches import Done as Commit
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.calls import NewInstance
+from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inline import Inline
+from conjoin.runtime.jobs import JobsWanted
+from conjoin.runtime.messages import NewMessage
+
+Variables = Mapping[str, Any]
+_P = ParamSpec("_P")
+_A = TypeVar("_A")
+BULK_AT_ONCE = 1_000
+"""Of a bulk publish so many are under way at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is more is refused (RESOURCE_EXHAUSTED) before memory grows."""
+
+    in_flight: int = 2_000
+    """Requests that wait for their commit."""
+    waiting: int = 10_000
+    """Long polls, streams, and creations that wait for their result."""
+    bulks: int = 4
+    """Bulk publishes; more of them take turns."""
+    readers: int = 4
+    """Threads that read the store."""
+    request_timeout_ms: int = 15_000
+    long_poll_ms: int = 10_000
+
+
+class Service:
+    """For one event loop: made and used inside it. `close` it before the runner."""
+
+    def __init__(self, broker: Broker, inline: Inline, limits: Limits | None = None) -> None:
+        self.broker = broker
+        self.limits = limits or Limits()
+        self.inbox: Inbox | None = None
+        """If one is configured; for `look`."""
+        self._readers = ThreadPoolExecutor(self.limits.readers, "reader")
+        self._asking = Asking(inline, self.look, self.limits.in_flight)
+        self._desk = JobDesk(broker, self._asking, self.limits.waiting)
+        self._results = Results(broker, self.look, self.limits.waiting)
+        self._bulks = asyncio.Semaphore(self.limits.bulks)
+        self._inline = inline
+        self.listeners: list[Callable[[Commit], None]] = []
+        """Told of each commit, in the thread of its shard."""
+        # Found out here, so that no request has to read the store for it.
+        _ = broker.homes
+        broker.catalog.view()
+        inline.listener = self._committed
+
+    @property
+    def under_way(self) -> int:
+        """Calls that wait for their commit."""
+        return self._asking.under_way
+
+    def _committed(self, commit: Commit) -> None:
+        """In the thread of a shard, after each commit."""
+        for heard in self.listeners:
+            heard(commit)
+        ready = {row.type for row in commit.jobs if row.state == "ready"}
+        if ready:
+            self._asking.bell.ring(self._desk.ready, ready)
+        ended = self._results.awaited_in(commit.instances)
+        if ended:
+            self._asking.bell.ring(self._results.ended, ended)
+
+    async def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
+        """Accepted as soon as it is stored; the answer says nothing about who takes it."""
+        return await self._asking.call(self.broker.calls.publish(message))
+
+    async def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
+        """Answered with the instance that took it; never kept."""
+        return await self._asking.call(self.broker.calls.correlate(message))
+
+    async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
+        """Each by itself, in the order given; however many, only some are under way at a time."""
+        answers: list[PublishedMessage | Refusal] = []
+        publish, calls = self._asking.call_surely, self.broker.calls
+        async with self._bulks:
+            for begin in range(0, len(messages), BULK_AT_ONCE):
+                some = messages[begin : begin + BULK_AT_ONCE]
+                answers += await asyncio.gather(*(publish(calls.publish(message)) for message in some))
+        return answers
+
+    async def deploy(
+        self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT
+    ) -> Deployment | Refusal:
+        """Files by name; all of them or none."""
+        return await self.look(self.broker.deploy, resources, tenant_id)
+
+    async def create_instance(self, new: NewInstance) -> CreatedInstance | Refusal:
+        return await self._asking.call(self.broker.calls.create_instance(new))
+
+    async def create_with_result(
+        self, new: NewInstance, timeout_ms: int = 0, fetch: Sequence[str] = ()
+    ) -> InstanceResult | Refusal:
+        """Answered when the instance has completed, with all its variables or those of `fetch`. 0: the default wait."""
+        if self._results.is_full:
+            return self._asking.exhausted()
+        created = await self.create_instance(new)
+        if isinstance(created, Refusal):
+            return created
+        return await self._results.of(created, timeout_ms if timeout_ms > 0 else self.limits.request_timeout_ms, fetch)
+
+    async def cancel_instance(self, key: int) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.cancel_instance(key))
+
+    async def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.set_variables(scope_key, variables, local))
+
+    async def activate_jobs(self, wanted: JobsWanted, wait_ms: int = 0) -> list[ActivatedJob] | Refusal:
+        """The oldest jobs; if there are none, the first that turn up. 0: the default wait; negative: no wait at all."""
+        return await self._desk.poll(wanted, wait_ms if wait_ms else self.limits.long_poll_ms)
+
+    def stream_jobs(self, wanted: JobsWanted) -> AsyncIterator[ActivatedJob] | Refusal:
+        """Jobs as they turn up, until the iterator is closed (`aclose`) or the service is."""
+        return self._desk.stream(wanted)
+
+    async def complete_job(self, key: int, variables: Variables) -> Done | Refusal:
+        """User tasks, too."""
+        return await self._asking.call(self.broker.calls.complete_job(key, variables))
+
+    async def fail_job(
+        self, key: int, retries: int, message: str = "", backoff_ms: int = 0, variables: Variables | None = None
+    ) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.fail_job(key, retries, message, backoff_ms, variables))
+
+    async def throw_error(
+        self, key: int, code: str, message: str = "", variables: Variables | None = None
+    ) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.throw_error(key, code, message, variables))
+
+    async def update_retries(self, key: int, retries: int) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.update_retries(key, retries))
+
+    async def update_timeout(self, key: int, timeout_ms: int) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.update_timeout(key, timeout_ms))
+
+    async def assign_task(self, key: int, assignee: str, override: bool = True) -> Done | Refusal:
+        """A user task; an empty assignee is nobody."""
+        return await self._asking.call(self.broker.calls.assign_task(key, assignee, override))
+
+    async def resolve_incident(self, key: int) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.resolve_incident(key))
+
+    async def broadcast_signal(
+        self, name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT
+    ) -> Done | Refusal:
+        return await self._asking.call(self.broker.calls.broadcast_signal(name, variables, tenant_id))
+
+    def topology(self) -> Topology:
+        return topology_of(self.broker)
+
+    async def look(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
+        """Run something that reads the store: searches (`list_page`), `explain`, `figures`. Never a hot call."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: function(*args, **kwargs))
+
+    def stop_waiting(self) -> None:
+        """Open polls are answered empty, streams end. Everything else still works."""
+        self._desk.close()
+        self._results.close()
+
+    async def close(self) -> None:
+        """What is under way is still answered."""
+        self.stop_waiting()
+        await self._asking.settled()
+        self._inline.listener = None
+        self._readers.shutdown(wait=False, cancel_futures=True)

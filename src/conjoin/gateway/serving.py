@@ -1,0 +1,143 @@
+"""One process that serves: the store, a thread a shard, sweeps, the inbox's schedule, gRPC and REST in one event loop.
+
+It stops in the order that loses nothing: health says so first, open polls are answered, requests that were let in get
+their answer, and only then are the threads and the store closed.
+"""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from conjoin.gateway.grpc.server import GrpcServer
+from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.rest.app import Pages, make_app
+from conjoin.gateway.rest_server import RestServer
+from conjoin.gateway.service import Limits, Service
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.inbox.configuration import Configuration
+from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.schedule import InboxSchedule, InboxThread
+from conjoin.runtime.inline import Inline, inline
+from conjoin.runtime.notices import NoticesThread, Notifier, Receiver
+from conjoin.runtime.pauses import short_pauses
+from conjoin.runtime.retention import KEEP_EVERYTHING, KeepFor
+from conjoin.runtime.sweeper import Sweeper
+
+GRACE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What is served, and where. A port of 0 is a free one."""
+
+    host: str = "127.0.0.1"
+    grpc_port: int = 26500
+    rest_port: int = 8080
+    keep_for: KeepFor = KEEP_EVERYTHING
+    inbox: Configuration | None = None
+    receivers: Sequence[Receiver] = ()
+    """Who is told of what went wrong with messages."""
+    guard: Guard = allow_all
+    limits: Limits = field(default_factory=Limits)
+    sweep_every_s: float = 0.5
+    """Timers are so late at most."""
+    pages: Pages | None = None
+
+
+class Addresses(NamedTuple):
+    """Where it listens."""
+
+    host: str
+    grpc_port: int
+    rest_port: int
+
+
+def serve(broker: Broker, served: Served, tell: Callable[[Addresses], None]) -> None:
+    """Until SIGTERM or SIGINT. `tell` is called when everything is ready."""
+    with (
+        short_pauses(),
+        at_work(broker, served) as runner,
+        _inbox_at_work(broker, served.inbox) as inbox,
+        _notices_at_work(broker, served.receivers),
+    ):
+
+        def make_service() -> Service:
+            service = Service(broker, runner, served.limits)
+            service.inbox = inbox
+            return service
+
+        asyncio.run(_until_told_to_stop(make_service, served, tell))
+
+
+@contextmanager
+def at_work(broker: Broker, served: Served) -> Iterator[Inline]:
+    """A thread a shard, and one that lets happen what falls due."""
+    with inline(broker) as runner:
+        sweeper = Sweeper(broker, runner, served.sweep_every_s, served.keep_for)
+        sweeper.start()
+        try:
+            yield runner
+        finally:
+            sweeper.stop()
+
+
+@contextmanager
+def _inbox_at_work(broker: Broker, configuration: Configuration | None) -> Iterator[Inbox | None]:
+    """Its runs and cleanups, when their time has come."""
+    if configuration is None:
+        yield None
+        return
+    with closing(Inbox(broker, *configuration)) as inbox:
+        thread = InboxThread(InboxSchedule(inbox))
+        thread.start()
+        try:
+            yield inbox
+        finally:
+            thread.stop()
+
+
+@contextmanager
+def _notices_at_work(broker: Broker, receivers: Sequence[Receiver]) -> Iterator[None]:
+    if not receivers:
+        yield
+        return
+    thread = NoticesThread(Notifier(broker, receivers))
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.stop()
+
+
+async def _until_told_to_stop(
+    make_service: Callable[[], Service], served: Served, tell: Callable[[Addresses], None]
+) -> None:
+    told = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told.set)
+    async with edges(make_service(), served) as addresses:
+        tell(addresses)
+        await told.wait()
+
+
+@asynccontextmanager
+async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
+    """gRPC and REST in the running loop; at the end nobody who was let in is left without an answer."""
+    stopping = asyncio.Event()
+    metrics = Metrics(service.broker, service.inbox)
+    grpc_server = GrpcServer(service, metrics, served.guard)
+    rest_server = RestServer(make_app(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages))
+    try:
+        grpc_port = await grpc_server.start(served.host, served.grpc_port)
+        rest_port = await rest_server.start(served.host, served.rest_port)
+        yield Addresses(served.host, grpc_port, rest_port)
+    finally:
+        stopping.set()
+        await grpc_server.say_not_serving()
+        service.stop_waiting()
+        await asyncio.gather(grpc_server.stop(GRACE_S), rest_server.stop(GRACE_S))
+        await service.close()

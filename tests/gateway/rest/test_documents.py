@@ -1,0 +1,81 @@
+"""The OpenAPI document, the page, metrics and health."""
+
+import re
+from typing import Any
+
+from starlette.routing import Route
+
+from conjoin.gateway.rest.app import ENDPOINTS, OPEN_ENDPOINTS, make_app
+from tests.gateway.rest.conftest import Rest, RestThread
+
+
+def test_document_has_the_routes_and_nothing_else(rest: Rest, rest_server: RestThread) -> None:
+    told = rest.call("GET", "/openapi.json")
+    documented = {(method.upper(), path) for path, methods in told["paths"].items() for method in methods}
+    service = rest_server.service
+    before = list(service.listeners)
+    routes = [route for route in make_app(service).routes if isinstance(route, Route)]
+    service.listeners[:] = before
+    served = {
+        (method, route.path)
+        for route in routes
+        if route.endpoint.__name__ not in ("_missing", "openapi", "docs")
+        for method in (route.methods or set()) - {"HEAD"}
+    }
+    assert documented == served
+    assert len(documented) == len(ENDPOINTS) + len(OPEN_ENDPOINTS)
+
+
+def test_document_is_whole(rest: Rest) -> None:
+    told = rest.call("GET", "/openapi.json")
+    names = [it["operationId"] for methods in told["paths"].values() for it in methods.values()]
+    assert len(names) == len(set(names))
+    for reference in re.findall(r'"\$ref":"#/components/schemas/(\w+)"', rest.get("/openapi.json").text):
+        assert reference in told["components"]["schemas"]
+    for path, methods in told["paths"].items():
+        for it in methods.values():
+            in_path = [parameter["name"] for parameter in it.get("parameters", ()) if parameter["in"] == "path"]
+            assert in_path == re.findall(r"\{(\w+)\}", path)
+
+
+def test_page_asks_nobody_but_this_server(rest: Rest) -> None:
+    page = rest.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "//" not in re.sub(r"<!doctype html>", "", page.text)
+
+
+def metric(text: str, name: str) -> float:
+    [value] = re.findall(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    return float(value)
+
+
+def test_metrics_count_what_happens(rest: Rest, rest_server: RestThread) -> None:
+    def scraped() -> dict[str, Any]:
+        text = rest.get("/metrics").text
+        names = {
+            "accepted": 'conjoin_publishes_total{edge="rest",outcome="accepted"}',
+            "discarded": 'conjoin_verdicts_total{reason="ttl_zero",verdict="discarded"}',
+            "answered": 'conjoin_publish_seconds_count{edge="rest"}',
+            "commits": "conjoin_commit_requests_count",
+        }
+        return {word: metric(text, name) for word, name in names.items()}
+
+    publication = {"name": "measured", "correlationKey": "m"}
+    rest.call("POST", "/v2/messages/publication", publication)
+    before = scraped()
+    rest.call("POST", "/v2/messages/publication", publication)
+    after = scraped()
+    assert {word: after[word] - before[word] for word in before} == {
+        **{"accepted": 1, "discarded": 1, "answered": 1},
+        "commits": after["commits"] - before["commits"],
+    }
+    assert after["commits"] > before["commits"]
+    text = rest.get("/metrics").text
+    for gauge in ("buffered_messages", "open_subscriptions", "active_instances", "open_jobs", "open_incidents"):
+        assert metric(text, f"conjoin_{gauge}") >= 0
+    assert 'conjoin_inbox_messages{state="waiting"}' in text
+
+
+def test_health(rest: Rest) -> None:
+    assert rest.call("GET", "/health/live") == {"status": "UP"}
+    assert rest.call("GET", "/health/ready") == {"status": "UP"}

@@ -1,0 +1,79 @@
+"""What stands before and around the endpoints: the guard, readiness, a store that fails, and our own mistakes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+import pytest
+
+from conjoin.errors import StoreFailed
+from conjoin.gateway.rest.app import make_app
+from conjoin.gateway.service import Service
+from conjoin.runtime.answers import Refusal
+from tests.gateway.rest.conftest import Rest, RestThread
+
+PUBLICATION = {"name": "guarded", "correlationKey": "g"}
+
+
+def only_with_token(call: str, headers: Mapping[str, str]) -> Refusal | None:
+    return None if headers.get("authorization") else Refusal("UNAUTHENTICATED", f"{call} needs a token")
+
+
+def asked(server: RestThread, method: str, path: str, is_ready: bool = True, **more: Any) -> httpx.Response:
+    """Of an application of its own around the same service."""
+
+    async def ask(service: Service) -> httpx.Response:
+        before = list(service.listeners)
+        app = make_app(service, only_with_token, lambda: is_ready)
+        service.listeners[:] = before
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://conjoin") as client:
+            return await client.request(method, path, **more)
+
+    return server.run(ask)
+
+
+def test_guard_is_asked_before_anything_is_read(rest_server: RestThread) -> None:
+    denied = asked(rest_server, "POST", "/v2/messages/publication", content=b"{")
+    assert (denied.status_code, denied.json()["detail"]) == (401, "POST /v2/messages/publication needs a token")
+    token = {"authorization": "Bearer t"}
+    assert asked(rest_server, "POST", "/v2/messages/publication", json=PUBLICATION, headers=token).status_code == 200
+
+
+def test_health_and_metrics_need_no_token_and_readiness_ends_before_the_process(rest_server: RestThread) -> None:
+    assert asked(rest_server, "GET", "/metrics").status_code == 200
+    assert asked(rest_server, "GET", "/health/ready").status_code == 200
+    stopping = asked(rest_server, "GET", "/health/ready", is_ready=False)
+    assert (stopping.status_code, stopping.json()) == (503, {"status": "DOWN"})
+    assert asked(rest_server, "GET", "/health/live", is_ready=False).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "retry_after"),
+    [(StoreFailed("the disk is full"), 503, "1"), (ValueError("a secret"), 500, None)],
+)
+def test_failures_of_the_world_say_what_and_our_mistakes_do_not(
+    rest: Rest,
+    rest_server: RestThread,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    status: int,
+    retry_after: str | None,
+) -> None:
+    async def fail(message: object) -> None:
+        raise error
+
+    monkeypatch.setattr(rest_server.service, "publish", fail)
+    # The server ends a connection after a mistake of its own, and the next test shall not meet that end.
+    answer = rest.post("/v2/messages/publication", json=PUBLICATION, headers={"connection": "close"})
+    assert (answer.status_code, answer.headers.get("retry-after")) == (status, retry_after)
+    assert ("disk is full" in answer.text, "secret" in answer.text) == (status == 503, False)
+
+
+def test_too_many_requests_are_told_to_come_again(
+    rest: Rest, rest_server: RestThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rest_server.service._asking, "_most", 0)
+    answer = rest.post("/v2/messages/publication", json=PUBLICATION)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json()["title"] == "RESOURCE_EXHAUSTED"

@@ -1,0 +1,89 @@
+"""Our own interface: lists, explanations, publishing with a result, policies, status."""
+
+from tests.gateway.rest.conftest import Rest
+
+OWN = "/conjoin/v1"
+
+
+def test_publish_with_result_says_who_took_it(rest: Rest) -> None:
+    instance = rest.create("order", {"orderId": "result"})
+    told = rest.call("POST", f"{OWN}/messages", {"name": "paid", "key": "result", "wait_ms": 5_000})
+    assert (told["verdict"], told["reason"]) == ("correlated", "waiting_instance")
+    assert [it["instance"] for it in told["attempts"]] == [instance]
+    kept = rest.call("POST", f"{OWN}/messages", {"name": "paid", "key": "nobody", "ttl": "1h", "wait_ms": 20})
+    assert (kept["verdict"], kept["storage"]) == ("buffered", "buffered")
+    assert rest.call("GET", f"{OWN}/messages/{kept['message']['key']}")["sentence"] == kept["sentence"]
+
+
+def test_publish_with_result_refuses_what_is_no_message(rest: Rest) -> None:
+    path = f"{OWN}/messages"
+    assert rest.problem("POST", path, {"name": "paid", "keys": "x"})[1].startswith("keys: there is no such field")
+    assert rest.problem("POST", path, {"name": "paid", "wait_ms": 10**9})[0] == 400
+    assert rest.problem("POST", path, {"name": "paid", "ttl": "soon"})[0] == 400
+    assert rest.problem("POST", path, {"key": "x"})[1] == "The message has no message name"
+    assert rest.problem("POST", path, {"name": "paid", "tenant": "a b"})[0] == 400
+
+
+def test_messages_are_listed_in_pages_from_either_end(rest: Rest) -> None:
+    for number in range(5):
+        rest.call("POST", f"{OWN}/messages", {"name": "listed", "key": f"k-{number}", "ttl": "1h"})
+    found, cursor = [], ""
+    while True:
+        told = rest.call("GET", f"{OWN}/messages?name=listed&limit=2&cursor={cursor}")
+        found += told["items"]
+        cursor = told["cursor"]
+        if cursor is None:
+            break
+    assert {it["correlation_key"] for it in found} == {f"k-{number}" for number in range(5)}
+    newest = rest.call("GET", f"{OWN}/messages?name=listed&order=desc")["items"]
+    assert newest == found[::-1]
+    since = found[2]["published_at"]
+    later = rest.call("GET", f"{OWN}/messages?name=listed&since={since}")["items"]
+    assert later == [it for it in found if it["published_at"] >= since]
+
+
+def test_lists_refuse_what_they_do_not_know(rest: Rest) -> None:
+    for query in (
+        "nam=x",
+        "verdict=lost",
+        "limit=0",
+        "limit=x",
+        "since=yesterday",
+        "cursor=xx",
+        "instance=x",
+        "order=up",
+    ):
+        assert rest.problem("GET", f"{OWN}/messages?{query}")[0] == 400, query
+
+
+def test_explanation_of_what_was_sent_and_of_what_was_not(rest: Rest) -> None:
+    rest.create("order", {"orderId": "other-key"})
+    sent = rest.call("POST", f"{OWN}/messages", {"name": "paid", "key": "Other-Key", "ttl": "1h"})
+    told = rest.call("GET", f"{OWN}/messages/{sent['message']['key']}/explain")
+    assert told["verdict"] == "buffered"
+    assert [it["kind"] for it in told["near_misses"]][:1] == ["other_key"]
+    unsent = rest.call("POST", f"{OWN}/explain", {"name": "paid", "key": "other-key"})
+    assert unsent["dry_run"]["verdict"] == "correlated"
+    assert unsent["dry_run"]["sentence"].startswith("If it were published now")
+    assert rest.problem("GET", f"{OWN}/messages/77/explain")[0] == 404
+    assert rest.problem("GET", f"{OWN}/messages/x")[0] == 400
+    assert rest.problem("POST", f"{OWN}/explain", [1])[0] == 400
+
+
+def test_policies_are_set_by_name_and_listed_with_their_changes(rest: Rest) -> None:
+    told = rest.call("PUT", f"{OWN}/policies/policed", {"time_to_live": "1h", "expected": 2})
+    assert told["policy"] == {"time_to_live": "1h", "expected": 2}
+    kept = rest.call("POST", f"{OWN}/messages", {"name": "policed", "key": "p"})
+    assert kept["verdict"] == "buffered"
+    listed = rest.call("GET", f"{OWN}/policies")
+    assert listed["policies"]["policed"] == told["policy"]
+    assert rest.problem("PUT", f"{OWN}/policies/policed", {"dedup": "sometimes"})[0] == 400
+    assert rest.problem("PUT", f"{OWN}/policies/policed", {"nonsense": 1})[0] == 400
+
+
+def test_status_counts_what_is_open(rest: Rest) -> None:
+    before = rest.call("GET", f"{OWN}/status")
+    rest.call("POST", f"{OWN}/messages", {"name": "counted", "key": "c", "ttl": "1h"})
+    after = rest.call("GET", f"{OWN}/status")
+    assert after["open"]["buffered_messages"] == before["open"]["buffered_messages"] + 1
+    assert after["processes"]["order"] == 1
