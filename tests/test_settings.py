@@ -71,6 +71,8 @@ def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) 
         "instance_retention": ("forever", "forever"),
         "log_retention": ("90d", "90d"),
         "policies": ('{"*": {"dedup": "7d"}}', {"*": {"dedup": "7d"}}),
+        "inbox": ('{"mode": "all"}', {"mode": "all"}),
+        "notify": ('{"*": {"url": "http://x"}}', {"*": {"url": "http://x"}}),
     }
     text, value = values[key]
     monkeypatch.setenv(f"CONJOIN_{key.upper()}", text)

@@ -50,6 +50,12 @@ class Settings(BaseSettings):
     policies: dict[str, dict[str, Any]] = Field(
         default_factory=dict, description='policy overrides by message name, "*" for all messages'
     )
+    inbox: dict[str, Any] = Field(
+        default_factory=dict, description="the inbox: its schedule, channels and targets; read by the runtime"
+    )
+    notify: dict[str, Any] = Field(
+        default_factory=dict, description="who is told of what, by message name; read by the runtime"
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -74,6 +80,11 @@ def load(**flags: Any) -> Settings:
     except pydantic_settings.SettingsError as error:
         # Raised for a table that is not JSON in a variable; its text names the field, its cause the reason.
         raise SettingsError([f"environment: {error}: {error.__cause__}"]) from None
+
+
+def place_of(key: str) -> str:
+    """Where the value of a key that no flag sets came from, for whoever finds a problem in it later."""
+    return _place(key, {})
 
 
 def _path() -> Path | None:

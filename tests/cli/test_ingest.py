@@ -33,6 +33,17 @@ def test_rows_of_a_folder_are_published_and_counted(shop: Command, spark: "Spark
     assert "conjoin: 1 messages, 1 dead letters" in said.err
 
 
+def test_rows_of_a_channel_are_tried_by_a_run_on_spark(shop: Command, spark: "SparkSession") -> None:
+    Path("conjoin.toml").write_text('[inbox.channels.payments]\nmapping = { name = "paid", key = "= order" }\n')
+    Path("rows.jsonl").write_text('{"order": "o-1"}\n{"order": true}\n')
+    taken = json.loads(shop("ingest rows.jsonl --once --channel payments --json").out)
+    assert (taken["rows"], taken["messages"], taken["dead_letters"]) == (2, 1, 1)
+    shop('create order --variables \'{"orderId": "o-1"}\'')
+    assert shop("inbox run --spark").out.strip() == "1 correlated"
+    assert "there is no channel 'others'" in shop.cannot("ingest rows.jsonl --channel others")
+    assert "a channel has its own" in shop.cannot("ingest rows.jsonl --channel payments --mapping rows.jsonl")
+
+
 @pytest.mark.parametrize(
     ("flags", "problem"),
     [

@@ -53,6 +53,7 @@ def as_object(copied: Tallies) -> dict[str, dict[str, object]]:
 
 def in_words(copied: Tallies) -> str:
     """A line a table: equal on both sides, or there would have been an error."""
-    lines = [f"{'table':<12} {'rows':>10}  hash"]
-    lines += [f"{name:<12} {tally.rows:>10}  {tally.hash[:16]}" for name, tally in copied.items()]
+    width = max(map(len, ("table", *copied)))
+    lines = [f"{'table':<{width}} {'rows':>10}  hash"]
+    lines += [f"{name:<{width}} {tally.rows:>10}  {tally.hash[:16]}" for name, tally in copied.items()]
     return "\n".join(lines)

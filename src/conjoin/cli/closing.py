@@ -27,22 +27,32 @@ _COLOUR = {
     "refused": "magenta",
     "short": "yellow",
 }
-_IN_WORDS = {
+IN_WORDS = {
     ("correlated", "waiting_instance"): "an instance was already waiting for it",
     ("correlated", "waiting_instance_later"): "it came early and was taken later",
     ("correlated", "started_instance"): "it started an instance",
     ("correlated", "started_after_lock"): "it started the next instance",
+    ("correlated", "given_back_and_taken"): "the first gave it back, and another took it",
+    ("correlated", "handed_over"): "another system has taken it",
     ("buffered", "nobody_waits"): "nobody waits for it yet",
     ("buffered", "locked"): "it waits behind a running instance",
+    ("buffered", "taken_by_process"): "its process has it, and another instance waits",
+    ("buffered", "given_back"): "its receiver gave it back",
+    ("buffered", "busy"): "who waits for it is taking another message",
+    ("buffered", "handed_over"): "it is kept where it was handed over",
     ("expired", "nobody_waited"): "its time ran out and nobody had come",
     ("expired", "was_locked"): "its time ran out behind an instance",
     ("expired", "never_offered"): "the process it could start was deployed later",
     ("discarded", "ttl_zero"): "nobody waited, and it may not be kept",
     ("discarded", "policy"): "nobody waited, and the policy says discard",
+    ("discarded", "deleted"): "somebody deleted it from the inbox",
     ("refused", "duplicate_id"): "its id is still remembered",
     ("refused", "not_found"): "nobody waited, and the policy says reject",
     ("refused", "ambiguous"): "more than one could take it",
     ("refused", "locked"): "an instance with its key still runs",
+    ("refused", "invalid"): "it cannot be used as it is",
+    ("refused", "forbidden"): "its sender may not publish it",
+    ("refused", "wrong_tenant"): "its sender is not of its tenant",
     ("short", "fewer_than_expected"): "fewer took it than were expected",
 }
 # The plain successes explain themselves; what a person asks about comes first.
@@ -89,7 +99,7 @@ def verdict_table(counts: Mapping[tuple[str, str], int], with_bars: bool) -> Tab
     for (verdict, reason), count in counts.items():
         colour = _COLOUR.get(verdict, "white")
         bar = f"[{colour}]{'█' * max(1, round(_BAR * count / total))}[/]" if with_bars else ""
-        words = _IN_WORDS.get((verdict, reason), "")
+        words = IN_WORDS.get((verdict, reason), "")
         table.add_row(f"[{colour}]{verdict}[/]", reason, f"{count:,}", f"{100 * count / total:.1f}%", bar, words)
     return table
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from conjoin.cli.closing import WIDE, verdict_table
+from conjoin.cli.inbox.opening import inbox_configuration
 from conjoin.cli.printing import tell
 from conjoin.cli.progress import Step, progress
 from conjoin.cli.spark_option import DriverMemory, Jars, Master, check_spark, started_spark
@@ -19,6 +20,8 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.ingest.mapping import load_mapping, written_mapping
 
 if TYPE_CHECKING:
+    from conjoin.kernel.inbox import InboxSettings
+    from conjoin.kernel.inbox.channels import Channel
     from conjoin.pipeline.ingest.batch import Ingest, Ingested
 
 _NOT_FOR_A_FOLDER = re.compile(r"[^\w.-]+")
@@ -49,6 +52,10 @@ place (file and line, partition and offset) as its id.
   conjoin ingest incoming/ --once
   conjoin ingest incoming/ --mapping orders.yaml
   conjoin ingest --kafka localhost:9092 --topic orders --mapping orders.yaml
+  conjoin ingest incoming/ --channel payments --once
+
+With --channel the rows go into the inbox, by the mapping of that channel in
+conjoin.toml, and are tried until they are taken (conjoin inbox --help).
 """
 
 
@@ -63,6 +70,9 @@ def ingest(
     topic: Annotated[str | None, typer.Option(metavar="TOPIC", help="What to read.", rich_help_panel="Source")] = None,
     mapping: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Which part of a row is which part of a message.")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The channel of the inbox that takes the rows.")
     ] = None,
     source: Annotated[
         str | None,
@@ -87,6 +97,7 @@ def ingest(
 ) -> None:
     check_spark("conjoin ingest")
     _check(path, kafka, topic)
+    into = None if channel is None else _channel(channel, mapping)
     said = None
     if mapping is not None:
         load_mapping(mapping)
@@ -96,7 +107,7 @@ def ingest(
     with opened_broker(data, store) as broker:
         place = checkpoint or _checkpoint(broker, name)
         spark = started_spark("conjoin ingest", master, driver_memory, jars)
-        total = _run(broker, spark, _Asked(path, kafka, topic, name, said, once, every, place))
+        total = _run(broker, spark, _Asked(path, kafka, topic, name, said, once, every, place, into))
     _close(total, perf_counter() - began, as_json)
 
 
@@ -111,6 +122,18 @@ class _Asked(NamedTuple):
     once: bool
     every_s: float
     checkpoint: str
+    into: "tuple[Channel, InboxSettings] | None"
+
+
+def _channel(name: str, mapping: Path | None) -> "tuple[Channel, InboxSettings]":
+    settings, channels, _ = inbox_configuration(with_targets=False)
+    problems = ["--mapping: a channel has its own, in conjoin.toml"] if mapping is not None else []
+    if name not in channels:
+        known = ", ".join(channels) or "none"
+        problems.append(f"--channel: there is no channel {name!r} in conjoin.toml; there is {known}")
+    if problems:
+        raise InputError(problems)
+    return channels[name], settings
 
 
 def _check(path: str | None, kafka: str | None, topic: str | None) -> None:
@@ -133,6 +156,7 @@ def _checkpoint(broker: Broker, source: str) -> str:
 
 
 def _run(broker: Broker, spark: Any, asked: _Asked) -> "Ingested":
+    from conjoin.pipeline.ingest.arrivals import Into
     from conjoin.pipeline.ingest.batch import Ingest, Ingested
     from conjoin.pipeline.session import spark_errors
     from conjoin.pipeline.stages import running_stage
@@ -140,7 +164,8 @@ def _run(broker: Broker, spark: Any, asked: _Asked) -> "Ingested":
     total = Ingested()
     with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
         step("looking for rows")
-        job = Ingest(broker, asked.source, asked.mapping, lambda done: _told(total, done, step))
+        into = None if asked.into is None else Into(*asked.into)
+        job = Ingest(broker, asked.source, asked.mapping, lambda done: _told(total, done, step), into)
         with spark_errors():
             _await(_started(spark, job, asked))
     return total
@@ -181,6 +206,7 @@ def _close(total: "Ingested", seconds: float, as_json: bool) -> None:
     if counts:
         console.print(verdict_table(counts, console.width >= WIDE))
     parts = [f"{total.messages:,} messages", f"{total.dead_letters:,} dead letters"]
+    parts += [f"{total.duplicates:,} known to the inbox"] if total.duplicates else []
     parts += [f"{total.ignored:,} not wanted"] if total.ignored else []
     parts += [f"{total.repeated:,} taken before"] if total.repeated else []
     console.print(f"{total.rows:,} rows in = {' + '.join(parts)}, in {seconds:.1f} s", highlight=False)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from conjoin import __version__
-from conjoin.cli import lists, policy, scenario
+from conjoin.cli import inbox, lists, notices, policy, scenario
 from conjoin.cli.backup import backup, restore
 from conjoin.cli.compact import compact
 from conjoin.cli.correlate import correlate
@@ -22,8 +22,10 @@ from conjoin.cli.jobs import activate, complete, fail, throw_error, update_retri
 from conjoin.cli.lint import lint
 from conjoin.cli.printing import complain
 from conjoin.cli.publish import publish
+from conjoin.cli.replay import replay
 from conjoin.cli.report import report
 from conjoin.cli.reshard import reshard
+from conjoin.cli.serve import serve
 from conjoin.cli.signal import signal
 from conjoin.cli.status import status
 from conjoin.cli.tick import tick
@@ -46,8 +48,8 @@ _PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Messages": (publish, ingest, correlate_message, explain, signal),
     "Processes": (deploy, create, cancel, set_variables, resolve),
     "Jobs": (activate, complete, fail, throw_error, update_retries),
-    "The store": (init, status, tick, backup, restore, verify, compact, reshard),
-    "On Spark": (export, report),
+    "The store": (init, serve, status, tick, backup, restore, verify, compact, reshard),
+    "On Spark": (export, report, replay),
     "Without a store": (correlate, lint),
 }
 for _panel, _commands in _PANELS.items():
@@ -55,6 +57,8 @@ for _panel, _commands in _PANELS.items():
         app.command(_command.__name__.replace("_", "-"), rich_help_panel=_panel)(_command)
 for _list in lists.APPS:
     app.add_typer(_list, rich_help_panel="Lists")
+app.add_typer(inbox.app, rich_help_panel="Messages")
+app.add_typer(notices.app, name="notices", rich_help_panel="The store")
 app.add_typer(policy.app, name="policy", rich_help_panel="The store")
 app.add_typer(scenario.app, name="scenario", rich_help_panel="Without a store")
 

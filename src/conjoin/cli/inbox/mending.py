@@ -1,0 +1,128 @@
+"""conjoin inbox set and correct: when one message is tried again, what it carries and whom it is for."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from conjoin.cli.inbox.opening import opened_inbox
+from conjoin.cli.inbox.options import MessageKey, Who, user
+from conjoin.cli.printing import AsJson, accepted, tell
+from conjoin.cli.reading import read_ms, read_variables
+from conjoin.cli.store_option import Data, StoreUrl
+from conjoin.errors import InputError
+from conjoin.kernel.inbox.message import InboxMessage
+from conjoin.kernel.inbox.operations import Operation, Refusal, SetAttempts, SetNextRetry
+from conjoin.kernel.iso8601 import instant_text, read_instant
+from conjoin.runtime import answers
+from conjoin.runtime.telling import told
+
+_STANDARD_INPUT = "-"
+
+
+def _text(*flags: str, metavar: str, help_: str) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help_, show_default=False)
+
+
+def set_(
+    key: MessageKey,
+    attempts: Annotated[
+        int | None, _text("--attempts", metavar="N", help_="How many count; at max_attempts it is parked.")
+    ] = None,
+    next_retry: Annotated[
+        str | None, _text("--next-retry", metavar="WHEN", help_="ISO 8601, or 10m for in ten minutes.")
+    ] = None,
+    who: Who = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set how many attempts of a message count, and when it is tried again.
+
+    [bold]Example[/bold]
+
+      conjoin inbox set 2251799813685260 --attempts 0 --next-retry 10m
+    """
+    if attempts is None and next_retry is None:
+        raise InputError(["what is to be set? give --attempts, --next-retry or both"])
+    with opened_inbox(data, store) as inbox:
+        # Both are read before one is done.
+        operations: list[Operation] = [] if attempts is None else [SetAttempts(attempts)]
+        if next_retry is not None:
+            operations.append(SetNextRetry(_when(next_retry, inbox.shards.now)))
+        for operation in operations:
+            message = _changed(inbox.operate(key, operation, user(who)), as_json)
+    _tell(message, as_json)
+
+
+def correct(
+    key: MessageKey,
+    payload: Annotated[
+        str | None, _text("--payload", metavar="FILE", help_="What it is to carry; - is the standard input.")
+    ] = None,
+    correlation_key: Annotated[
+        str | None, _text("--correlationKey", "--key", metavar="KEY", help_="Whom it is meant for.")
+    ] = None,
+    name: Annotated[str | None, _text("--name", metavar="NAME", help_="Its message name.")] = None,
+    business_key: Annotated[
+        str | None, _text("--businessKey", "--business-key", metavar="KEY", help_="For a remote target.")
+    ] = None,
+    hint: Annotated[
+        str | None, _text("--hint", metavar="JSON", help_="An object with any other field of a hint; or @FILE.")
+    ] = None,
+    who: Who = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correct what a message carries or whom it is for; it is tried anew at the next run.
+
+    Of a corrected payload its channel's mapping makes the hint anew; what is given here stands over that.
+
+    [bold]Examples[/bold]
+
+      conjoin inbox correct 2251799813685260 --key order-7
+
+      conjoin inbox correct 2251799813685260 --payload mended.json --hint '{"variables": {"amount": 40}}'
+    """
+    said = {"correlation_key": correlation_key, "name": name, "business_key": business_key}
+    changes = {field: value for field, value in said.items() if value is not None}
+    changes = (read_variables(hint, "--hint") if hint is not None else {}) | changes
+    if payload is None and not changes:
+        raise InputError(["what is to be corrected? give --payload, --key, --name, --business-key or --hint"])
+    content = None if payload is None else _content(payload)
+    with opened_inbox(data, store) as inbox:
+        message = _changed(inbox.correct(key, content, changes, user(who)), as_json)
+    _tell(message, as_json)
+
+
+def _changed(answer: InboxMessage | Refusal, as_json: bool) -> InboxMessage:
+    return accepted(answers.Refusal(*answer) if isinstance(answer, Refusal) else answer, as_json)
+
+
+def _tell(message: InboxMessage, as_json: bool) -> None:
+    at = message.next_retry_at
+    retry = f", next retry {instant_text(at)}" if at is not None else ""
+    said = {"key": message.key, "state": message.state, "attempts": message.attempts, "next_retry_at": at}
+    tell(told(said), f"message {message.key}: {message.state}, {message.attempts} attempts{retry}", as_json)
+
+
+def _when(text: str, now: int) -> int:
+    instant = read_instant(text)
+    if instant is not None:
+        return instant
+    try:
+        return now + read_ms(text, "--next-retry") * 1_000
+    except InputError:
+        example = "an instant such as 2026-01-31T08:00:00Z, or a duration such as 10m"
+        raise InputError([f"--next-retry: {text!r} is not {example}"]) from None
+
+
+def _content(file: str) -> bytes:
+    if file == _STANDARD_INPUT:
+        return sys.stdin.buffer.read()
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise InputError([f"--payload: {file}: {error.strerror}"]) from None

@@ -1,0 +1,74 @@
+"""conjoin notices: tells whoever is named in conjoin.toml of what expired, was discarded, parked or went wrong."""
+
+from threading import Event
+from typing import Annotated, Any
+
+import typer
+
+from conjoin.cli.printing import AsJson, complain, tell
+from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.errors import InputError, SettingsError
+from conjoin.kernel.instants import read_duration_ms
+from conjoin.runtime.notices import Notifier, Receiver, Round, read_receivers
+from conjoin.settings import load
+
+NOT_ALL_TOLD = 1
+
+app = typer.Typer(name="notices", help="Tells webhooks of what went wrong with messages.", no_args_is_help=True)
+
+
+@app.command("run")
+def run(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Tell everybody what is new, once. The exit code is 1 if somebody could not be told; nothing is lost by that.
+
+    [bold]Example[/bold], with a line in conjoin.toml:
+
+      [notify]
+      "*" = "https://ops.example/conjoin"
+
+      conjoin notices run
+    """
+    with opened_broker(data, store) as broker:
+        done = Notifier(broker, _receivers()).round()
+    tell(done._asdict(), _in_words(done), as_json)
+    if done.failed:
+        raise typer.Exit(NOT_ALL_TOLD)
+
+
+@app.command("watch")
+def watch(
+    every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "5s",
+    data: Data = None,
+    store: StoreUrl = None,
+) -> None:
+    """Go on telling until Ctrl-C. Of several processes one tells, and another takes over when it is gone.
+
+    [bold]Example[/bold]
+
+      conjoin notices watch --every 10s
+    """
+    every_ms = read_duration_ms(every)
+    if not every_ms:
+        raise InputError([f"--every: {every!r} is no duration, such as 5s or 1m"])
+    with opened_broker(data, store) as broker:
+        notifier = Notifier(broker, _receivers())
+        while True:
+            done = notifier.round()
+            if done.told or done.failed or done.missed:
+                typer.echo(_in_words(done))
+            Event().wait(every_ms / 1_000)
+
+
+def _receivers() -> list[Receiver]:
+    section: dict[str, Any] = load().notify
+    if not section:
+        raise SettingsError(["conjoin.toml has no section [notify]: nobody is to be told"])
+    return read_receivers(section)
+
+
+def _in_words(done: Round) -> str:
+    for name, why in done.failed.items():
+        complain(f"notify.{name}: not told, and tried again later: {why}")
+    if done.missed:
+        complain(f"{done.missed} commits were removed from the log before they were told: log_retention is too short")
+    return f"told {done.told}"
