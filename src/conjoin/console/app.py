@@ -1,0 +1,56 @@
+"""The table of the console's pages, as routes for the application of the gateway."""
+
+from collections.abc import Sequence
+
+from starlette.routing import BaseRoute, Mount
+from starlette.staticfiles import StaticFiles
+
+from conjoin.console import inbox, instances, messages, models, sending
+from conjoin.console.overview import overview_pages
+from conjoin.console.pace import Pace
+from conjoin.console.shown import HERE, templates
+from conjoin.console.visit import Console, looked_at, sent_to
+from conjoin.gateway.queries import MOST_MESSAGES, newest_messages
+from conjoin.gateway.rest.endpoint import Gateway
+
+
+def console_routes(gateway: Gateway, read_only: bool = False) -> Sequence[BaseRoute]:
+    """Under `/` and `/console`. `read_only`: pages show everything, and no form is taken."""
+    broker = gateway.service.broker
+    pace = Pace(broker.now)
+    pace.begin_with(newest_messages(broker), MOST_MESSAGES)
+    gateway.service.listeners.append(pace.committed)
+    console = Console(gateway, templates(), pace, read_only)
+    overview, events = overview_pages(console)
+    pages = {
+        "/": overview,
+        "/console/events": events,
+        "/console/find": messages.find,
+        "/console/messages": messages.message_list,
+        "/console/messages/{key}": messages.one_message,
+        "/console/send": sending.form,
+        "/console/instances": instances.instance_list,
+        "/console/instances/{key}": instances.one_instance,
+        "/console/incidents": instances.incident_list,
+        "/console/models": models.model_list,
+        "/console/models/{key}": models.one_model,
+        "/console/models/{key}/xml": models.xml,
+        "/console/inbox": inbox.inbox_list,
+        "/console/inbox/{key}": inbox.one_inbox_message,
+    }
+    forms = {
+        "/console/send": sending.send,
+        "/console/send/rehearse": sending.rehearse,
+        "/console/instances/{key}/cancel": instances.cancel,
+        "/console/instances/{key}/variables": instances.set_variables,
+        "/console/instances/{key}/incidents/{incident}/resolve": instances.resolve,
+        "/console/inbox/rehearse": inbox.rehearse_many,
+        "/console/inbox/operate": inbox.operate_on_many,
+        "/console/inbox/{key}/operate": inbox.operate,
+        "/console/inbox/{key}/correct": inbox.correct,
+    }
+    return [
+        Mount("/console/static", StaticFiles(directory=HERE / "static")),
+        *(looked_at(console, path, page) for path, page in pages.items()),
+        *(sent_to(console, path, page) for path, page in forms.items()),
+    ]

@@ -1,0 +1,91 @@
+"""The figures of the overview: the pace of the last hour, how much is open, how the inbox is.
+
+How much is open is counted up to a number, and the more seldom the longer that takes; all who look share one count.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from conjoin.console.pace import Fates, Minute
+from conjoin.console.visit import Console
+from conjoin.gateway import queries
+
+_KEPT_S = 1.5
+_PATIENCE_S = 0.1
+_SHARE = 20
+"""Counting takes no more than this part of the time."""
+
+
+class Open(NamedTuple):
+    counts: Mapping[str, int | None]
+    oldest_buffered_at: int | None
+    inbox_states: Mapping[str, int]
+    oldest_due_ms: int
+
+
+_NOT_YET = Open(dict.fromkeys(queries.COUNTED), None, {}, 0)
+
+
+class Figures:
+    """One count at a time, in the background; nobody waits for it longer than a moment."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._counting: asyncio.Task[None] | None = None
+        self._known = _NOT_YET
+        self._until = 0.0
+
+    async def open(self) -> Open:
+        if time.monotonic() >= self._until and (self._counting is None or self._counting.done()):
+            self._counting = asyncio.create_task(self._count())
+        if self._counting is not None:
+            await asyncio.wait([self._counting], timeout=_PATIENCE_S)
+        return self._known
+
+    async def _count(self) -> None:
+        began = time.monotonic()
+        self._known = await self._console.gateway.service.look(self._counted)
+        ended = time.monotonic()
+        self._until = ended + max(_KEPT_S, _SHARE * (ended - began))
+
+    def _counted(self) -> Open:
+        service = self._console.gateway.service
+        gauges = service.inbox.gauges() if service.inbox is not None else None
+        return Open(
+            queries.open_counts(service.broker),
+            queries.oldest_buffered_at(service.broker),
+            dict(gauges.states) if gauges else {},
+            gauges.oldest_due_ms if gauges else 0,
+        )
+
+    def minutes(self) -> list[Minute]:
+        return self._console.pace.minutes(self._console.gateway.service.broker.now)
+
+
+def in_the_hour(minutes: list[Minute]) -> Fates:
+    """What was decided, by verdict and reason, the most frequent first."""
+    total: Fates = Counter()
+    for minute in minutes:
+        total.update(minute.decided)
+    return total
+
+
+def tiles(minutes: list[Minute], is_open: Open, now: int) -> dict[str, Any]:
+    """The numbers that are shown large, by the name of their place on the page."""
+    decided = in_the_hour(minutes)
+    taken = sum(count for (verdict, _), count in decided.items() if verdict == "correlated")
+    lost = sum(count for (verdict, _), count in decided.items() if verdict in ("expired", "discarded", "refused"))
+    since = is_open.oldest_buffered_at
+    return {
+        "published": sum(minute.published for minute in minutes),
+        "last_minute": minutes[-2].published,
+        "correlated": taken,
+        "lost": lost,
+        **is_open.counts,
+        "buffered_for_s": 0 if since is None else max(now - since, 0) // 1_000_000,
+        **{f"inbox_{state}": is_open.inbox_states.get(state, 0) for state in ("waiting", "parked")},
+        "inbox_due_s": is_open.oldest_due_ms // 1_000,
+    }

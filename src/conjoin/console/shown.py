@@ -1,0 +1,104 @@
+"""How values are shown: instants, ages, long texts, JSON. Filters of the templates, which escape what comes out."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from conjoin import __version__
+
+HERE = Path(__file__).parent
+_CUT_AT = 160
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INSTANT = re.compile(r"(?<![\w'-])(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z(?![\w'-])")
+_INSTANCE = re.compile(r"\binstance (\d{16,19})\b")
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+
+
+def templates() -> Environment:
+    found = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        **{"instant": instant, "ago": ago, "cut": cut, "words": words, "pretty": pretty, "amount": amount},
+        **{"duration": duration, "sentence": sentence},
+    }
+    found.globals |= {"address": address, "version": __version__}
+    return found
+
+
+def microseconds(text: str) -> int | None:
+    """Of an instant as it is told; None for one that never comes, or later than calendars go."""
+    try:
+        return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
+    except ValueError:
+        return None
+
+
+def instant(at: str | int) -> str:
+    """`2030-01-31 08:00:00`, in UTC."""
+    us = microseconds(at) if isinstance(at, str) else at
+    return "never" if us is None else str(_EPOCH + timedelta(seconds=us // 1_000_000))[:19]
+
+
+def ago(at: str | int, now: int) -> str:
+    """`5 min ago`, `in 2 h`."""
+    us = microseconds(at) if isinstance(at, str) else at
+    if us is None:
+        return "never"
+    seconds = (now - us) // 1_000_000
+    if -1 <= seconds < 1:
+        return "now"
+    return f"{duration(seconds)} ago" if seconds > 0 else f"in {duration(-seconds)}"
+
+
+def duration(seconds: int) -> str:
+    size, unit = next(((size, unit) for size, unit in _UNITS if seconds >= size), _UNITS[-1])
+    return f"{seconds // size} {unit}"
+
+
+def cut(text: Any, most: int = _CUT_AT) -> str:
+    """Long texts are hostile, too."""
+    whole = str(text)
+    return whole if len(whole) <= most else f"{whole[:most]}…"
+
+
+def sentence(text: str, most: int = 2_000) -> Markup:
+    """Instants as people read them, and instances as links; everything else is escaped first."""
+    shown = escape(_INSTANT.sub(r"\1 \2 UTC", cut(text, most)))
+    return Markup(_INSTANCE.sub(r'instance <a href="/console/instances/\1">\1</a>', str(shown)))
+
+
+def words(code: str) -> str:
+    return code.replace("_", " ")
+
+
+def amount(count: int, most: int = 100_000) -> str:
+    """More than is counted is told as so many."""
+    return f"{count:,}+" if count >= most else f"{count:,}"
+
+
+def pretty(value: Any) -> str:
+    """Of variables; numbers may be decimals, which are written as they are."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    number = float(value)
+    return int(number) if number == int(number) and abs(number) < 2**53 else number
+
+
+def address(path: str, query: Mapping[str, Any] | None = None, **more: Any) -> str:
+    """A path with a query; what is empty is left out."""
+    given = {name: value for name, value in {**(query or {}), **more}.items() if value not in (None, "")}
+    return f"{path}?{urlencode(given)}" if given else path
