@@ -8,10 +8,10 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-faults test-connect test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-faults test-streams test-connect test-kafka test-cluster test-clients test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline lock wheel test-wheel clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## make .venv with the locked dependencies and conjoin itself
 	@scripts/setup
@@ -25,14 +25,33 @@ test: setup ## run the tests: those with Spark in one session, the others beside
 test-all: ## the same with many more generated histories, all stories on Spark, and the targets below
 	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
 	@$(MAKE) test-faults
-	@$(MAKE) test-connect
-	@$(MAKE) test-wheel
+	@$(MAKE) test-streams ROUNDS=20
+	@for part in connect kafka cluster clients console wheel; do $(MAKE) test-$$part || exit 1; done
 
 test-faults: setup ## kill writers in the middle of their commits, in ROUNDS=500 rounds
 	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -n 2
 
+test-streams: ROUNDS = 20
+test-streams: setup ## kill -9 the driver of a stream, in ROUNDS=20 rounds, and count what arrived
+	@ROUNDS=$(ROUNDS) $(PYTEST) tests/streams
+
 test-connect: setup ## run on Spark Connect, against a server of its own
 	@$(PYTEST) tests/pipeline/test_connect.py
+
+test-kafka: setup ## ingest from a real Kafka broker (fetched from Maven)
+	@scripts/setup-kafka
+	@$(PYTEST) tests/kafka
+
+test-cluster: setup ## a standalone Spark cluster on PostgreSQL, one worker of it killed
+	@$(PYTEST) tests/cluster
+
+test-clients: setup ## the clients of Zeebe and Camunda 8, unchanged, against conjoin serve (fetched from their registries)
+	@scripts/setup-clients
+	@$(PYTEST) tests/clients
+
+test-console: setup ## the console in a real Chromium (installs Debian's)
+	@scripts/setup-chromium
+	@$(PYTEST) tests/console
 
 test-oracles: setup ## compare FEEL and the refusals of models with the npm packages of the field (installs Node)
 	@scripts/setup-oracles
