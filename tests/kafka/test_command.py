@@ -18,7 +18,7 @@ from tests.kafka.client import KafkaClient, Record
 pytestmark = pytest.mark.spark
 
 TOPIC = "orders"
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 
 def records(first: int, count: int) -> list[Record]:
