@@ -14,12 +14,27 @@ from conjoin.gateway.serving import Served, edges
 from conjoin.runtime.inbox.configuration import read_inbox
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.opening import now_us, temporary_broker
-from tests.bpmn.snippets import BEGIN, END, catch, message, model
+from tests.bpmn.snippets import BEGIN, END, boundary, catch, conditional, message, model, service, timer
 from tests.gateway.server_thread import ServerThread
 
 MODELS = Path(__file__).parents[2] / "examples/patterns/models"
 STUCK = model(BEGIN + catch("wait") + END, "begin>wait wait>end", message("paid_message", "Goods returned", "=orderId"))
 STUCK = STUCK.replace(b'<process id="order"', b'<process id="returns" name="Returns"')
+CLAIMS = model(
+    BEGIN
+    + service("check")
+    + '<exclusiveGateway id="valid" default="valid_ask"/>'
+    + service("pay")
+    + service("ask")
+    + catch("answer", "answer_message")
+    + boundary("late", "ask", timer("timeDuration", "P3D"))
+    + service("remind")
+    + END,
+    "begin>check check>valid valid>ask pay>end ask>answer answer>check late>remind remind>ask",
+    message("answer_message", "Claim answered"),
+).replace(b"</process>", conditional("valid", "pay", "=sum < 100").encode() + b"</process>")
+CLAIMS = CLAIMS.replace(b'<process id="order"', b'<process id="claims" name="Claims"')
+"""Without a diagram, as most of these."""
 MINUTE_US = 60_000_000
 
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from tests.console.server import MINUTE_US, MODELS, STUCK, ConsoleServer
+from tests.console.server import CLAIMS, MINUTE_US, MODELS, STUCK, ConsoleServer
 
 _MINUTES = 48
 ORDERED, PAID = "Order placed", "Money collected"
@@ -14,6 +14,10 @@ def tell(server: ConsoleServer, seed: int) -> None:
     for path in sorted(MODELS.glob("*.bpmn")):
         server.deploy(path.read_bytes(), path.name)
     server.deploy(STUCK, "returns.bpmn")
+    server.deploy(CLAIMS, "claims.bpmn")
+    for number in range(4):
+        server.create("claims", sum=50 * number + 60, orderId=f"claim-{number}")
+    server.work("check", 3)
     number = 0
     for minute in range(_MINUTES):
         server.behind_us = (_MINUTES - minute) * MINUTE_US

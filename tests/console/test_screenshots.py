@@ -36,9 +36,15 @@ def pages(shop: ConsoleServer) -> dict[str, str]:
         "incidents": "/console/incidents",
         "models": "/console/models",
         "model": f"/console/models/{instance['processDefinitionKey']}",
+        "laid-out": f"/console/models/{_model(shop, 'claims')}",
         "inbox": "/console/inbox",
         "inbox-message": f"/console/inbox/{inbox}",
     }
+
+
+def _model(shop: ConsoleServer, process_id: str) -> str:
+    found = shop.client.post("/v2/process-definitions/search", json={"filter": {"processDefinitionId": process_id}})
+    return str(found.json()["items"][0]["processDefinitionKey"])
 
 
 @pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", WIDE), ("light", NARROW)])

@@ -5,6 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.console.asking import list_values, wanted
+from conjoin.console.laid_out import Tokens, laid_out
 from conjoin.console.visit import Visit
 from conjoin.gateway import queries
 from conjoin.gateway.rest.problems import Problem, invalid
@@ -30,12 +31,14 @@ async def one_instance(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
     it = await visit.ask(queries.instance, key)
     inside = [element for element in it["elements"] if not element["is_root"]]
+    model = await visit.ask(queries.model_facts, int(it["definition_key"]))
+    tokens = Tokens(_tally(inside), _tally([element for element in inside if element["incident_key"]]))
     return visit.show(
         "instance.html",
         it=it,
-        model=await visit.ask(queries.model_facts, int(it["definition_key"])),
-        tokens=_tally(inside),
-        troubled=_tally([element for element in inside if element["incident_key"]]),
+        model=model,
+        tokens=tokens,
+        drawing=None if model["has_diagram"] else laid_out(model["elements"], tokens),
         waits=await _of(visit, "subscriptions", key, state="open"),
         incidents=await _of(visit, "incidents", key),
         jobs=await _of(visit, "jobs", key),

@@ -2,6 +2,7 @@
 
 from starlette.responses import Response
 
+from conjoin.console.laid_out import Tokens, laid_out
 from conjoin.console.visit import HEADERS, Visit
 from conjoin.gateway import queries
 from conjoin.gateway.rest.reading import key_in
@@ -17,7 +18,9 @@ async def one_model(visit: Visit) -> Response:
     it = await visit.ask(queries.model, key_in(visit.request, "key"))
     open_waits = queries.Wanted({"process": it["process_id"], "state": "open"}, limit=_SHOWN)
     waits = (await visit.ask(queries.page, "subscriptions", open_waits))["items"]
-    return visit.show("model.html", it=it, waits=waits, most=queries.MOST_INSTANCES)
+    tokens = Tokens(it["tokens"], it["troubled"])
+    drawing = None if it["has_diagram"] else laid_out(it["elements"], tokens)
+    return visit.show("model.html", it=it, waits=waits, most=queries.MOST_INSTANCES, tokens=tokens, drawing=drawing)
 
 
 async def xml(visit: Visit) -> Response:

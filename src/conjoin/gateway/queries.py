@@ -180,11 +180,16 @@ def model_facts(broker: Broker, key: int) -> dict[str, Any]:
     found = broker.definitions.by_key.get(key)
     if found is None:
         raise not_found(f"There is no model {key}")
-    elements = [
-        {"id": it.id, "name": it.name or it.id, "kind": it.kind, "next": [flow.target.id for flow in it.outgoing[::-1]]}
-        for it in found.plan.elements.values()
-    ]
+    elements = [_part(it) for it in found.plan.elements.values()]
     return {**_definition(found), "elements": elements, "has_diagram": b"BPMNPlane" in xml(broker, key)}
+
+
+def _part(it: Any) -> dict[str, Any]:
+    """An element: what comes next, and what it holds (its boundary events, and where it begins inside)."""
+    flows = [*it.outgoing[::-1], *([it.default] if it.default else ())]
+    inside = [*it.boundaries[::-1], *([it.start] if it.start else ()), *it.event_subprocesses]
+    links = {"next": [flow.target.id for flow in flows], "holds": [held.id for held in inside]}
+    return {"id": it.id, "name": it.name or it.id, "kind": it.kind, **links}
 
 
 def model(broker: Broker, key: int) -> dict[str, Any]:
