@@ -29,7 +29,7 @@ from tests.kernel.inbox.simulator import Inbox as Simulator
 from tests.kernel.inbox.simulator import S, make, preset
 from tests.runtime.inbox.bench import CHANNEL, CHANNELS, REMOTE, Bench
 
-WALKS = int(os.environ.get("WALKS", "20"))
+WALKS = int(os.environ.get("WALKS", "12"))
 RUNS, EVERY_S = 20, 6
 SETTINGS = st.builds(
     preset,
