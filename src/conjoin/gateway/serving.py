@@ -20,14 +20,17 @@ from conjoin.gateway.service import Limits, Service
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.schedule import InboxSchedule, InboxThread
+from conjoin.runtime.inbox.schedule import InboxSchedule
 from conjoin.runtime.inline import Inline, inline
-from conjoin.runtime.notices import NoticesThread, Notifier, Receiver
+from conjoin.runtime.notices import Notifier, Receiver
 from conjoin.runtime.pauses import short_pauses
+from conjoin.runtime.repeating import Repeating
 from conjoin.runtime.retention import KEEP_EVERYTHING, KeepFor
 from conjoin.runtime.sweeper import Sweeper
 
 GRACE_S = 10.0
+INBOX_EVERY_S = 0.5
+NOTICES_EVERY_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def _inbox_at_work(broker: Broker, configuration: Configuration | None) -> Itera
         yield None
         return
     with closing(Inbox(broker, *configuration)) as inbox:
-        thread = InboxThread(InboxSchedule(inbox))
+        thread = Repeating("inbox", InboxSchedule(inbox).step, INBOX_EVERY_S)
         thread.start()
         try:
             yield inbox
@@ -105,7 +108,7 @@ def _notices_at_work(broker: Broker, receivers: Sequence[Receiver]) -> Iterator[
     if not receivers:
         yield
         return
-    thread = NoticesThread(Notifier(broker, receivers))
+    thread = Repeating("notices", Notifier(broker, receivers).round, NOTICES_EVERY_S)
     thread.start()
     try:
         yield

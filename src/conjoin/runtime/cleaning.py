@@ -40,7 +40,7 @@ class Cleaning:
             return False
         try:
             removed = self._next_commit(now)
-        except BaseException:
+        except BaseException:  # whatever it was, the lease is not kept for a round that is over
             # The round begins anew: what it has removed is gone, and the rest is found again.
             self._rest(now + _ASKING_US)
             raise

@@ -6,7 +6,8 @@ from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.schedule import CLEANUP, RUN
 from conjoin.kernel.instants import NEVER
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.schedule import InboxSchedule, InboxThread, Lease
+from conjoin.runtime.inbox.schedule import InboxSchedule, Lease
+from conjoin.runtime.repeating import Repeating
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import CHANNELS, Bench, preset
 from tests.runtime.inbox.conftest import Make
@@ -123,7 +124,7 @@ def test_a_thread_runs_the_schedule_until_it_is_stopped(single: Make) -> None:
     bench.wait("o-1")
     bench.send("o-1", "m-1")
     its = schedule(bench)
-    thread = InboxThread(its, every_s=0.001)
+    thread = Repeating("inbox", its.step, 0.001)
     thread.start()
     while its.counts.correlated == 0:
         thread.join(0.001)

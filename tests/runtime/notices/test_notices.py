@@ -13,10 +13,11 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.notices import NoticesThread, Notifier, Receiver, Round, read_receivers
+from conjoin.runtime.notices import Notifier, Receiver, Round, read_receivers
 from conjoin.runtime.notices.configuration import is_for
 from conjoin.runtime.notices.webhook import post
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.repeating import Repeating
 from conjoin.runtime.replay import verify_store
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
@@ -212,7 +213,7 @@ def test_a_server_tells_by_itself_and_goes_on_after_a_failure(scene: Scene) -> N
             over.set()
             return Round(0, {})
 
-    thread = NoticesThread(Once(scene.broker, [ALL], scene.listener, scene.clock), every_s=0.001)
+    thread = Repeating("notices", Once(scene.broker, [ALL], scene.listener, scene.clock).round, 0.001)
     thread.start()
     assert over.wait(30)
     thread.stop()

@@ -6,10 +6,8 @@ the end the lease is kept until the next time, so that the others need not come 
 """
 
 from collections.abc import Callable
-from threading import Event, Thread
 from uuid import uuid4
 
-from conjoin.errors import ConjoinError
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.schedule import CLEANUP, RUN, next_job_at
 from conjoin.kernel.instants import after
@@ -87,27 +85,3 @@ class Lease:
 
     def _take(self, now: int, until: int) -> None:
         self._until = until if self._catalog.lease(self._job, self._holder, now, until) else now
-
-
-class InboxThread(Thread):
-    """The schedule in a serving process, until it is stopped."""
-
-    def __init__(self, schedule: InboxSchedule, every_s: float = 0.5) -> None:
-        super().__init__(name="inbox", daemon=True)
-        self.failed: ConjoinError | None = None
-        """What the last step ended with; the next one tries again."""
-        self._schedule = schedule
-        self._every_s = every_s
-        self._stopping = Event()
-
-    def run(self) -> None:
-        while not self._stopping.wait(self._every_s):
-            try:
-                self._schedule.step()
-                self.failed = None
-            except ConjoinError as error:
-                self.failed = error
-
-    def stop(self) -> None:
-        self._stopping.set()
-        self.join()
