@@ -40,8 +40,7 @@ class Cleaning:
             return False
         try:
             removed = self._next_commit(now)
-        except BaseException:  # whatever it was, the lease is not kept for a round that is over
-            # The round begins anew: what it has removed is gone, and the rest is found again.
+        except BaseException:  # whatever it was, the round begins anew: the rest of what it removes is found again
             self._rest(now + _ASKING_US)
             raise
         if removed is None:
