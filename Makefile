@@ -85,7 +85,7 @@ bench-broker-large: setup ## the cost of a message with 100,000 and with 10,000,
 lock: setup ## resolve the dependencies anew into requirements.lock
 	@UV_PYTHON_DOWNLOADS=never UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile --quiet \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
-	    --extra postgres --extra server --extra spark --group dev --upgrade --output-file requirements.lock pyproject.toml
+	    --extra all --group dev --upgrade --output-file requirements.lock pyproject.toml
 
 wheel: setup ## build dist/conjoin-*.whl
 	@$(PYTHON_IN_VENV) -m build --wheel --no-isolation --outdir dist .
