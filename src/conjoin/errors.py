@@ -8,6 +8,7 @@
     ├── InputError       input         the input cannot be read as what it should be
     ├── ModelError       model         a BPMN model cannot be run as it is
     ├── PolicyError      policy        policies that contradict each other
+    ├── EndlessRequest   endless       what follows from a request does not come to an end; nothing of it is done
     ├── StoreMissing     store_missing there is no store where one should be
     ├── StoreExists      store_exists  there is a store where a new one should be made
     ├── StoreTooNew      store_too_new the store was written by a newer Conjoin
@@ -106,6 +107,23 @@ class ModelError(ConjoinError):
 
 class PolicyError(_ListedError):
     code = "policy"
+
+
+class EndlessRequest(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """How many steps were taken before it was given up."""
+
+    code = "endless"
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        super().__init__(steps)
+
+    def __str__(self) -> str:
+        return (
+            f"what follows from this request has no end in sight after {self.steps:,} steps, so nothing of it is done:"
+            " a model goes round and round without waiting, or a kept message with cardinality=all is taken again"
+            " by each round of a loop"
+        )
 
 
 class StoreMissing(ConjoinError):  # noqa: N818 - the name says what is the matter

@@ -50,6 +50,7 @@ STATUSES: dict[str, Status] = {
     "input": Status("INVALID_ARGUMENT", 400),
     "model": Status("INVALID_ARGUMENT", 400),
     "policy": Status("INVALID_ARGUMENT", 400),
+    "endless": Status("FAILED_PRECONDITION", 409),
     "store_missing": Status("UNAVAILABLE", 503),
     "store_exists": Status("INTERNAL", 500),
     "store_too_new": Status("INTERNAL", 500),

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from threading import Condition, Event, Thread
 from typing import Any, Protocol
 
-from conjoin.errors import ConjoinError
+from conjoin.errors import ConjoinError, EndlessRequest
 from conjoin.fault_points import passing
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.batches import Batch, Done, Reply
@@ -191,8 +191,8 @@ class _Worker(Thread):
             batch = Batch([request for request, _ in asked], mail, self._inline.counter, taken)
             done = self.runner.run(batch, self._inline.view())
         except Exception as error:  # noqa: BLE001 - the border of a thread: whoever asked gets the error
-            if len(asked) > 1 and not isinstance(error, ConjoinError):
-                # Something is wrong with one of them, and it is our mistake: the others shall not suffer for it.
+            if len(asked) > 1 and (isinstance(error, EndlessRequest) or not isinstance(error, ConjoinError)):
+                # Something is wrong with one of them: the others shall not suffer for it.
                 for one in asked:
                     self._serve([one], [], [])
                 asked = []

@@ -5,10 +5,11 @@ Invariant: between two calls from outside the queue is empty.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from typing import Any
 
+from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message
 from conjoin.kernel.correlation import commands as correlation
@@ -34,6 +35,8 @@ Due = tuple[int, int, int]
 _apply_of = APPLY_PROCESS.get
 _ANSWERS = frozenset((MessageAnswered, MessageRefused))
 _NOTHING_DEPLOYED = Catalog()
+MOST_STEPS = 1_000_000
+"""So many may follow from one request. A signal that a hundred thousand instances catch takes half of that."""
 
 
 class Shard:
@@ -64,14 +67,21 @@ class Shard:
         return self._correlate(command) if type(command) is ForKey else self._advance(command)
 
     def drain(self) -> None:
-        queue = self.queue
-        while queue:
-            command = queue.popleft()
+        for command in self.steps():
             if type(command) is ForKey:
                 self._correlate(command)
             else:
                 self._advance(command)
         self.settle()
+
+    def steps(self) -> Iterator[Order]:
+        """What waits in the queue, and what is added to it meanwhile."""
+        queue, steps = self.queue, 0
+        while queue:
+            if steps == MOST_STEPS:
+                raise EndlessRequest(steps)
+            steps += 1
+            yield queue.popleft()
 
     def settle(self) -> None:
         """Nothing is under way: the keys that were touched come to rest."""

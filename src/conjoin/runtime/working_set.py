@@ -154,9 +154,9 @@ class WorkingSet(Shard):
                 self.live[event.key] = instance
 
     def drain(self) -> None:
-        queue, carry_out = self.queue, self.carry_out
-        while queue:
-            carry_out(queue.popleft())
+        carry_out = self.carry_out
+        for order in self.steps():
+            carry_out(order)
         self._touched.clear()
 
     def fetch_spaces(self, tenant_id: str, keys: Iterable[str]) -> None:
