@@ -155,17 +155,6 @@ def test_every_format_in_and_out_and_two_days_in_a_chain(
     assert verdicts("first", "second") == BOTH_DAYS
 
 
-def test_one_run_over_two_days_says_what_a_run_a_day_says() -> None:
-    tables = written("parquet")
-    correlate(
-        "both",
-        messages=[tables["day1"], tables["day2"]], subscriptions=[tables["waiting1"], tables["waiting2"]],
-        starts=tables["starts"], ends=tables["ends"],
-    )  # fmt: skip
-    assert pairs("both") == PAIRS
-    assert verdicts("both") == BOTH_DAYS
-
-
 def _is_told_plainly(told: CaptureResult[str]) -> None:
     assert "8 messages in = 8 verdicts + 0 dead letters" in told.out
     assert "the name differs in case or blanks only" in " ".join(told.out.split())
@@ -175,79 +164,56 @@ def _is_told_plainly(told: CaptureResult[str]) -> None:
 
 def test_empty_outputs_are_empty_tables_of_the_next_run() -> None:
     waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "o-1", at(0), at(2))], "jsonl")
-    since: list[str] = []
-    kept: dict[str, str] = {}
-    for day, kept_as in enumerate(["jsonl", "csv", "parquet"], start=1):
-        messages = write(Path(f"day{day}.jsonl"), [message(day, "Paid", "o-1", at(1, day))], "jsonl")
-        correlate(
-            f"out{day}", "--format", kept_as, *since,
-            messages=[messages, *([kept.pop("buffered")] if kept else [])], **{"subscriptions": waiting, **kept},
-        )  # fmt: skip
-        assert verdicts(f"out{day}") == {
-            day: ("correlated", "waiting_instance") if day == 1 else ("discarded", "ttl_zero")
-        }
-        since = ["--since", at(3, day)]
-        kept = {table: f"out{day}/{folder}" for table, folder in CARRIED.items()}
+    first, second = (write(Path(f"{n}.jsonl"), [message(n, "Paid", "o-1", at(1, n))], "jsonl") for n in (1, 2))
+    correlate("out1", "--format", "csv", messages=first, subscriptions=waiting)
+    kept = {table: f"out1/{folder}" for table, folder in CARRIED.items()}
+    correlate("out2", "--since", at(3), messages=[second, kept.pop("buffered")], **kept)
+    assert verdicts("out1") == {1: ("correlated", "waiting_instance")}
+    assert verdicts("out2") == {2: ("discarded", "ttl_zero")}
 
 
-def test_lines_that_are_no_rows_are_dead_letters_and_nothing_is_lost(capsys: pytest.CaptureFixture[str]) -> None:
-    good = write(Path("good.jsonl"), DAY[:2], "jsonl").read_bytes()
+def test_lines_that_are_no_rows_are_dead_letters_and_values_are_kept_as_they_were_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    good = [
+        b'{"name":"Paid","published_at":"2026-01-01T08:05:00Z","correlation_key":7,"variables":{"x": 1.50}}',
+        b'{"name":"paid","published_at":"2026-01-01T08:06:00Z","correlation_key":"7","variables":{"y":null},"z":[1]}',
+    ]
     bad = [b'{"name": "Paid"', b'{"name": "a"} {"name": "b"}', b"[1, 2]", b"null", b'{"name": "\xff"}']
     unusable = [b'{"name": "Paid", "published_at": "soon"}', b'{"published_at": "2026-01-01"}']
     later = [b'{"name": "Paid", "published_at": "2027-01-01"}']
-    Path("day.jsonl").write_bytes(b"\xef\xbb\xbf" + good + b"\n".join([*bad, b"", b"  ", *unusable, *later]))
-    waiting = write(Path("waiting.jsonl"), WAITING, "jsonl")
-    correlate("out", "--as-of", at(59), messages="day.jsonl", subscriptions=waiting)
+    Path("day.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\n".join([*good, *bad, b"", b"  ", *unusable, *later]))
+    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "7", at(1))], "jsonl")
+    write(Path("out/verdicts/part-0.parquet"), [{"position": 99, "verdict": "old", "reason": "old"}], "parquet")
+    correlate(
+        "out", "--as-of", at(59), "--overwrite", "--policy", "paid:on_no_match=reject", "--format", "jsonl",
+        messages="day.jsonl", subscriptions=waiting,
+    )  # fmt: skip
     dead = read(Path("out/dead_letters"))
     assert Counter(row["reason"] for row in dead) == {"unreadable": 5, "bad_time": 1, "missing_name": 1}
     raw = {row["row"] for row in dead if row["reason"] == "unreadable"}
     assert raw == {line.decode("utf-8", "replace") for line in bad}
     assert "10 messages in = 2 verdicts + 7 dead letters + 1 later than as_of" in capsys.readouterr().out
-
-
-def test_csv_files_may_order_their_columns_differently_and_rows_of_another_length_are_dead_letters(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    lines = ["name,published_at,correlation_key", "Paid,2026-01-01T08:05:00Z,o-1", "Paid,2026-01-01", "Paid,a,b,c", ""]
-    write(Path("in/a.csv"), [{"correlation_key": "o-2", "name": "Paid", "published_at": at(5)}], "csv")
-    Path("in/b.csv").write_text("\n".join(lines), encoding="utf-8")
-    waiting = write(Path("waiting.csv"), WAITING, "csv")
-    correlate("out", messages="in", subscriptions=waiting)
-    dead = read(Path("out/dead_letters"))
-    assert sorted(row["row"].strip() for row in dead) == ["Paid,2026-01-01", "Paid,a,b,c"]
-    assert {row["reason"] for row in dead} == {"unreadable"}
-    assert [row["verdict"] for row in read(Path("out/verdicts"))] == ["correlated", "correlated"]
-    assert "4 messages in = 2 verdicts + 2 dead letters" in capsys.readouterr().out
-
-
-def test_json_values_are_kept_as_they_were_written() -> None:
-    line = '{"name":"Paid","published_at":"2026-01-01T08:05:00Z","correlation_key":7,"variables":{"x": 1.50}}'
-    text = '{"name":"Paid","published_at":"2026-01-01T08:06:00Z","correlation_key":"7","variables":{"y":null},"z":[1]}'
-    Path("day.jsonl").write_text(f"{line}\n{text}\n", encoding="utf-8")
-    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "7", at(1))], "jsonl")
-    correlate("out", "--format", "jsonl", messages="day.jsonl", subscriptions=waiting)
     rows = sorted(read(Path("out/verdicts")), key=lambda row: row["published_at"])
     assert [row["variables"] for row in rows] == ['{"x": 1.50}', '{"y":null}']
     assert [row["z"] for row in rows] == [None, "[1]"]
-    assert [row["verdict"] for row in rows] == ["correlated", "discarded"]
+    assert [row["reason"] for row in rows] == ["waiting_instance", "not_found"]
 
 
-def test_paths_of_different_formats_and_columns_are_united() -> None:
-    write(Path("a.parquet"), [{**DAY[0], "ttl_ms": 0}], "parquet")
-    write(Path("b.csv"), [{"name": "Paid", "published_at": at(6), "correlation_key": "o-9"}], "csv")
-    zipped(write(Path("c.jsonl"), [DAY[1]], "jsonl"))
-    waiting = write(Path("waiting.jsonl"), WAITING, "jsonl")
-    correlate("out", messages=["a.parquet", "b.csv", "c.jsonl.gz"], subscriptions=waiting)
-    found = {(row["position"] and int(row["position"]), row["verdict"]) for row in read(Path("out/verdicts"))}
-    assert found == {(1, "correlated"), (None, "discarded"), (2, "correlated")}
-
-
-def test_policies_and_overwrite_are_obeyed() -> None:
-    messages, waiting = write(Path("day.jsonl"), DAY, "jsonl"), write(Path("waiting.jsonl"), WAITING, "jsonl")
-    write(Path("out/verdicts/part-0.parquet"), [{"position": 99, "verdict": "old", "reason": "old"}], "parquet")
-    correlate("out", "--overwrite", "--policy", "paid:on_no_match=reject", messages=messages, subscriptions=waiting)
-    assert verdicts("out")[4] == ("refused", "not_found")
-    assert len(read(Path("out/verdicts"))) == len(DAY)
+def test_paths_of_different_formats_and_columns_are_united(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["name,published_at,correlation_key", f"Paid,{at(6)},o-9", "Paid,2026-01-01", "Paid,a,b,c", ""]
+    write(Path("in/a.csv"), [{"correlation_key": "o-3", "name": "Paid", "published_at": at(15)}], "csv")
+    Path("in/b.csv").write_text("\n".join(lines), encoding="utf-8")
+    write(Path("c.parquet"), [{**DAY[0], "ttl_ms": 0}], "parquet")
+    zipped(write(Path("d.jsonl"), [DAY[1]], "jsonl"))
+    waiting = write(Path("waiting.csv"), WAITING, "csv")
+    correlate("out", messages=["in", "c.parquet", "d.jsonl.gz"], subscriptions=waiting)
+    found = {(row["correlation_key"], row["verdict"]) for row in read(Path("out/verdicts"))}
+    assert found == {("o-3", "correlated"), ("o-9", "discarded"), ("o-1", "correlated"), ("o-2", "correlated")}
+    dead = read(Path("out/dead_letters"))
+    assert sorted(row["row"].strip() for row in dead) == ["Paid,2026-01-01", "Paid,a,b,c"]
+    assert {row["reason"] for row in dead} == {"unreadable"}
+    assert "6 messages in = 4 verdicts + 2 dead letters" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

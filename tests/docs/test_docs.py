@@ -83,7 +83,11 @@ def without_ends(text: str) -> list[str]:
 RUNNING = [page for page in PAGES if any(examples(page))]
 
 
-_ON_SPARK = ("pyspark", *(f"conjoin {name} " for name in ("correlate", "ingest", "export", "report")))
+_ON_SPARK = (
+    "pyspark",
+    "conjoin.pipeline.session",
+    *(f"conjoin {name} " for name in ("correlate", "ingest", "export", "report")),
+)
 
 
 def needs_spark(page: Path) -> bool:

@@ -74,7 +74,7 @@ EXPRESSIONS = st.recursive(LITERALS | st.sampled_from(NAMES), composed, max_leav
 
 
 @seed(the_seed())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(EXPRESSIONS, VARIABLES)
 def test_no_expression_fails_for_any_variables(text: str, variables: dict[str, Any]) -> None:
     try:

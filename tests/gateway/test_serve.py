@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_what_was_acknowledged_survives_a_kill_and_an_open_stream_ends_with_a_stop(folder: Path) -> None:
     acknowledged: list[int] = []
-    for round_ in range(2):
+    for round_ in range(1):
         process = Process(folder)
         try:
             acknowledged += _published_until_killed(process, round_)

@@ -16,7 +16,7 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import Policies, Policy
 
-LARGE = int(os.environ.get("LARGE", "50000"))
+LARGE = int(os.environ.get("LARGE", "25000"))
 TENANT = "<default>"
 HOUR = 3_600_000_000
 

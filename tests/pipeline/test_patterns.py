@@ -30,7 +30,7 @@ COLUMNS = {
     "position": "position",
 }
 KEYS = 300
-SEEDS = range(min(40, int(os.environ.get("STORIES", "2"))))
+SEEDS = range(min(40, int(os.environ.get("STORIES", "1"))))
 STARTS = '[{"process":"p","name":"a","element":"begin"},{"process":"q","name":"b","at":3000,"until":9000}]'
 
 Row = dict[str, Any]

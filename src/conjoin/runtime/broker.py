@@ -74,10 +74,15 @@ class Broker(Api):
         return deployed
 
     def look_around(self) -> list[Peeked]:
-        """What each shard has to do that nobody has asked for. Start timers that are missing are scheduled."""
+        """What each shard has to do that nobody has asked for.
+
+        Start timers that are missing are scheduled, on the shard of each process, once for each version.
+        """
         peeked = [self._peek(shard) for shard in range(self.shard_count)]
+        view = self.catalog.view()
         for shard, seen in enumerate(peeked):
-            self._schedule_starts(shard, seen)
+            if seen.scheduled_up_to < view.version:
+                self.post.run(shard, starts_to_schedule(shard, seen.scheduled_up_to, view, self.shard_count))
         return peeked
 
     @cached_property
@@ -108,12 +113,6 @@ class Broker(Api):
     def _peek(self, shard: int) -> Peeked:
         with self.post.look(shard) as snapshot:
             return peek(snapshot, self.now)
-
-    def _schedule_starts(self, shard: int, peeked: Peeked) -> None:
-        """The start timers of what was deployed, on the shard of each process; once for each version."""
-        view = self.catalog.view()
-        if peeked.scheduled_up_to < view.version:
-            self.post.run(shard, starts_to_schedule(shard, peeked.scheduled_up_to, view, self.shard_count))
 
     def _sweep(self, shard: int, sweep: Sweep) -> int:
         happened = 0

@@ -201,10 +201,10 @@ def test_a_store_with_another_number_of_shards_gives_the_same_rows(sqlite_storie
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_each_column_can_be_asked_for_alone(stories: Broker, table: str) -> None:
-    whole = rows(stories, table)
+def test_each_column_can_be_asked_for_alone(sqlite_stories: Broker, table: str) -> None:
+    whole = rows(sqlite_stories, table)
     for name in TABLES[table].columns:
-        alone = rows(stories, table, columns=name)
+        alone = rows(sqlite_stories, table, columns=name)
         assert Counter(repr(row) for row in alone) == Counter(repr({name: row[name]}) for row in whole)
 
 
