@@ -69,6 +69,14 @@ def test_due_timers_come_by_instant_and_then_by_key(shard: ShardStore) -> None:
         assert [row.key for row in snapshot.due_timers(50, 2)] == [2, 4]
 
 
+def test_tables_with_something_due_are_named(shard: ShardStore) -> None:
+    commit(shard, {t.TIMER: [timer(4, due_at=40)], t.JOB: [job(1, due_at=50), job(2)]})
+    with reading(shard) as snapshot:
+        assert list(snapshot.due_tables(39)) == []
+        assert list(snapshot.due_tables(40)) == [t.TIMER]
+        assert list(snapshot.due_tables(50)) == [t.TIMER, t.JOB]
+
+
 def test_start_timers_are_those_of_no_instance(shard: ShardStore) -> None:
     start = timer(1, instance_key=0)
     others = timer(2), timer(3, instance_key=0, process_id="other"), timer(4, instance_key=0, tenant_id="other")

@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 from conjoin.runtime.start_timers import scheduled_up_to
 from conjoin.runtime.sweeps import KINDS, Kind
+from conjoin.store import tables as t
 from conjoin.store.port import ShardSnapshot
+
+_TABLES = {"timers": t.TIMER, "jobs": t.JOB, "messages": t.MESSAGE}
 
 
 class Peeked(NamedTuple):
@@ -16,10 +19,6 @@ class Peeked(NamedTuple):
 
 
 def peek(snapshot: ShardSnapshot, at: int) -> Peeked:
-    due = tuple(kind for kind in KINDS if _is_due(snapshot, kind, at))
+    tables = snapshot.due_tables(at)
+    due = tuple(kind for kind in KINDS if _TABLES[kind] in tables)
     return Peeked(due, tuple(snapshot.receivers()), scheduled_up_to(snapshot))
-
-
-def _is_due(snapshot: ShardSnapshot, kind: Kind, at: int) -> bool:
-    look = {"timers": snapshot.due_timers, "jobs": snapshot.due_jobs, "messages": snapshot.due_messages}[kind]
-    return bool(look(at, 1))

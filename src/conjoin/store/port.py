@@ -4,7 +4,7 @@ A shard is read and written in one transaction: `begin` takes a snapshot of it, 
 `commit` writes only if nobody else has committed since. Whoever loses that race loads again; nothing is applied twice.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -129,6 +129,9 @@ class ShardSnapshot(InboxSnapshot, Protocol):
 
     def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[JobRow]:
         """Those that can be activated, oldest first."""
+
+    def due_tables(self, at: int) -> Collection[Table]:
+        """Which of timers, jobs and messages have rows that are due."""
 
     def due_jobs(self, at: int, limit: int) -> Sequence[JobRow]:
         """Those that come back by themselves, the earliest first."""
