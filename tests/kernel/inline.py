@@ -14,8 +14,8 @@ from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.correlation.uniqueness import remembered_until
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import read_policies
+from tests.oracle.facts import Outcome, instant_of_judgement
 from tests.oracle.history import History, Row
-from tests.oracle.model import Outcome, instant_of_judgement
 
 DEFAULT_TENANT = "<default>"
 END, CLOSE, OPEN, PUBLISH = range(4)

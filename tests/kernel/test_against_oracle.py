@@ -6,8 +6,9 @@ from dataclasses import asdict
 import pytest
 
 from tests.kernel.inline import play_inline
+from tests.oracle.facts import Outcome
 from tests.oracle.history import History, generate, minimal, show
-from tests.oracle.model import Outcome, play
+from tests.oracle.model import play
 
 HISTORIES = int(os.environ.get("HISTORIES", "2000"))
 BLOCKS = 20

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from .facts import FOREVER, Outcome
 from .history import History, Row
-from .model import FOREVER, Outcome, play
+from .model import play
 from .told import KEY, TENANT, at, end, lock, message, received, run, start, subscription
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from .facts import Outcome
 from .history import TABLES, History, generate, minimal, show
-from .model import Outcome, play
+from .model import play
 
 SEEDS = range(2_000)
 REASONS = {

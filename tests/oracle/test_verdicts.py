@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from .facts import duration_ms, policy_of
 from .history import History
-from .model import duration_ms, policy_of
 from .told import TENANT, at, end, message, received, run, start, subscription
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .facts import MS_US, Outcome
 from .history import History, Row
-from .model import MS_US, Outcome, play
+from .model import play
 
 KEY = "k"
 TENANT = "<default>"

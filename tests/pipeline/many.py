@@ -10,8 +10,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from conjoin.kernel.policies import Policies, Policy, read_policies
+from tests.oracle.facts import Outcome, instant_of_judgement
 from tests.oracle.history import History, Row, generate
-from tests.oracle.model import Outcome, instant_of_judgement
 
 AS_OF = 1_800_000_000_000_000
 POSITIONS = 1_000
