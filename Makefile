@@ -8,7 +8,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-faults test-streams test-connect test-kafka test-cluster test-clients test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-faults test-streams test-connect test-kafka test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-versus lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,7 +26,7 @@ test-all: ## the same with many more generated histories, all stories on Spark, 
 	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
 	@$(MAKE) test-faults
 	@$(MAKE) test-streams ROUNDS=20
-	@for part in connect kafka cluster clients console wheel; do $(MAKE) test-$$part || exit 1; done
+	@for part in connect kafka cluster clients gateway console wheel; do $(MAKE) test-$$part || exit 1; done
 
 test-faults: setup ## kill writers in the middle of their commits, in ROUNDS=500 rounds
 	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -n 2
@@ -48,6 +48,11 @@ test-cluster: setup ## a standalone Spark cluster on PostgreSQL, one worker of i
 test-clients: setup ## the clients of Zeebe and Camunda 8, unchanged, against conjoin serve (fetched from their registries)
 	@scripts/setup-clients
 	@$(PYTEST) tests/clients
+
+test-gateway: ROUNDS = 50
+test-gateway: SECONDS = 60
+test-gateway: setup ## attack a server for SECONDS=60, and kill -9 it under load in ROUNDS=50 rounds
+	@ROUNDS=$(ROUNDS) SECONDS=$(SECONDS) $(PYTEST) tests/gateway/robust
 
 test-console: setup ## the console in a real Chromium (installs Debian's)
 	@scripts/setup-chromium
@@ -80,6 +85,13 @@ bench-pipeline: setup ## measure the pipeline on Spark against the broker alone
 
 bench-broker-large: setup ## the cost of a message with 100,000 and with 10,000,000 open instances, on SQLite
 	@$(PYTHON_IN_VENV) -m benchmarks.broker.growth
+
+bench-gateway: setup ## measure the server: publishing by 50 clients, bulk, latency, memory, start
+	@$(PYTHON_IN_VENV) -m benchmarks.gateway
+
+bench-versus: setup ## tell the same story to Conjoin and to a Zeebe broker (fetched from Maven)
+	@scripts/setup-zeebe
+	@$(PYTHON_IN_VENV) -m benchmarks.versus
 
 # Options about indexes are the user's, and none is written down.
 lock: setup ## resolve the dependencies anew into requirements.lock

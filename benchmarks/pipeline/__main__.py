@@ -3,8 +3,9 @@
     python -m benchmarks.pipeline [--open 1000000] [--messages 1000000] [--parked 1000000]
 
 Two shards on SQLite, Spark with local[2], warm. Beside it the broker alone, a process a shard, with the same messages.
-What is wanted: 0.7 of it from files; from the inbox 0.5 of it and 5,000 a second, whatever is parked; a run with
-nothing due in less than a second. The defaults of MESSAGES and OPEN are taken from the environment.
+What is wanted: 0.7 of it from files; 0.8 of that from Kafka, which is measured where scripts/setup-kafka was run; from
+the inbox 0.5 of it and 5,000 a second, whatever is parked; a run with nothing due in less than a second. The defaults
+of MESSAGES and OPEN are taken from the environment.
 """
 
 import argparse
@@ -20,9 +21,11 @@ from rich.table import Table
 
 from benchmarks.broker.throughput import chosen
 from benchmarks.pipeline.clock import Measured
+from benchmarks.pipeline.kafka import from_kafka
 from benchmarks.pipeline.measures import SHARDS, Place, alone, drained, from_files
 from conjoin.pipeline.session import session
 from conjoin.settings import load
+from tests.kafka.broker import connector
 
 _MILLION = 1_000_000
 
@@ -46,9 +49,13 @@ def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> dict
     found: dict[str, Any] = {}
     with console.status("the broker alone"):
         found["broker"] = alone(folder, wanted.open, numbers)
-    place = Place(session(load(master=f"local[{SHARDS}]"), "benchmark"), folder, wanted.open)
+    jars = connector()
+    place = Place(session(load(master=f"local[{SHARDS}]", jars=jars or None), "benchmark"), folder, wanted.open)
     with console.status("files"):
         found["files"] = from_files(place, numbers)
+    if jars:
+        with console.status("Kafka"):
+            found["kafka"] = from_kafka(place, numbers)
     with console.status("the inbox"):
         found["inbox"], found["nothing_due_s"] = drained(place, numbers, 0)
     with console.status("the inbox, behind what is parked"):
@@ -65,6 +72,8 @@ def _table(wanted: argparse.Namespace, found: dict[str, Any]) -> Table:
     parked = f"behind {wanted.parked:,} parked"
     table.add_row("the broker alone", f"{broker.rate:,.0f}/s", "", f"{broker.cpu_us:,.0f}", "", "")
     table.add_row("files", *_against(found["files"], broker), "0.7")
+    if "kafka" in found:
+        table.add_row("Kafka, against files", *_against(found["kafka"], found["files"]), "0.8")
     table.add_row("the inbox", *_against(inbox, broker), "0.5, 5,000/s")
     table.add_row(f"{parked}, against it", *_against(found["inbox_parked"], inbox), "1")
     table.add_row("nothing due", f"{found['nothing_due_s']:.2f} s", "", "", "", "1 s")

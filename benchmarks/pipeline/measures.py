@@ -44,7 +44,7 @@ def from_files(place: Place, numbers: list[int]) -> Measured:
     incoming, warm = folder / "incoming", folder / "warm.jsonl"
     incoming.mkdir()
     for part in range(_FILES):
-        (incoming / f"{part}.jsonl").write_text("".join(map(_line, numbers[part::_FILES])))
+        (incoming / f"{part}.jsonl").write_text("".join(map(written, numbers[part::_FILES])))
     warm.write_text('{"name": "nobody waits for this"}\n')
     total = Ingested()
     job = Ingest(broker, "bench", None, total.add)
@@ -57,7 +57,8 @@ def from_files(place: Place, numbers: list[int]) -> Measured:
     return measured
 
 
-def _line(number: int) -> str:
+def written(number: int) -> str:
+    """A message as a line of JSON."""
     message = paid(number)
     said = {"name": message.name, "key": message.key, "variables": message.variables, "ttl": message.ttl_ms}
     return f"{json_text(said)}\n"

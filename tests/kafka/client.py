@@ -26,6 +26,14 @@ class Record(NamedTuple):
     headers: list[tuple[str, bytes]] | None = None
 
 
+class Sent(NamedTuple):
+    """A record as it is found in a topic."""
+
+    key: bytes
+    value: bytes
+    headers: list[tuple[str, bytes]]
+
+
 class KafkaClient:
     """The side of the tests."""
 
@@ -39,6 +47,10 @@ class KafkaClient:
     def produce(self, topic: str, records: Sequence[Record]) -> None:
         """In this order."""
         self._ask("produce", topic, list(records))
+
+    def consume(self, topic: str) -> list[Sent]:
+        """All of it, each partition in its order."""
+        return [Sent(*record) for record in self._ask("consume", topic)]
 
     def conjoin(self, *arguments: str) -> str:
         """What the command prints; it must succeed."""
@@ -83,6 +95,13 @@ class _Server:
         writer = self._spark.createDataFrame(records, _ROWS).coalesce(1).write.format("kafka")
         at = {"kafka.bootstrap.servers": self._servers, "kafka.max.request.size": LARGEST_RECORD, "topic": topic}
         writer.options(**at, includeHeaders=True).save()
+
+    def consume(self, topic: str) -> list[tuple[bytes, bytes, list[tuple[str, bytes]]]]:
+        reader = self._spark.read.format("kafka").options(subscribe=topic, includeHeaders=True)
+        found = reader.option("kafka.bootstrap.servers", self._servers).load().orderBy("partition", "offset").collect()
+        return [
+            (bytes(row.key), bytes(row.value), [(name, bytes(value)) for name, value in row.headers]) for row in found
+        ]
 
     def conjoin(self, *arguments: str) -> str:
         from conjoin.cli.main import run

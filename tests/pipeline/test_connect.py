@@ -66,6 +66,9 @@ from conjoin.pipeline import register
 
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 register(spark)
+orders = spark.range(20).selectExpr("id", "'paid' as name", "concat('o-', id) as key", "60000 as ttl")
+for _ in range(2):
+    orders.write.format("conjoin").options(source="orders", position="id").mode("append").save(sys.argv[2])
 options = {"table": "messages", "where": "name = 'paid'", "push_filters": "true"}
 messages = spark.read.format("conjoin").options(**options).load(sys.argv[2])
 found = messages.filter("correlation_key <> 'o-7'").collect()
@@ -160,10 +163,10 @@ def test_correlate_over_spark_connect_agrees_with_the_oracle(
     assert told["verdicts"] > 0
 
 
-def test_a_store_is_read_over_spark_connect(address: str, environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_store_is_written_and_read_over_spark_connect(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     with closing(create_broker(tmp_path / "store", 2)) as broker:
-        for number in range(20):
-            broker.publish(NewMessage("paid", f"o-{number}", ttl_ms=60_000))
         broker.publish(NewMessage("lost", "o-7"))
     found = run(environment, READER, address, str(tmp_path / "store"))
     assert sorted(found) == sorted([f"o-{number}", "buffered"] for number in range(20) if number != 7)

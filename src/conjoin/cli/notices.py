@@ -14,7 +14,9 @@ from conjoin.settings import load
 
 NOT_ALL_TOLD = 1
 
-app = typer.Typer(name="notices", help="Tells webhooks of what went wrong with messages.", no_args_is_help=True)
+app = typer.Typer(
+    name="notices", help="Tells webhooks and Kafka topics of what went wrong with messages.", no_args_is_help=True
+)
 
 
 @app.command("run")

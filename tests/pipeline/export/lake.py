@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from conjoin.pipeline.export import Exported, Order
 from conjoin.pipeline.export.exporting import carry_out
 from conjoin.pipeline.export.ranges import Range
+from conjoin.pipeline.export.target import DELTA, PARQUET
 from conjoin.pipeline.export.writing import DAY_OF
 from conjoin.pipeline.source.reader import ConjoinReader
 from conjoin.pipeline.source.tables import TABLES
@@ -26,8 +28,8 @@ SHARDS = 3
 
 
 class Lake:
-    def __init__(self, folder: Path) -> None:
-        self.address, self.folder = str(folder / "store"), folder / "lake"
+    def __init__(self, folder: Path, format_: str = PARQUET) -> None:
+        self.address, self.folder, self._format = str(folder / "store"), folder / "lake", format_
         folder.mkdir(exist_ok=True)
         self.bench = StoreBench(create_store(folder / "store", Facts(SHARDS, "zeebe", 0, False)))
         self.bench.deploy()
@@ -38,10 +40,15 @@ class Lake:
             self.bench.publish("paid", key, HOUR_MS)
 
     def export(self, *tables: str) -> Exported:
-        return carry_out(Order(self.address, self.folder, tables), ArrowWriter(self.address), lambda text: None)
+        order = Order(self.address, self.folder, tables, self._format)
+        return carry_out(order, ArrowWriter(self.address), lambda text: None)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """As any tool reads them, without what the folders add."""
+        if self._format == DELTA:
+            columns = list(TABLES[table].columns)
+            found = DeltaTable(self.folder / table).to_pyarrow_dataset().to_table(columns=columns).to_pylist()
+            return list(found)
         found = ds.dataset(self.folder / table, format="parquet", partitioning="hive", ignore_prefixes=["_"])
         return found.to_table(columns=list(TABLES[table].columns)).to_pylist()
 

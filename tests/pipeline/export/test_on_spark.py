@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from deltalake import DeltaTable
 
 from conjoin.cli.main import run
-from conjoin.errors import InputError, StoreMissing
-from conjoin.pipeline.export import Exported, Order, export_tables
+from conjoin.errors import ExtraMissing, InputError, StoreMissing
+from conjoin.pipeline.export import Exported, Order, export_tables, exporting
+from conjoin.pipeline.export.target import DELTA
 from conjoin.pipeline.export.writing import DAY_OF
 from conjoin.pipeline.source.columns import INSTANT
 from conjoin.pipeline.source.tables import TABLES
@@ -48,19 +50,42 @@ def test_plain_parquet_has_every_event_once_and_every_other_table_as_it_is(
     assert {str(row.day) for row in days} == {"2030-01-01", "2030-01-02"}
 
 
+def test_delta_tables_have_every_event_once_and_every_other_table_as_it_is(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path, DELTA)
+    lake.orders("o-1", "o-2", "o-3")
+    order = Order(lake.address, lake.folder, ("events", "messages", "incidents"), DELTA)
+    export_tables(spark, order)
+    lake.bench.wait_ms(24 * HOUR_MS)
+    lake.orders("o-1", "o-4")
+    exported = export_tables(spark, order)
+    assert lake.is_like_the_store("events", "messages", "incidents")
+    assert exported.manifest["tables"]["messages"] == {"rows": 5, "version": 1}
+    assert exported.manifest["tables"]["incidents"] == {"rows": 0, "version": 1}
+    days = DeltaTable(lake.folder / "events").to_pyarrow_dataset().to_table(columns=["day"])["day"].unique()
+    assert sorted(map(str, days)) == ["2030-01-01", "2030-01-02"]
+
+
 def test_a_changing_table_without_rows_has_its_columns(spark: "SparkSession", tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     assert export(spark, lake, "messages").rows == {"messages": 0}
     assert spark.read.parquet(str(lake.folder / "messages")).columns == [*TABLES["messages"].columns, "day"]
 
 
-def test_what_is_wrong_is_said_before_anything_is_written(spark: "SparkSession", tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_anything_is_written(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(StoreMissing):
         export_tables(spark, Order(str(tmp_path / "nowhere"), tmp_path / "lake"))
     with pytest.raises(InputError, match="there is no table 'mesages', but messages, verdicts"):
         export_tables(spark, Order(str(tmp_path), tmp_path / "lake", ("mesages",)))
     with pytest.raises(InputError, match="no folder of this machine"):
         export_tables(spark, Order(str(tmp_path), Path("s3://bucket/lake")))
+    with monkeypatch.context() as patch:
+        patch.setattr(exporting, "find_spec", lambda name: None)
+        with pytest.raises(ExtraMissing, match=r"deltalake: pip install 'conjoin\[delta\]'"):
+            export_tables(spark, Order(str(tmp_path), tmp_path / "lake", format=DELTA))
     assert list(tmp_path.iterdir()) == []
 
 

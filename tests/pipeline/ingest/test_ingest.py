@@ -189,3 +189,6 @@ def test_table_needs_a_column_that_tells_its_rows_apart(spark: "SparkSession", b
     assert ingest(frame, address, "table", position="id", part="p").messages == 4
     assert ingest(frame, address, "table", position="id", part="p").repeated == 4
     assert ingest(frame, address, "another", position="id", part="p").repeated == 0
+    nowhere = frame.selectExpr("-1 - id as id", "name", "key")
+    assert ingest(nowhere, address, "third", position="id").dead_letters == 4
+    assert ingest(nowhere, address, "third", position="id").repeated == 4

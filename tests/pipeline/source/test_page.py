@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.pipeline.source import options
+from conjoin.pipeline.source import options, write_options
 from conjoin.pipeline.source.tables import TABLES
 
 PAGE = (Path(__file__).parents[3] / "docs/data-source.md").read_text(encoding="utf-8")
@@ -31,3 +31,4 @@ def test_the_page_lists_no_other_table() -> None:
 def test_the_page_lists_the_options() -> None:
     assert [name.strip("`") for name, *_ in rows_of("Options")] == list(options.OPTIONS)
     assert f"(1 to {options.MOST_PARTS}" in SECTIONS["Options"]
+    assert [name.strip("`") for name, *_ in rows_of("Publishing")] == list(write_options.OPTIONS)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from conjoin.errors import SettingsError, StoreFailed
+from conjoin.errors import ExtraMissing, SettingsError, StoreFailed
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.notices import Notifier, Receiver, Round, read_receivers
+from conjoin.runtime.notices import Notifier, Receiver, Round, kafka, read_receivers
 from conjoin.runtime.notices.configuration import is_for
 from conjoin.runtime.notices.webhook import post
 from conjoin.runtime.opening import temporary_broker
@@ -38,12 +38,12 @@ class Listener:
         self.told: list[tuple[str, str, dict[str, Any]]] = []
         self.down: set[str] = set()
 
-    def __call__(self, url: str, notice_id: str, body: bytes) -> str:
-        if url in self.down:
+    def __call__(self, receiver: Receiver, notice_id: str, body: bytes) -> str:
+        if receiver.url in self.down:
             return "it answered 503"
         said = read_json(body)
         assert said["id"] == notice_id
-        self.told.append((url.removeprefix("http://"), said["kind"], said))
+        self.told.append((receiver.url.removeprefix("http://"), said["kind"], said))
         return ""
 
     def heard(self) -> list[tuple[str, str]]:
@@ -119,7 +119,7 @@ def test_what_was_told_before_a_crash_is_told_again_under_the_same_id(scene: Sce
     scene.publish("paid")
     told = []
 
-    def die(url: str, notice_id: str, body: bytes) -> str:
+    def die(receiver: Receiver, notice_id: str, body: bytes) -> str:
         told.append(notice_id)
         raise KeyboardInterrupt
 
@@ -189,9 +189,19 @@ def test_a_webhook_must_say_yes() -> None:
 
 def test_settings_that_make_no_sense_are_all_told() -> None:
     said = {"*": "ftp://x", "paid": {"url": "http://x", "kinds": ["lost"], "variables": "no", "topic": "t"}}
+    said |= {"left": "kafka://broker:9092", "gone": "kafka:///topic", "come": "kafka://broker/two/topics"}
+    said |= {"sent": {"url": "http://x", "properties": {"acks": "all"}}}
     with pytest.raises(SettingsError) as problems:
         read_receivers(said)
-    assert len(str(problems.value).splitlines()) == 4
+    told = [problem.split(":")[0] for problem in problems.value.problems]
+    web = ["notify.*", "notify.paid", "notify.paid.kinds", "notify.paid.variables"]
+    assert told == [*web, "notify.left", "notify.gone", "notify.come", "notify.sent.properties"]
+
+
+def test_a_topic_needs_a_client_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "find_spec", lambda name: None)
+    with pytest.raises(ExtraMissing, match=r"confluent-kafka: pip install 'conjoin\[kafka\]'"):
+        read_receivers({"*": "kafka://broker:9092/notices"})
 
 
 @pytest.mark.parametrize(

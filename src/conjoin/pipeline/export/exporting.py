@@ -4,18 +4,20 @@ Events are added, each once, commit by commit of the log. Every other table chan
 A run that dies leaves what it has finished; the next one goes on from there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow.parquet
 from pyspark.sql import SparkSession
 
-from conjoin.errors import InputError
+from conjoin.errors import ExtraMissing, InputError
 from conjoin.kernel.iso8601 import instant_text
 from conjoin.pipeline.export.ranges import Range, check_still_there, next_ranges
-from conjoin.pipeline.export.target import EVENTS, Target, opened_target
+from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, Target, opened_folder
 from conjoin.pipeline.export.writing import SparkWriter
 from conjoin.pipeline.session import spark_errors
 from conjoin.pipeline.source.options import check_store
@@ -32,6 +34,7 @@ class Order:
     address: str
     folder: Path
     tables: Sequence[str] = tuple(TABLES)
+    format: str = PARQUET
 
 
 @dataclass(slots=True)
@@ -53,6 +56,28 @@ class Writer(Protocol):
         """All rows as they are now; a table without rows still has its columns."""
 
 
+class Place(Protocol):
+    """The folder as a run sees it, in one format or another."""
+
+    def part(self, table: str) -> Path: ...
+    def events(self) -> dict[int, Committed]: ...
+    def add_events(self, shard: int, versions: tuple[int, int], commit: Mapping[str, Any]) -> None: ...
+    def replace(self, table: str, commit: Mapping[str, Any]) -> None: ...
+    def write_manifest(self, at: str) -> dict[str, Any]: ...
+
+
+@contextmanager
+def opened_target(folder: Path, format_: str = PARQUET) -> Iterator[Place]:
+    with opened_folder(folder, format_) as parts:
+        if format_ == PARQUET:
+            yield Target(folder, parts)
+            return
+        # Not at the top: deltalake is an extra of the installation.
+        from conjoin.pipeline.export.delta import DeltaTarget
+
+        yield DeltaTarget(folder, parts)
+
+
 def export_tables(spark: SparkSession, order: Order, step: Step = lambda text: None) -> Exported:
     """Raises `InputError` for a folder or tables that will not do, and what opening the store raises."""
     check_order(order)
@@ -67,12 +92,16 @@ def check_order(order: Order) -> None:
         raise InputError([f"--tables: there is no table {unknown[0]!r}, but {', '.join(TABLES)}"])
     if ":/" in str(order.folder):
         raise InputError([f"--out: {order.folder} is no folder of this machine: tables appear by renaming folders"])
+    if order.format not in (PARQUET, DELTA):
+        raise InputError([f"--format: {order.format!r} is neither {PARQUET} nor {DELTA}"])
+    if order.format == DELTA and find_spec("deltalake") is None:
+        raise ExtraMissing("conjoin export --format delta", "deltalake", "delta")
     check_store(order.address)
 
 
 def carry_out(order: Order, writer: Writer, step: Step) -> Exported:
     exported = Exported()
-    with opened_target(order.folder.absolute()) as target:
+    with opened_target(order.folder.absolute(), order.format) as target:
         for table in order.tables:
             step(f"writing {table}")
             if table == EVENTS:
@@ -83,7 +112,7 @@ def carry_out(order: Order, writer: Writer, step: Step) -> Exported:
     return exported
 
 
-def _add_events(address: str, target: Target, writer: Writer, notes: list[str]) -> int:
+def _add_events(address: str, target: Place, writer: Writer, notes: list[str]) -> int:
     """A folder for each shard and range of commits; a range without events leaves none, and is looked at again."""
     ranges, found = next_ranges(address, target.events())
     notes.extend(found)
@@ -100,7 +129,7 @@ def _add_events(address: str, target: Target, writer: Writer, notes: list[str]) 
     return written
 
 
-def _replace(table: str, target: Target, writer: Writer) -> int:
+def _replace(table: str, target: Place, writer: Writer) -> int:
     at = instant_text(now_us())
     part = target.part(table)
     written = writer.table(table, part)

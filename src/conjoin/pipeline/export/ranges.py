@@ -77,12 +77,12 @@ def _is_strange(broker: Broker, shard: int, exported: Committed | None) -> bool:
     if block is None:
         # The last block of a log is never removed, so this shard has not come so far.
         return True
-    return block.version == exported.last and _fingerprint(block) != exported.fingerprint
+    return block.version == exported.last and not _fingerprint(block).startswith(exported.fingerprint)
 
 
 def _stranger(shard: int) -> str:
     return (
-        f"--out: its events of shard {shard} are not of this store, or of a time before it was restored or resharded:"
+        f"what was exported of shard {shard} is not of this store, or of a time before it was restored or resharded:"
         " give another folder"
     )
 

@@ -17,25 +17,26 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 from uuid import uuid4
 
 from conjoin.errors import InputError
 
+PARQUET, DELTA = "parquet", "delta"
 EVENTS = "events"
 MANIFEST = "_manifest.json"
 _LOCK, _WRITING, _SNAPSHOTS, _COMMIT = "_lock", "_writing", "_snapshots", "_commit.json"
 
 
 class Committed(NamedTuple):
-    """The newest events of a shard that are there: up to which commit, and what that commit is known by."""
+    """The newest events of a shard that are there: up to which commit, and how what it is known by begins."""
 
     last: int
     fingerprint: str
 
 
 class Target:
-    """For one run at a time: made by `opened_target`."""
+    """For one run at a time, in a folder that was opened for it."""
 
     def __init__(self, folder: Path, parts: Path) -> None:
         self.folder = folder
@@ -85,11 +86,7 @@ class Target:
         if events := sorted(self._event_folders(), key=lambda run: (_number(run.parent.name), _last_version(run))):
             tables[EVENTS] = events
         manifest = {"exported_at": at, "tables": {name: self._told(tables[name]) for name in sorted(tables)}}
-        part = self.part(MANIFEST)
-        part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-        _settle([part])
-        part.replace(self.folder / MANIFEST)
-        return manifest
+        return written_manifest(self.part(MANIFEST), self.folder, manifest)
 
     def _told(self, folders: Iterable[Path]) -> dict[str, Any]:
         home = self.folder.resolve()
@@ -101,37 +98,55 @@ class Target:
 
 
 @contextmanager
-def opened_target(folder: Path) -> Iterator[Target]:
-    """Nobody else exports to it meanwhile; the lock goes with the process, however that ends."""
+def opened_folder(folder: Path, format_: str = PARQUET) -> Iterator[Path]:
+    """A place for what is not finished. Nobody else exports to the folder meanwhile; the lock goes with the process."""
     if folder.exists() and not folder.is_dir():
-        raise InputError([f"--out: {folder} is no folder"])
+        raise InputError([f"{folder} is no folder"])
     if folder.exists() and any(folder.iterdir()) and not (folder / _LOCK).exists():
-        raise InputError([f"--out: {folder} holds something that is no export: give an empty folder or a new one"])
+        raise InputError([f"{folder} holds something that is no export: give an empty folder or a new one"])
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as lock:
+    with (folder / _LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise InputError([f"--out: another export writes to {folder} just now"]) from None
+            raise InputError([f"another export writes to {folder} just now"]) from None
+        _check_format(folder, lock, format_)
         shutil.rmtree(folder / _WRITING, ignore_errors=True)
         # The JVM of a run that was killed may go on for a moment: it must not write into the folder of the next.
         parts = folder / _WRITING / uuid4().hex
         parts.mkdir(parents=True)
         try:
-            yield Target(folder, parts)
+            yield parts
         finally:
             shutil.rmtree(folder / _WRITING, ignore_errors=True)
+
+
+def _check_format(folder: Path, lock: TextIO, format_: str) -> None:
+    """The lock says what is in the folder; before there were others it was Parquet, and nothing was said."""
+    lock.seek(0)
+    found = lock.read()
+    if not found and len(list(folder.iterdir())) == 1:
+        lock.write(format_)
+    elif (found or PARQUET) != format_:
+        raise InputError([f"--format: {folder} holds an export as {found or PARQUET}: give another folder"])
+
+
+def written_manifest(part: Path, folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    settle([part])
+    part.replace(folder / MANIFEST)
+    return manifest
 
 
 def _appear(part: Path, place: Path, commit: Mapping[str, Any]) -> None:
     (part / _COMMIT).write_text(json.dumps(commit), encoding="utf-8")
     # On the disk before it can be seen: a power cut, too, leaves the whole folder or nothing.
-    _settle(path for path in part.rglob("*") if path.is_file())
+    settle(path for path in part.rglob("*") if path.is_file())
     part.rename(place)
-    _settle([place.parent])
+    settle([place.parent])
 
 
-def _settle(paths: Iterable[Path]) -> None:
+def settle(paths: Iterable[Path]) -> None:
     for path in paths:
         handle = os.open(path, os.O_RDONLY)
         try:

@@ -20,38 +20,44 @@ DAY_OF = {
     "dead_letters": "at",
 }
 """By the day of which column a table lies in folders; one that is not here lies in one folder."""
+DAY = "day"
 _DAY_S = 86_400
 
 
-class SparkWriter:
-    """Reads through the data source."""
+def read_table(spark: SparkSession, address: str, table: str, **options: str) -> DataFrame:
+    """Through the data source, of which the session was told."""
+    # Tasks may run in another folder than this process.
+    place = {"url": address} if "://" in address else {"path": str(Path(address).absolute())}
+    return spark.read.format("conjoin").options(**place, table=table, **options).load()
 
+
+def read_events(spark: SparkSession, address: str, ranges: Sequence[Range]) -> DataFrame:
+    """A task for each range."""
+    return reduce(DataFrame.union, [read_table(spark, address, "events", where=it.where) for it in ranges])
+
+
+class SparkWriter:
     def __init__(self, spark: SparkSession, address: str) -> None:
         register(spark)
         self._spark = spark
-        # Tasks may run in another folder than this process.
-        self._place = {"url": address} if "://" in address else {"path": str(Path(address).absolute())}
+        self._address = address
 
     def events(self, ranges: Sequence[Range], folder: Path) -> int:
         """In each file in the order of the log."""
-        logs = [self._read("events", where=it.where) for it in ranges]
-        events = reduce(DataFrame.union, logs).withColumn("day", _day_of("events"))
-        ordered = events.sortWithinPartitions("shard", "day", "version", "number")
-        return _write(ordered, folder, ["shard", "day"])
+        events = read_events(self._spark, self._address, ranges).withColumn(DAY, _day_of("events"))
+        ordered = events.sortWithinPartitions("shard", DAY, "version", "number")
+        return _write(ordered, folder, ["shard", DAY])
 
     def table(self, name: str, folder: Path) -> int:
-        rows = self._read(name)
+        rows = read_table(self._spark, self._address, name)
         if name not in DAY_OF:
             return _write(rows, folder, [])
-        rows = rows.withColumn("day", _day_of(name))
-        written = _write(rows, folder, ["day"])
+        rows = rows.withColumn(DAY, _day_of(name))
+        written = _write(rows, folder, [DAY])
         if not written:
             # Folders of days would leave no file at all, and a table without columns.
             _write(self._spark.createDataFrame([], rows.schema), folder, [])
         return written
-
-    def _read(self, table: str, **options: str) -> DataFrame:
-        return self._spark.read.format("conjoin").options(**self._place, table=table, **options).load()
 
 
 def _day_of(table: str) -> Column:

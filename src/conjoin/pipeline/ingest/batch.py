@@ -4,9 +4,9 @@ What shards send to each other is taken along by their tasks; the rest is delive
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -87,14 +87,7 @@ class Ingest:
         # Each shard has a task of its own: hashed, two of them might share one.
         shuffled = mapped.repartitionById(broker.shard_count, "shard")
         committed = shuffled.sortWithinPartitions("shard", "part", "place").mapInArrow(commit_task(job), TOLD)
-        done = Ingested()
-        receivers: set[int] = set()
-        for row in committed.collect():
-            done.add(_read(row["counts"]))
-            receivers.update(row["receivers"])
-        if receivers:
-            broker.post.deliver(sorted(receivers))
-            broker.post.forget_delivered()
+        done = settled(broker, committed.collect())
         self.told(done)
         return done
 
@@ -104,6 +97,19 @@ class Ingest:
         mapping = None if self.mapping is None else json_text(self.mapping)
         in_pack = IN_PACK if arrivals.in_order else 1
         return Job(asking, broker.shard_count, mapping, arrivals.begins, self.into, in_pack)
+
+
+def settled(broker: Broker, told: Iterable[Any]) -> Ingested:
+    """What the commits have told, as in `tasks.TOLD`; what they left for other shards is delivered."""
+    done = Ingested()
+    receivers: set[int] = set()
+    for row in told:
+        done.add(_read(dict(row["counts"])))
+        receivers.update(row["receivers"])
+    if receivers:
+        broker.post.deliver(sorted(receivers))
+        broker.post.forget_delivered()
+    return done
 
 
 def _read(counts: dict[str, int]) -> Ingested:

@@ -1,5 +1,7 @@
 """Records of Kafka as arrivals: a partition is a part, an offset a place. Expressions see the record as `kafka`."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import DataStreamReader
@@ -14,8 +16,8 @@ _HEADERS = """map_from_entries(transform(array_distinct(headers.key), name ->
 _NO_HEADERS = "cast(null as map<string, string>)"
 
 
-def is_kafka(frame: DataFrame) -> bool:
-    return set(frame.columns) >= _COLUMNS
+def is_kafka(columns: Sequence[str]) -> bool:
+    return set(columns) >= _COLUMNS
 
 
 def kafka_arrivals(frame: DataFrame) -> Arrivals:

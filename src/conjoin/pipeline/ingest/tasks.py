@@ -41,6 +41,22 @@ Begins = dict[tuple[str, int], int]
 """How many rows stand before each block of a part; those of a part's first block need not be said."""
 
 
+ROW_BITS = 32
+_LAST_ROW = (1 << ROW_BITS) - 1
+
+
+class Whole(NamedTuple):
+    """A batch whose rows have no places that last: on each shard it is one commit, which notes its number."""
+
+    part: str
+    number: int
+
+    def places(self, rows: int) -> list[tuple[str, int]]:
+        """They grow, and the last is that of any batch with this number, whatever the order of its rows."""
+        first = self.number << ROW_BITS
+        return [*((self.part, first + row) for row in range(rows - 1)), (self.part, first + _LAST_ROW)]
+
+
 class Job(NamedTuple):
     """What all tasks of a batch know. `mapping` is as it was written, as JSON; it is compiled where it is used."""
 
@@ -51,6 +67,8 @@ class Job(NamedTuple):
     into: Into | None = None
     """The channel that takes the rows; None: they are published."""
     in_pack: int = IN_PACK
+    whole: Whole | None = None
+    """None: rows are known by their own places."""
 
 
 Read = Callable[[Place, bytes | None, str | None, str | None], IngestRequest | None]
@@ -121,29 +139,33 @@ def _shard(request: IngestRequest, part: str, shards: int) -> int:
 
 
 def commit_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    asking, into = job.asking, job.into
-
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
-        packs = (
-            Pack(*row)
-            for batch in batches
-            for row in zip(*(batch.column(name).to_pylist() for name in MAPPED_SCHEMA.names), strict=True)
-        )
-        for (shard, ignored), mine in groupby(packs, key=attrgetter("shard", "ignored")):
-            if ignored:
-                count = sum(it.ignored for it in mine)
-                yield _told(shard, [], {"rows": count, "ignored": count})
-                continue
-            rows = rows_of(mine)
-            while some := list(islice(rows, AT_ONCE)):
-                yield _commit(asking, shard, some) if into is None else _receive(asking, shard, some)
+        yield from commit_packs(job, (pack for batch in batches for pack in packs_in(batch)))
 
     return run
 
 
-def _commit(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
-    taken = take_rows(asking, shard, [row.request for row in rows], [(row.part, row.place) for row in rows])
+def packs_in(batch: pa.RecordBatch) -> Iterator[Pack]:
+    return map(Pack, *(batch.column(name).to_pylist() for name in MAPPED_SCHEMA.names))
+
+
+def commit_packs(job: Job, packs: Iterable[Pack]) -> Iterator[pa.RecordBatch]:
+    """Packs in the order of their shards, parts and places."""
+    at_once = AT_ONCE if job.whole is None else None
+    for (shard, ignored), mine in groupby(packs, key=attrgetter("shard", "ignored")):
+        if ignored:
+            count = sum(it.ignored for it in mine)
+            yield _told(shard, [], {"rows": count, "ignored": count})
+            continue
+        rows = rows_of(mine)
+        while some := list(islice(rows, at_once)):
+            yield _commit(job, shard, some) if job.into is None else _receive(job.asking, shard, some)
+
+
+def _commit(job: Job, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
+    places = [(row.part, row.place) for row in rows] if job.whole is None else job.whole.places(len(rows))
+    taken = take_rows(job.asking, shard, [row.request for row in rows], places)
     counts = Counter(taken.verdicts)
     counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
     return _told(shard, taken.receivers, counts)

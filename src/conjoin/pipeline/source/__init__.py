@@ -1,6 +1,6 @@
-"""The data source `conjoin`: the tables of a store as DataFrames, `spark.read.format("conjoin")`.
+"""The data source `conjoin`: the tables of a store as DataFrames, and DataFrames as messages of a store.
 
-Workers open the store themselves, from its address. Nothing here decides or writes anything.
+Workers open the store themselves, from its address. Reading changes nothing; writing goes the way of `ingest`.
 """
 
 from conjoin.pipeline.source.datasource import ConjoinDataSource, register

@@ -6,10 +6,15 @@ from pyspark.sql.types import StructType
 
 from conjoin.pipeline.source.options import check_store, read_options, with_schema
 from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
+from conjoin.pipeline.source.write_options import read_write_options
+from conjoin.pipeline.source.writer import ConjoinStreamWriter, ConjoinWriter
 
 
 class ConjoinDataSource(DataSource):
-    """`spark.read.format("conjoin").option("path" | "url", ...).option("table", ...).load()`"""
+    """`spark.read.format("conjoin").option("path" | "url", ...).option("table", ...).load()`
+
+    `frame.write.format("conjoin").option("path" | "url", ...).option("source", ...)` publishes, and so does a stream.
+    """
 
     @classmethod
     def name(cls) -> str:
@@ -24,6 +29,12 @@ class ConjoinDataSource(DataSource):
         """A schema that the user gave was not checked before."""
         asked = with_schema(read_options(self.options), schema)
         return PushingReader(asked) if asked.pushes else ConjoinReader(asked)
+
+    def writer(self, schema: StructType, overwrite: bool) -> ConjoinWriter:
+        return ConjoinWriter(read_write_options(self.options, schema, overwrite=overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> ConjoinStreamWriter:  # noqa: N802 - Spark's name
+        return ConjoinStreamWriter(read_write_options(self.options, schema, overwrite=overwrite, is_stream=True))
 
 
 def register(spark: SparkSession) -> None:

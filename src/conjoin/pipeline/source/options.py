@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
 def read_options(options: Mapping[str, str]) -> Asked:
     """Raises `InputError` with everything that is wrong with them."""
-    problems = [*_problems_of_place(options), *_problems_of_table(options), *_problems_of_rest(options)]
+    problems = [*problems_of_place(options), *_problems_of_table(options), *_problems_of_rest(options)]
     if problems:
         raise InputError(problems)
     table = options["table"]
@@ -47,7 +47,7 @@ def read_options(options: Mapping[str, str]) -> Asked:
     columns = _listed(options["columns"]) if "columns" in options else tuple(known)
     filters = tuple(read_where(options["where"], known)) if "where" in options else ()
     parts, pushes = int(options.get("partitions_per_shard", "1")), _TRUTHS[options.get("push_filters", "false").lower()]
-    return Asked(_address(options), table, columns, filters, parts, pushes)
+    return Asked(address_in(options), table, columns, filters, parts, pushes)
 
 
 def with_schema(asked: Asked, schema: T.StructType) -> Asked:
@@ -69,12 +69,12 @@ def check_store(address: str) -> None:
         pass
 
 
-def _address(options: Mapping[str, str]) -> str:
+def address_in(options: Mapping[str, str]) -> str:
     # The tasks may run in another folder than whoever plans them.
     return options.get("url") or str(Path(options["path"]).absolute())
 
 
-def _problems_of_place(options: Mapping[str, str]) -> Iterator[str]:
+def problems_of_place(options: Mapping[str, str]) -> Iterator[str]:
     path, url = options.get("path"), options.get("url")
     if path and url:
         yield "the options path and url name two stores: give one of them"

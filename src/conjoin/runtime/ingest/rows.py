@@ -27,7 +27,8 @@ class Place(NamedTuple):
     position: int
 
     def __str__(self) -> str:
-        return f"{self.part}:{self.position}"
+        # A source without parts would otherwise give the ids of any other.
+        return f"{self.part or self.source}:{self.position}"
 
 
 class Unusable(Exception):  # noqa: N818 - the name says what is the matter

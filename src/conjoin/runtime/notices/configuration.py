@@ -1,14 +1,17 @@
 """Who is told of what, as the section `notify` of the settings says: by message name, `*` for all others."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from conjoin.errors import SettingsError
+from conjoin.runtime.notices.kafka import SCHEME, check_client
 
 KINDS = ("expired", "discarded", "parked", "incident")
 EVERYBODY_ELSE = "*"
-_KNOWN = ("url", "kinds", "variables")
+_KNOWN = ("url", "kinds", "variables", "properties")
+_TOPIC = re.compile(r"/[\w.-]{1,249}", re.ASCII)
 
 
 class Receiver(NamedTuple):
@@ -18,14 +21,22 @@ class Receiver(NamedTuple):
     url: str
     kinds: Sequence[str] = KINDS
     variables: bool = False
+    properties: Mapping[str, Any] = {}
+    """Of the client of a Kafka topic, by its own names."""
+
+    @property
+    def is_topic(self) -> bool:
+        return self.url.startswith(f"{SCHEME}://")
 
 
 def read_receivers(section: Mapping[str, Any]) -> list[Receiver]:
-    """Raises `SettingsError` with all that is wrong."""
+    """Raises `SettingsError` with all that is wrong, and `ExtraMissing` for a topic that cannot be written to."""
     problems: list[str] = []
     receivers = [_read(name, said, problems) for name, said in section.items()]
     if problems:
         raise SettingsError(problems)
+    if any(it.is_topic for it in receivers):
+        check_client()
     return receivers
 
 
@@ -34,18 +45,28 @@ def _read(name: str, said: Any, problems: list[str]) -> Receiver:
     place = f"notify.{name}"
     problems += [f"{place}: unknown key {key!r}; there are {', '.join(_KNOWN)}" for key in told if key not in _KNOWN]
     url, kinds, variables = told.get("url", ""), told.get("kinds", KINDS), told.get("variables", False)
-    if not _is_web(url):
-        problems.append(f"{place}: {url!r} is no URL such as https://ops.example/conjoin")
+    properties = told.get("properties", {})
+    if not (_is_web(url) or _is_topic(url)):
+        problems.append(f"{place}: {url!r} is no URL such as https://ops.example/conjoin or kafka://broker:9092/topic")
+    if not isinstance(properties, Mapping) or (properties and not _is_topic(url)):
+        problems.append(f"{place}.properties: a table of settings for the client of a Kafka topic")
     if isinstance(kinds, str) or not all(kind in KINDS for kind in kinds):
         problems.append(f"{place}.kinds: a list of some of {', '.join(KINDS)}")
     if not isinstance(variables, bool):
         problems.append(f"{place}.variables: true or false")
-    return Receiver(name, str(url), tuple(kinds), bool(variables))
+    return Receiver(name, str(url), tuple(kinds), bool(variables), properties)
 
 
 def _is_web(url: Any) -> bool:
     parts = urlsplit(url) if isinstance(url, str) else None
     return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def _is_topic(url: Any) -> bool:
+    parts = urlsplit(url) if isinstance(url, str) else None
+    if parts is None or parts.scheme != SCHEME:
+        return False
+    return bool(parts.netloc) and _TOPIC.fullmatch(parts.path) is not None
 
 
 def is_for(receiver: Receiver, receivers: Sequence[Receiver], kind: str, name: str) -> bool:

@@ -16,7 +16,7 @@ from conjoin.runtime.notices.from_inbox import WHEN, Mark, inbox_notices, read_m
 from conjoin.runtime.notices.from_log import Place, log_notices, read_place
 from conjoin.runtime.notices.notice import Notice, payload_of
 from conjoin.runtime.notices.positions import note_positions, read_positions
-from conjoin.runtime.notices.webhook import Send, post
+from conjoin.runtime.notices.sending import Send, Sending
 from conjoin.store.port import ShardStore
 
 LEASE = "notices"
@@ -48,14 +48,14 @@ class Notifier:
         self,
         broker: Broker,
         receivers: Sequence[Receiver],
-        send: Send = post,
+        send: Send | None = None,
         clock: Callable[[], int] | None = None,
     ) -> None:
         self._clock = clock or broker.store.catalog.now
         self._numbers = [broker.homes.number_of(index) for index in range(broker.shard_count)]
         self._broker = broker
         self._receivers = receivers
-        self._send = send
+        self._send = send or Sending()
         self._holder = uuid4().hex
         self._waits: dict[str, tuple[int, int]] = {}
         """Receivers that have refused: how long they are left alone, and until when."""
@@ -98,7 +98,7 @@ class Notifier:
         return is_for(receiver, self._receivers, notice.kind, notice.name)
 
     def deliver(self, receiver: Receiver, notice: Notice) -> None:
-        problem = self._send(receiver.url, notice.id, payload_of(notice, receiver.variables))
+        problem = self._send(receiver, notice.id, payload_of(notice, receiver.variables))
         if problem:
             raise Refused(problem)
 

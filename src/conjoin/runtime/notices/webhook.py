@@ -1,19 +1,13 @@
 """The webhook: takes a notice to a URL. Only an answer from 200 to 299 counts as told; redirects are not followed."""
 
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Protocol
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 10.0
 
 
-class Send(Protocol):
-    """Answers why the receiver was not told; empty if it was."""
-
-    def __call__(self, url: str, notice_id: str, body: bytes) -> str: ...
-
-
 def post(url: str, notice_id: str, body: bytes) -> str:
+    """Why it was not told; empty if it was."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)

@@ -1,0 +1,51 @@
+"""What a task has written waits in its commit message, which Spark keeps until the whole write is committed.
+
+So nobody sees a row before that, of tasks that ran twice one counts, and a write that ends early leaves nothing behind.
+Messages are compressed, and a commit unpacks them batch by batch.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyarrow import ipc
+from pyspark.sql.datasource import WriterCommitMessage
+
+from conjoin.pipeline.ingest.packs import MAPPED_SCHEMA, Pack
+from conjoin.pipeline.ingest.tasks import packs_in
+
+_COMPRESSED = ipc.IpcWriteOptions(compression="zstd")
+_AT_ONCE = 1_000
+_ORDER = [(name, "ascending") for name in ("shard", "part", "place")]
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """The packs of one task, in the order of their shards, parts and places."""
+
+    packs: bytes
+    shards: int
+    """How many the store had when it was decided which of them a row belongs to."""
+    query: str
+    """Of a stream; else empty."""
+
+
+def staged(mapped: Iterable[pa.RecordBatch], shards: int, query: str) -> Staged:
+    """`mapped` is as in `packs.MAPPED`."""
+    table = pa.Table.from_batches(mapped, MAPPED_SCHEMA).sort_by(_ORDER)
+    sink = pa.BufferOutputStream()
+    with ipc.new_stream(sink, MAPPED_SCHEMA, options=_COMPRESSED) as stream:
+        stream.write_table(table, _AT_ONCE)
+    return Staged(sink.getvalue().to_pybytes(), shards, query)
+
+
+def in_order(messages: Sequence[Staged]) -> Iterator[Pack]:
+    """The packs of all tasks."""
+    return heapq.merge(*map(_unpacked, messages), key=lambda pack: pack[:3])
+
+
+def _unpacked(message: Staged) -> Iterator[Pack]:
+    with ipc.open_stream(message.packs) as stream:
+        for batch in stream:
+            yield from packs_in(batch)

@@ -1,0 +1,37 @@
+"""How a notice gets to its receiver: by a webhook, or into a Kafka topic whose connection is kept."""
+
+from typing import Any, Protocol
+
+from conjoin.runtime.notices.configuration import Receiver
+from conjoin.runtime.notices.webhook import post
+
+
+class Send(Protocol):
+    """Answers why the receiver was not told; empty if it was."""
+
+    def __call__(self, receiver: Receiver, notice_id: str, body: bytes) -> str: ...
+
+
+class Sending:
+    """For a `Notifier`. Each receiver is told by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, Any] = {}
+
+    def __call__(self, receiver: Receiver, notice_id: str, body: bytes) -> str:
+        if not receiver.is_topic:
+            return post(receiver.url, notice_id, body)
+        from confluent_kafka import KafkaException
+
+        try:
+            return str(self._topic(receiver).send(notice_id, body))
+        except KafkaException as error:
+            # Settings that its client does not take, for instance.
+            return " ".join(str(error).split())
+
+    def _topic(self, receiver: Receiver) -> Any:
+        from conjoin.runtime.notices.kafka import Topic
+
+        if receiver.name not in self._topics:
+            self._topics[receiver.name] = Topic(receiver.url, receiver.properties)
+        return self._topics[receiver.name]
