@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.console.demo_server import DemoServer
 from tests.console.server import ConsoleServer
 from tests.console.story import tell
 
@@ -15,6 +16,13 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 def shop(seed: int) -> Iterator[ConsoleServer]:
     server = ConsoleServer()
     tell(server, seed)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[DemoServer]:
+    server = DemoServer()
     yield server
     server.stop()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.console.server import ConsoleServer
+from tests.console.demo_server import DemoServer
 from tests.console.test_screenshots import WIDE, pages
 
 AXE = Path.home() / ".cache/conjoin/axe/axe.min.js"
@@ -16,14 +16,14 @@ _ALIKE = ("correlated", "instances", "incidents", "models")
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not there: scripts/setup-chromium fetches it")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(chromium: Any, shop: ConsoleServer, scheme: str) -> None:
+def test_axe_finds_nothing_serious(chromium: Any, demo: DemoServer, scheme: str) -> None:
     context = chromium.new_context(viewport=WIDE, color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     found = []
-    for title, path in pages(shop).items():
+    for title, path in pages(demo).items():
         if title in _ALIKE:
             continue
-        page.goto(shop.rest + path)
+        page.goto(demo.rest + path)
         for diagram in page.locator("[data-diagram]").all():
             diagram.and_(page.locator("[data-drawn]")).wait_for()
         page.evaluate(AXE.read_text(encoding="utf-8"))

@@ -2,22 +2,33 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import httpx
 import pytest
 
+from conjoin.gateway.guard import Admitted
+from conjoin.gateway.service import Service
 from conjoin.runtime.answers import Refusal
 from tests.console.server import ConsoleServer
 
 SEND = "/console/send"
 
 
+class NoModels:
+    async def admit(self, call: str, headers: Mapping[str, str], service: Service) -> Admitted | Refusal:
+        denied = Refusal("FORBIDDEN", "models are a secret")
+        return denied if call == "GET /console/models" else Admitted(service)
+
+    def note(self, who: str, call: str, what: Mapping[str, Any], outcome: str) -> None:
+        pass
+
+
 @pytest.fixture(scope="module")
 def counter() -> Iterator[ConsoleServer]:
     """It only shows, and not everything."""
-    denied = Refusal("FORBIDDEN", "models are a secret")
-    server = ConsoleServer(True, lambda call, headers: denied if call == "GET /console/models" else None)
+    server = ConsoleServer(True, NoModels())
     yield server
     # A page that follows the figures must not keep the server from stopping.
     with server.client.stream("GET", "/console/events") as stream:

@@ -21,13 +21,18 @@ class Head(NamedTuple):
     time: int
 
 
+class Reply(NamedTuple):
+    swept: int
+
+
 class Commit(NamedTuple):
     messages: list[Row]
     head: Head
+    replies: list[Reply]
 
 
-def commit(at: int, *rows: Row) -> Commit:
-    return Commit(list(rows), Head(at))
+def commit(at: int, *rows: Row, swept: int = 0) -> Commit:
+    return Commit(list(rows), Head(at), [Reply(swept)])
 
 
 def total(pace: Pace, now: int) -> tuple[int, Counter[str]]:
@@ -47,6 +52,16 @@ def test_message_is_published_once_and_each_of_its_verdicts_counts_in_its_minute
     pace.committed(commit(NOW + MINUTE, kept._replace(verdict="correlated", decided_at=NOW + MINUTE)))
     assert total(pace, NOW + MINUTE) == (1, Counter(buffered=1, correlated=1))
     assert [minute.decided.total() for minute in pace.minutes(NOW + MINUTE)[-2:]] == [1, 1]
+
+
+def test_deadline_that_a_sweep_notices_after_other_commits_is_counted_once() -> None:
+    pace = Pace(NOW)
+    lost, other = Row(1, NOW + 1, NOW + 10, "expired", "nobody_waited"), Row(2, NOW + 12, NOW + 12)
+    pace.committed(commit(NOW + 1, lost._replace(verdict="buffered", decided_at=NOW + 1)))
+    pace.committed(commit(NOW + 12, other))
+    pace.committed(commit(NOW + 15, lost, swept=1))
+    pace.committed(commit(NOW + 16, lost))
+    assert total(pace, NOW + 16) == (2, Counter(buffered=1, correlated=1, expired=1))
 
 
 def test_minutes_are_an_hour_and_older_ones_are_forgotten() -> None:

@@ -1,12 +1,14 @@
-"""Every page, light and dark, on a desk and on a phone. SCREENSHOTS=docs/console keeps the pictures there."""
+"""Every page of the demo, light and dark, on a desk and on a phone. SCREENSHOTS=docs/console keeps the pictures."""
 
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.console.server import ConsoleServer
+from conjoin.demo.trade import PAID
+from tests.console.demo_server import DemoServer
 
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 _LONG = ("messages", "instances")
@@ -14,49 +16,49 @@ _ON_PHONE = ("overview", "message", "instance")
 """Of which there are pictures."""
 
 
-def pages(shop: ConsoleServer) -> dict[str, str]:
-    def newest(**filters: str) -> str:
-        asked = {**filters, "limit": 1, "order": "desc"}
-        return str(shop.client.get("/conjoin/v1/messages", params=asked).json()["items"][0]["key"])
+def pages(demo: DemoServer) -> dict[str, str]:
+    def newest(**filters: str) -> list[Any]:
+        asked = {**filters, "limit": 50, "order": "desc"}
+        return list(demo.client.get("/conjoin/v1/messages", params=asked).json()["items"])
 
-    incident = shop.client.post("/v2/incidents/search", json={}).json()["items"][0]["processInstanceKey"]
-    filters = {"filter": {"processDefinitionId": "order-to-cash", "state": "ACTIVE"}}
-    instance = shop.client.post("/v2/process-instances/search", json=filters).json()["items"][-1]
-    inbox = shop.client.get("/conjoin/v1/inbox").json()["items"][0]["key"]
-    lost = newest(key="Order-900")
+    def found(what: str, **filters: Any) -> list[Any]:
+        return list(demo.client.post(f"/v2/{what}/search", json={"filter": filters}).json()["items"])
+
+    lost = next(it for it in newest(verdict="buffered", name=PAID) if it["correlation_key"].startswith("Order-"))
+    taken = newest(verdict="correlated", reason="waiting_instance_later")[0]
+    instance = found("process-instances", processDefinitionVersion=2, state="ACTIVE")[-1]
+    [vouchers] = found("process-definitions", processDefinitionId="vouchers")
+    inbox = demo.client.get("/conjoin/v1/inbox", params={"state": "parked"}).json()["items"][0]
+    model = f"/console/models/{instance['processDefinitionKey']}"
     return {
         "overview": "/",
         "messages": "/console/messages",
-        "message": f"/console/messages/{lost}",
-        "correlated": f"/console/messages/{newest(verdict='correlated', reason='waiting_instance')}",
-        "what-if": f"/console/send?name=Money%20collected&key=order-900&like={lost}",
+        "message": f"/console/messages/{lost['key']}",
+        "correlated": f"/console/messages/{taken['key']}",
+        "what-if": f"/console/send?name={quote(PAID)}&key={lost['correlation_key'].lower()}&like={lost['key']}",
         "instances": "/console/instances",
         "instance": f"/console/instances/{instance['processInstanceKey']}",
-        "incident": f"/console/instances/{incident}",
+        "incident": f"/console/instances/{found('incidents')[0]['processInstanceKey']}",
         "incidents": "/console/incidents",
         "models": "/console/models",
-        "model": f"/console/models/{instance['processDefinitionKey']}",
-        "laid-out": f"/console/models/{_model(shop, 'claims')}",
+        "model": model,
+        "versions": f"{model}?with=1",
+        "laid-out": f"/console/models/{vouchers['processDefinitionKey']}",
         "inbox": "/console/inbox",
-        "inbox-message": f"/console/inbox/{inbox}",
+        "inbox-message": f"/console/inbox/{inbox['key']}",
     }
 
 
-def _model(shop: ConsoleServer, process_id: str) -> str:
-    found = shop.client.post("/v2/process-definitions/search", json={"filter": {"processDefinitionId": process_id}})
-    return str(found.json()["items"][0]["processDefinitionKey"])
-
-
 @pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", WIDE), ("light", NARROW)])
-def test_every_page_is_drawn(chromium: Any, shop: ConsoleServer, scheme: str, size: Any, tmp_path: Path) -> None:
+def test_every_page_is_drawn(chromium: Any, demo: DemoServer, scheme: str, size: Any, tmp_path: Path) -> None:
     folder = Path(os.environ.get("SCREENSHOTS") or tmp_path)
     name = "phone" if size is NARROW else scheme
     context = chromium.new_context(viewport=size, color_scheme=scheme)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    for title, path in pages(shop).items():
-        page.goto(shop.rest + path)
+    for title, path in pages(demo).items():
+        page.goto(demo.rest + path)
         for diagram in page.locator("[data-diagram]").all():
             diagram.and_(page.locator("[data-drawn]")).wait_for()
         width = page.evaluate("document.documentElement.scrollWidth")

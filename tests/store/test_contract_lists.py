@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from itertools import count
+from random import Random
 from typing import Any
 
 import pytest
@@ -252,3 +253,31 @@ def test_a_list_can_compare(store: Store, column: str, tests: Any, keys: list[in
 def test_a_list_knows_no_other_columns_than_those_of_its_table(store: Store) -> None:
     with pytest.raises(KeyError):
         store.rows(t.INSTANCE, {"key) --": 1}, None, 9)
+
+
+def test_conditions_that_an_index_covers_part_of_mean_the_same_as_any_other(store: Store) -> None:
+    fates = [("correlated", 0), ("expired", 0), ("buffered", 1), ("correlated", 1), ("expired", 0)]
+    rows = [message(key, verdict=verdict, live=live) for key, (verdict, live) in enumerate(fates)]
+    commit(store.shard(0), {t.MESSAGE: rows[::2], t.INSTANCE: [instance(7, state="terminated"), instance(8)]})
+    commit(store.shard(1), {t.MESSAGE: rows[1::2], t.INSTANCE: [instance(9, state="completed", parent_key=3)]})
+
+    def found(table: Table, **where: Any) -> list[int]:
+        return [row.key for row in store.rows(table, where, None, 99, Order(backward=True))]
+
+    assert found(t.MESSAGE, verdict=Meets((("<>", "correlated"),))) == [4, 2, 1]
+    assert found(t.MESSAGE, verdict=Meets((("=", "expired"), ("<>", "correlated"))), key=Meets((("<", 4),))) == [1]
+    assert found(t.MESSAGE, live=1, verdict="correlated") == [3]
+    assert found(t.MESSAGE, live=0, verdict="correlated") == [0]
+    assert found(t.INSTANCE, state=Meets((("<>", "completed"),))) == [8, 7]
+    assert found(t.INSTANCE, parent_key=Meets((("<>", 0),)), tree_key=9) == [9]
+    assert store.count(t.MESSAGE, {"live": 1, "verdict": Meets((("<>", "correlated"),))}, 9) == 1
+
+
+def test_texts_that_begin_alike_are_told_apart_however_long_they_are(store: Store) -> None:
+    chance = Random(3)
+    long = "".join(chr(chance.randrange(0x10000, 0x10FFFF)) for _ in range(8_000))
+    rows = [message(key, name=f"{long}{key}", correlation_key=f"{long}{key % 2}", live=0) for key in range(4)]
+    commit(store.shard(0), {t.MESSAGE: rows})
+    assert list(store.rows(t.MESSAGE, {"name": f"{long}2"}, None, 9)) == [rows[2]]
+    assert list(store.rows(t.MESSAGE, {"correlation_key": f"{long}1"}, None, 9)) == [rows[1], rows[3]]
+    assert list(store.rows(t.MESSAGE, {"correlation_key": long}, None, 9)) == []

@@ -23,4 +23,4 @@ def filtered(visit: Visit, what: str, given: dict[str, str]) -> Wanted:
 
 def list_values(what: str, page: dict[str, Any], asked: Wanted) -> dict[str, Any]:
     """What the template of a list is given."""
-    return {**page, "filters": asked.filters, "choices": LISTING[what].choices, "within": WITHIN}
+    return {**page, "page": page, "filters": asked.filters, "choices": LISTING[what].choices, "within": WITHIN}

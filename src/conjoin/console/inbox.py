@@ -57,14 +57,13 @@ async def correct(visit: Visit) -> Response:
 
 async def rehearse_many(visit: Visit) -> Response:
     """What the operation would come to; and the form that does it."""
-    word, keys = visit.field("operation"), visit.form.get("selected", [])
-    asked = filtered(visit, "inbox", _filters(visit))
-    operation = _operation(word)
+    word, keys = visit.field("operation"), [key_of("selected", key) for key in visit.form.get("selected", [])]
+    inbox, operation = _inbox(visit), _operation(word)
     if keys:
-        changed, refused = len(keys), {}
+        changed, refused = await visit.service.look(inbox.rehearse_on, keys, operation)
     else:
-        selection = queries.inbox_selection(asked)
-        changed, refused = await visit.service.look(_inbox(visit).rehearse_on_all, selection, operation)
+        selection = queries.inbox_selection(filtered(visit, "inbox", _filters(visit)))
+        changed, refused = await visit.service.look(inbox.rehearse_on_all, selection, operation)
     return visit.show(
         "inbox_selection.html", operation=word, keys=keys, filters=_filters(visit), changed=changed, refused=refused
     )

@@ -7,12 +7,15 @@ from starlette.responses import Response
 from conjoin.console.asking import list_values, wanted
 from conjoin.console.laid_out import Tokens, laid_out
 from conjoin.console.visit import Visit
-from conjoin.gateway import queries
+from conjoin.gateway import instance_queries, queries
 from conjoin.gateway.rest.problems import Problem, invalid
 from conjoin.gateway.rest.reading import decoded, decoder, key_in, key_of
 
 _OBJECT = decoder(dict[str, Any])
-_MOST = 200
+_FIRST_LOOK_S = 0.08
+PATIENCE_S = {"more": 2.0, "most": 10.0}
+"""How long the log is read for the history of an instance; who asks for more waits longer."""
+_MORE = {"": "more", "more": "most", "most": "most"}
 
 
 async def instance_list(visit: Visit) -> Response:
@@ -29,21 +32,20 @@ async def incident_list(visit: Visit) -> Response:
 
 async def one_instance(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
-    it = await visit.ask(queries.instance, key)
-    inside = [element for element in it["elements"] if not element["is_root"]]
+    it = await visit.ask(instance_queries.instance, key)
+    active = [element for element in it["elements"] if not element["is_root"]]
     model = await visit.ask(queries.model_facts, int(it["definition_key"]))
-    tokens = Tokens(_tally(inside), _tally([element for element in inside if element["incident_key"]]))
+    tokens = Tokens(_tally(active), _tally([element for element in active if element["incident_key"]]))
+    patience = visit.request.query_params.get("patience", "")
     return visit.show(
         "instance.html",
         it=it,
         model=model,
         tokens=tokens,
         drawing=None if model["has_diagram"] else laid_out(model["elements"], tokens),
-        waits=await _of(visit, "subscriptions", key, state="open"),
-        incidents=await _of(visit, "incidents", key),
-        jobs=await _of(visit, "jobs", key),
-        children=await _of(visit, "instances", key, by="parent"),
-        messages=await visit.ask(queries.messages_taken_by, key),
+        inside=await visit.ask(instance_queries.inside, key),
+        history=await visit.ask(instance_queries.history, key, PATIENCE_S.get(patience, _FIRST_LOOK_S)),
+        patience=_MORE.get(patience, ""),
     )
 
 
@@ -52,11 +54,6 @@ def _tally(elements: list[dict[str, Any]]) -> dict[str, int]:
     for element in elements:
         counts[element["element_id"]] = counts.get(element["element_id"], 0) + 1
     return counts
-
-
-async def _of(visit: Visit, what: str, key: int, by: str = "instance", **filters: str) -> list[dict[str, Any]]:
-    wanted_rows = queries.Wanted({by: str(key), **filters}, limit=_MOST)
-    return list((await visit.ask(queries.page, what, wanted_rows))["items"])
 
 
 async def cancel(visit: Visit) -> Response:

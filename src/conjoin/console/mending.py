@@ -74,6 +74,7 @@ _MENDS: dict[str, Callable[[Said, Said], Action]] = {
     ),
     "closed_before": lambda message, miss: _instance(miss, "See why it stopped waiting"),
     "lock_held": lambda message, miss: _instance(miss, "See the instance that holds the key"),
+    "business_id_held": lambda message, miss: _instance(miss, "See the instance that holds the id"),
     "taken_by_process": lambda message, miss: _instance(miss, "See who has it"),
     "incident": lambda message, miss: _instance(miss, "Mend the incident"),
 }

@@ -12,6 +12,7 @@ from conjoin.console.visit import Visit
 from conjoin.gateway import queries
 from conjoin.gateway.rest.reading import key_in
 
+_A_LOOK_S = 0.05
 _OUTCOMES = {
     "taken": "Taken",
     "started": "Started an instance",
@@ -80,7 +81,8 @@ async def find(visit: Visit) -> Response:
         if what:
             return visit.go(f"/console/{what}s/{text}")
     for field in ("key", "name", "id"):
-        page = await visit.ask(queries.page, "messages", queries.Wanted({field: text}, limit=1)) if text else {}
+        wanted_one = queries.Wanted({field: text}, limit=1, budget_s=_A_LOOK_S)
+        page = await visit.ask(queries.page, "messages", wanted_one) if text else {}
         if page.get("items"):
             return visit.go(address("/console/messages", {field: text}))
     return visit.go(address("/console/messages", {"key": text}))

@@ -1,13 +1,18 @@
-"""Models: what is deployed; and one version with its diagram and how many of its instances are where."""
+"""Models: what is deployed; and a version with its diagram, where its instances are, and what they wait for.
+
+`?with=VERSION` shows another version beside it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
 
 from starlette.responses import Response
 
 from conjoin.console.laid_out import Tokens, laid_out
 from conjoin.console.visit import HEADERS, Visit
 from conjoin.gateway import queries
+from conjoin.gateway.rest.problems import not_found
 from conjoin.gateway.rest.reading import key_in
-
-_SHOWN = 20
 
 
 async def model_list(visit: Visit) -> Response:
@@ -16,11 +21,34 @@ async def model_list(visit: Visit) -> Response:
 
 async def one_model(visit: Visit) -> Response:
     it = await visit.ask(queries.model, key_in(visit.request, "key"))
-    open_waits = queries.Wanted({"process": it["process_id"], "state": "open"}, limit=_SHOWN)
-    waits = (await visit.ask(queries.page, "subscriptions", open_waits))["items"]
-    tokens = Tokens(it["tokens"], it["troubled"])
-    drawing = None if it["has_diagram"] else laid_out(it["elements"], tokens)
-    return visit.show("model.html", it=it, waits=waits, most=queries.MOST_INSTANCES, tokens=tokens, drawing=drawing)
+    shown = [it]
+    if visit.request.query_params.get("with"):
+        shown.append(await visit.ask(queries.model, _version(it, visit.request.query_params["with"])))
+        shown.sort(key=lambda model: int(model["version"]))
+    sides = [{**model, **_seen(model)} for model in shown]
+    for side, other in zip(sides, sides[::-1], strict=True):
+        side["only_here"] = _only_here(side, other)
+    return visit.show("model.html", it=it, sides=sides, most=queries.MOST_INSTANCES)
+
+
+def _version(it: dict[str, Any], text: str) -> int:
+    """The key of another version."""
+    for other in it["versions"]:
+        if str(other["version"]) == text and other["key"] != it["key"]:
+            return int(other["key"])
+    raise not_found(f"{it['process_id']} has no other version {text!r:.40}")
+
+
+def _seen(model: dict[str, Any]) -> dict[str, Any]:
+    tokens = Tokens(model["tokens"], model["troubled"])
+    drawing = None if model["has_diagram"] else laid_out(model["elements"], tokens)
+    return {"tokens": tokens, "drawing": drawing}
+
+
+def _only_here(side: dict[str, Any], other: dict[str, Any]) -> Sequence[str]:
+    """The elements that the other version does not have."""
+    known = {it["id"] for it in other["elements"]}
+    return [it["name"] for it in side["elements"] if it["id"] not in known]
 
 
 async def xml(visit: Visit) -> Response:

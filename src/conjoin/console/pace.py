@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 MINUTES = 60
 _MINUTE_US = 60_000_000
 _SHARD_BITS = 51
+_BY_DEADLINE = ("expired", "short")
 
 Fates = Counter[tuple[str, str]]
 """By verdict and reason."""
@@ -44,18 +45,21 @@ class Pace:
     def committed(self, commit: Any) -> None:
         if not commit.messages:
             return
+        is_sweep = any(reply.swept for reply in commit.replies)
         with self._lock:
             for row in commit.messages:
-                self._count(row, self._seen_up_to.get(row.key >> _SHARD_BITS, self._began))
+                # A deadline is noticed by a sweep; meanwhile others may have committed.
+                is_new = is_sweep and row.verdict in _BY_DEADLINE
+                self._count(row, self._seen_up_to.get(row.key >> _SHARD_BITS, self._began), is_new)
             for shard in {row.key >> _SHARD_BITS for row in commit.messages}:
                 self._seen_up_to[shard] = commit.head.time
             self._forget()
 
-    def _count(self, row: Any, seen_up_to: int) -> None:
+    def _count(self, row: Any, seen_up_to: int, is_new: bool = False) -> None:
         """A row is written again for other reasons than a verdict."""
         if row.published_at > seen_up_to:
             self._published[row.published_at // _MINUTE_US] += 1
-        if row.decided_at > seen_up_to:
+        if is_new or row.decided_at > seen_up_to:
             self._decided.setdefault(row.decided_at // _MINUTE_US, Counter())[row.verdict, row.reason] += 1
 
     def _forget(self) -> None:

@@ -54,7 +54,7 @@ async def _shown(visit: Visit, said: dict[str, str], is_filled: bool) -> Respons
     if not is_filled:
         return visit.show("send.html", message=said, problem="", outcome=None)
     try:
-        outcome = await visit.ask(queries.rehearsed, new_message(_given(said)))
+        outcome = accepted(await visit.service.rehearse(new_message(_given(said)))).dry_run.as_json()
     except Problem as problem:
         return visit.show("send.html", message=said, problem=problem.detail, outcome=None)
     misses = mended({**outcome["message"], "key": ""}, outcome["near_misses"])

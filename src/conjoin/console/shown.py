@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,7 +35,14 @@ def templates() -> Environment:
         **{"duration": duration, "sentence": sentence},
     }
     found.globals |= {"address": address, "version": __version__}
+    # Compiled before anybody waits for them, and without the start of the server waiting, either.
+    Thread(target=_compile, args=(found,), name="templates", daemon=True).start()
     return found
+
+
+def _compile(found: Environment) -> None:
+    for name in found.list_templates():
+        found.get_template(name)
 
 
 def microseconds(text: str) -> int | None:

@@ -16,8 +16,10 @@ from starlette.routing import Route
 from conjoin.console.forms import TOKEN, checked_form, new_token
 from conjoin.console.pace import Pace
 from conjoin.errors import ConjoinError
-from conjoin.gateway.rest.endpoint import Gateway
-from conjoin.gateway.rest.problems import Problem, refused
+from conjoin.gateway.guard import Admitted
+from conjoin.gateway.rest.endpoint import USER, Gateway, accepted
+from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.reading import room_for
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import status_of
 
@@ -50,6 +52,15 @@ class Visit(NamedTuple):
     console: Console
     request: Request
     form: Mapping[str, list[str]]
+    call: str
+    """Method and path."""
+
+    def of(self, admitted: Admitted) -> "Visit":
+        """With what of the service is theirs."""
+        if admitted.who:
+            self.request.scope[USER] = admitted.who
+        gateway = self.console.gateway._replace(service=admitted.service)
+        return self._replace(console=self.console._replace(gateway=gateway))
 
     @property
     def service(self) -> Service:
@@ -57,7 +68,7 @@ class Visit(NamedTuple):
 
     @property
     def who(self) -> str:
-        user: object = self.request.scope.get("conjoin.user")
+        user: object = self.request.scope.get(USER)
         return user if isinstance(user, str) else "console"
 
     async def ask(self, question: Callable[..., _A], *args: Any) -> _A:
@@ -86,9 +97,10 @@ class Visit(NamedTuple):
         return answer
 
     def go(self, path: str, said: str = "", kind: str = "good") -> Response:
-        """To another page, which says what was done. What a person did stands in the log."""
+        """To another page, which says what was done. What a person did stands in the log and in the audit."""
         if self.request.method == "POST":
             _LOG.warning("console: %s: %s: %r", self.who, self.request.url.path, said)
+            self.console.gateway.guard.note(self.who, self.call, self.request.path_params, said)
         answer = RedirectResponse(path, 303, headers=HEADERS)
         if said:
             _set_cookie(answer, _SAID, quote(f"{kind}:{said[:_LONGEST_SAID]}"))
@@ -117,18 +129,19 @@ def sent_to(console: Console, path: str, page: Page) -> Route:
 
 def _route(console: Console, path: str, method: str, page: Page) -> Route:
     async def endpoint(request: Request) -> Response:
-        visit = Visit(console, request, {})
+        visit = Visit(console, request, {}, f"{method} {path}")
         try:
-            denied = console.gateway.guard(f"{method} {path}", request.headers)
-            if denied is not None:
-                raise refused(denied)
+            visit = visit.of(accepted(await console.gateway.guard.admit(visit.call, request.headers, visit.service)))
             if method == "POST":
-                visit = visit._replace(form=await checked_form(request))
+                with room_for(request, visit.service.room):
+                    visit = visit._replace(form=await checked_form(request))
                 if console.read_only and not path.endswith("/rehearse"):
                     raise _READ_ONLY
             return await page(visit)
         except Problem as problem:
-            return visit.show("problem.html", problem.status, title=problem.title, detail=problem.detail)
+            shown = visit.show("problem.html", problem.status, title=problem.title, detail=problem.detail)
+            shown.headers.update(problem.headers or {})
+            return shown
         except ConjoinError as error:
             return visit.show("problem.html", status_of(error).http, title="It does not go", detail=str(error))
 

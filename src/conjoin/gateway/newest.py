@@ -72,19 +72,22 @@ def _age(listing: Listing, item: Any) -> int:
 
 
 def _cursors(broker: Broker, cursor: str | None) -> list[str]:
-    cursors = [""] * broker.shard_count if cursor is None else cursor.split(".")
-    if len(cursors) != broker.shard_count:
+    lanes = len(lanes_of(broker))
+    cursors = [""] * lanes if cursor is None else cursor.split(".")
+    if len(cursors) != lanes:
         raise InputError([f"{cursor!r:.60} is no place in this list: take the one that the page before gave"])
     return cursors
 
 
+def lanes_of(broker: Broker) -> list[tuple[int, int]]:
+    """The first key of each lane and the one behind its last: a lane for every number that shards have ever had."""
+    numbers = broker.homes.number_of(broker.shard_count)
+    return [(number << _SHARD_BITS, (number + 1) << _SHARD_BITS) for number in range(1, numbers + 1)]
+
+
 def _keys_of_lanes(broker: Broker) -> Iterator[Meets]:
-    """Keys of shards that are no more belong to the last one."""
-    for shard in range(1, broker.shard_count + 1):
-        tests: list[tuple[str, Any]] = [(">=", shard << _SHARD_BITS)]
-        if shard < broker.shard_count:
-            tests.append(("<", (shard + 1) << _SHARD_BITS))
-        yield Meets(tuple(tests))
+    for low, below in lanes_of(broker):
+        yield Meets(((">=", low), ("<", below)))
 
 
 def newest_rows(broker: Broker, table: str, where: Mapping[str, Any], limit: int, time: str) -> list[Any]:

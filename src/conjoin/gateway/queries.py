@@ -5,38 +5,52 @@ Every question looks at a bounded number of rows, unless a filter of a list find
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from conjoin.gateway.metrics import OPEN
-from conjoin.gateway.newest import newest_page, newest_rows, oldest_at
+from conjoin.gateway.newest import newest_rows, oldest_at
 from conjoin.gateway.rest.endpoint import accepted
 from conjoin.gateway.rest.own.asking import page_as_json
 from conjoin.gateway.rest.problems import invalid, not_found
+from conjoin.gateway.variable_tests import passes_row, possible_rows, read_variable_test
+from conjoin.gateway.walking import BUDGET_S, walk
 from conjoin.runtime import finding
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.explain import explain, explain_named
+from conjoin.runtime.explain import explain
 from conjoin.runtime.finding import Meets
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
 from conjoin.runtime.inbox_orders import SIMPLE
 from conjoin.runtime.inbox_orders import Refusal as InboxRefusal
-from conjoin.runtime.inside import elements_of, variables_of
+from conjoin.runtime.inside import elements_of
 from conjoin.runtime.instant_texts import instant_text
-from conjoin.runtime.list_items import instance_items, message_items
-from conjoin.runtime.lists import LISTS, Asked, Listing, page_of
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.list_items import subscription_items
+from conjoin.runtime.lists import LISTS, Asked, Listing, Page, page_of
+from conjoin.runtime.live_waits import subscriptions_of
 from conjoin.runtime.telling import told
 
 MOST_COUNTED = 100_000
 MOST_INSTANCES = 1_000
 """So many active instances of a model are looked into."""
 MOST_MESSAGES = 1_000
+_MOST_WAITS = 20
 _NUMBERS = ("instance", "parent", "version")
 
 COUNTED = tuple(OPEN)
-LISTING = {**LISTS, "inbox": INBOX}
+_MESSAGES = LISTS["messages"]
+_ROWS = replace(LISTS["instances"], items=lambda broker, rows: rows)
+"""Instances as they are stored."""
+LISTING = {
+    **LISTS,
+    "inbox": INBOX,
+    "messages": replace(
+        _MESSAGES,
+        narrows={**_MESSAGES.narrows, "variables": possible_rows},
+        row_tests={"variables": passes_row},
+    ),
+}
 OPERATIONS = SIMPLE
 """What can be done to messages of the inbox, by its word."""
 
@@ -48,17 +62,25 @@ class Wanted(NamedTuple):
     since: int | None = None
     cursor: str | None = None
     limit: int = 50
+    budget_s: float = BUDGET_S
+    """So long it is looked for at most, about."""
 
 
 def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
-    """The newest first: `items`, and the `cursor` of what is older. In a filter * stands for any characters."""
+    """The newest first: `items`, and the `cursor` of what is older. In a filter * stands for any characters.
+
+    A search that took too long `is_cut`: it has `looked_to` an instant, and its cursor goes on there.
+    """
     listing = LISTING[what]
     filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
     asked = Asked(filters, wanted.since, None, wanted.limit, wanted.cursor)
     is_one_key = any(listing.columns.get(name) == "key" for name in filters)
-    if listing.table.key == ("key",) and not is_one_key:
-        return page_as_json(newest_page(broker, what, listing, asked))
-    return page_as_json(page_of(broker, what, listing, asked))
+    if listing.table.key != ("key",) or is_one_key:
+        return {**page_as_json(page_of(broker, what, listing, asked)), "is_cut": False}
+    walked = walk(broker, what, listing, asked, wanted.budget_s)
+    looked_to = instant_text(walked.looked_to) if walked.looked_to is not None and listing.time else ""
+    found = page_as_json(Page(walked.items, walked.after))
+    return {**found, "is_cut": walked.looked_to is not None, "looked_to": looked_to}
 
 
 def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any]:
@@ -81,6 +103,8 @@ def inbox_selection(wanted: Wanted) -> Asked:
 def _read(listing: Listing, name: str, value: str) -> Any:
     if name in _NUMBERS:
         return _number(name, value)
+    if name in listing.row_tests:
+        return read_variable_test(value)
     is_pattern = "*" in value and name in listing.columns and name not in listing.choices
     return Meets((("like", value),)) if is_pattern else value
 
@@ -100,20 +124,9 @@ def explained(broker: Broker, key: int) -> dict[str, Any]:
     return dict(accepted(explain(broker, key)).as_json())
 
 
-def rehearsed(broker: Broker, message: NewMessage) -> dict[str, Any]:
-    """What would become of it."""
-    return explain_named(broker, message).dry_run.as_json()
-
-
 def newest_messages(broker: Broker, limit: int = MOST_MESSAGES) -> list[Any]:
     """Rows."""
     return newest_rows(broker, "message", {}, limit, "published_at")
-
-
-def messages_taken_by(broker: Broker, instance_key: int) -> list[dict[str, Any]]:
-    """Of the newest messages."""
-    items = message_items(broker, newest_messages(broker))
-    return [told(item) for item in items if any(attempt.instance == instance_key for attempt in item.attempts)]
 
 
 def what_has_key(broker: Broker, key: int) -> str | None:
@@ -121,42 +134,14 @@ def what_has_key(broker: Broker, key: int) -> str | None:
     return next((table for table in ("instance", "message") if finding.rows_with(broker, table, [key])), None)
 
 
-def instance(broker: Broker, key: int) -> dict[str, Any]:
-    """With what is alive inside, and every variable as JSON."""
-    row = finding.rows_with(broker, "instance", [key]).get(key)
-    if row is None:
-        raise not_found(f"There is no instance {key}")
-    [item] = instance_items(broker, [row])
-    elements = [_element(broker, row, it) for it in elements_of(row)]
-    names = {it["key"]: it["element_id"] for it in elements}
-    variables = [
-        {"key": str(it.key), "name": it.name, "value": json_text(it.value), "scope_key": str(it.scope_key)}
-        for it in variables_of(row)
-    ]
-    for it in variables:
-        it["scope"] = names.get(it["scope_key"], "")
-    return {**told(item), "definition_key": str(row.definition_key), "elements": elements, "variables": variables}
-
-
-def _element(broker: Broker, row: Any, it: Any) -> dict[str, Any]:
-    plan = broker.definitions.by_key[row.definition_key].plan
-    element = plan.root if it.scope_key == 0 else plan.elements[it.element_id]
-    return {
-        "key": str(it.key),
-        "element_id": element.id,
-        "name": element.name or element.id,
-        "kind": element.kind,
-        "is_root": it.scope_key == 0,
-        "incident_key": str(it.incident_key or ""),
-    }
-
-
 def models(broker: Broker) -> list[dict[str, Any]]:
     """The latest version of every process."""
     by_process = broker.definitions.versions
+    seen = finding.rows_with(broker, "definition", [versions[-1].key for versions in by_process.values()])
     return [
         {**_definition(versions[-1]), "versions": len(versions), "awaits": sorted(set(_names_of(versions[-1])))}
         for _, versions in sorted(by_process.items(), key=lambda it: it[0][::-1])
+        if versions[-1].key in seen
     ]
 
 
@@ -177,9 +162,9 @@ def _names_of(definition: Any) -> Iterator[str]:
 
 def model_facts(broker: Broker, key: int) -> dict[str, Any]:
     """What it is made of, and whether it can be drawn."""
-    found = broker.definitions.by_key.get(key)
-    if found is None:
+    if not finding.rows_with(broker, "definition", [key]):
         raise not_found(f"There is no model {key}")
+    found = broker.definitions.by_key[key]
     elements = [_part(it) for it in found.plan.elements.values()]
     return {**_definition(found), "elements": elements, "has_diagram": b"BPMNPlane" in xml(broker, key)}
 
@@ -193,21 +178,22 @@ def _part(it: Any) -> dict[str, Any]:
 
 
 def model(broker: Broker, key: int) -> dict[str, Any]:
-    """With its other versions, and how many of its newest instances are where."""
+    """With its other versions, how many of its newest instances are where, and the messages that they wait for."""
     facts = model_facts(broker, key)
-    where = {"definition_key": key, "state": "active"}
-    rows = newest_rows(broker, "instance", where, MOST_INSTANCES, "started_at")
+    which = {"process": facts["process_id"], "version": facts["version"], "tenant": facts["tenant_id"]}
+    rows = walk(broker, "instances", _ROWS, Asked({**which, "state": "active"}, limit=MOST_INSTANCES)).items
     inside = [it for row in rows for it in elements_of(row) if it.scope_key]
     tokens = Counter(it.element_id for it in inside)
     troubled = Counter(it.element_id for it in inside if it.incident_key)
+    waits = [told(it) for it in subscription_items(broker, subscriptions_of(broker, rows, _MOST_WAITS))]
     versions = broker.definitions.versions[(facts["tenant_id"], facts["process_id"])]
-    counts = {"tokens": dict(tokens), "troubled": dict(troubled), "active": len(rows)}
+    counts = {"tokens": dict(tokens), "troubled": dict(troubled), "active": len(rows), "waits": waits}
     return {**facts, **counts, "versions": [_definition(it) for it in versions[::-1]]}
 
 
 def xml(broker: Broker, key: int) -> bytes:
     view = broker.catalog.view()
-    if key not in view.definitions.by_key:
+    if not finding.rows_with(broker, "definition", [key]):
         raise not_found(f"There is no model {key}")
     return view.deployments.resource(key)[1]
 

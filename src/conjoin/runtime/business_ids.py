@@ -76,6 +76,10 @@ class BusinessIds:
         if message.business_id:
             self._stored.setdefault((tenant_id, message.business_id), {})[message.key] = (key, message)
 
+    def holder(self, tenant_id: str, process_id: str, business_id: str) -> int | None:
+        """The instance that has it."""
+        return self._holder((tenant_id, process_id, business_id))
+
     def _holder(self, place: _Id) -> int | None:
         tenant_id, _, business_id = place
         self.look_up(tenant_id, [business_id])

@@ -22,6 +22,7 @@ def after_of(table: Table, cursor: str | None) -> tuple[Any, ...] | None:
     except (ValueError, TypeError):
         name, key = None, []
     kinds = [table.types[table.columns.index(column)] for column in table.key]
-    if name != table.name or [type(part) for part in key] != kinds:
+    is_key = [type(part) for part in key] == kinds and all(abs(part) < 2**63 for part in key if type(part) is int)
+    if name != table.name or not is_key:
         raise InputError([f"{cursor!r} is no place in this list: take the one that the page before gave"])
     return tuple(key)

@@ -5,7 +5,7 @@ store fails answers its own requests with the error; the others go on.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Condition, Event, Thread
@@ -86,12 +86,12 @@ class Inline:
         for worker in self.workers:
             worker.start()
 
-    def hand_in(self, shard: int, request: Any, promise: Promise) -> None:
-        self.workers[shard].hand_in(request, promise)
+    def hand_in(self, shard: int, asked: Sequence[Asked]) -> None:
+        self.workers[shard].hand_in(asked)
 
     def submit(self, shard: int, request: Any) -> "Future[Reply]":
         future: Future[Reply] = Future()
-        self.hand_in(shard, request, future)
+        self.hand_in(shard, [(request, future)])
         return future
 
     def ask(self, shard: int, request: Any) -> Reply:
@@ -148,11 +148,11 @@ class _Worker(Thread):
         self._taken: list[int] = []
         self._stopping = False
 
-    def hand_in(self, request: Any, promise: Promise) -> None:
+    def hand_in(self, asked: Sequence[Asked]) -> None:
         with self._news:
             if self._stopping:
                 raise RuntimeError("the runner is closed")
-            self._requests.append((request, promise))
+            self._requests += asked
             self._news.notify()
 
     def notice(self, sender: int, tickets: list[Ticket]) -> None:

@@ -34,6 +34,8 @@ class KeyView:
     catalog: Catalog
     deployed: CatalogView
     now: int
+    ids: BusinessIds | None
+    """Who holds the business ids of these messages, where an id may be held once."""
 
 
 def load_key(broker: Broker, tenant_id: str, key: str, find: Find, business_id: str = "") -> KeyView:
@@ -43,7 +45,8 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, business_id: 
     with closing(shard.reader()) as reader:
         snapshot = reader.begin()
         rows = _rows(snapshot, tenant_id, key, find)
-        ids = _ids(snapshot, tenant_id, business_id) if broker.store.facts.unique_business_ids else None
+        wanted = {business_id, *(row.business_id for row in rows.messages)}
+        ids = _ids(snapshot, tenant_id, sorted(wanted)) if broker.store.facts.unique_business_ids else None
         now = max(snapshot.head.time, broker.now)
         snapshot.abandon()
     loaded = read_spaces(tenant_id, [key], rows, deployed.policy_of)[key]
@@ -51,7 +54,7 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, business_id: 
     catalog.new_instance = _not_born
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):
         apply(loaded.space, event)
-    return KeyView(loaded.space, loaded.messages, catalog, deployed, now)
+    return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
 
 
 def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, find: Find) -> KeyRows:
@@ -63,9 +66,9 @@ def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, find: Find) -> KeyR
     return rows._replace(messages=[messages[number] for number in sorted(messages)])
 
 
-def _ids(snapshot: ShardSnapshot, tenant_id: str, business_id: str) -> BusinessIds:
+def _ids(snapshot: ShardSnapshot, tenant_id: str, business_ids: Sequence[str]) -> BusinessIds:
     ids = BusinessIds()
-    for holder in snapshot.id_holders(tenant_id, [business_id]):
+    for holder in snapshot.id_holders(tenant_id, business_ids):
         ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
     return ids
 

@@ -4,6 +4,7 @@ Rows come by key, oldest first on each shard, and a page goes on after the last 
 when the first page was asked for is seen exactly once, whatever is added meanwhile. Nothing here decides anything.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -13,6 +14,7 @@ from conjoin.errors import InputError
 from conjoin.kernel.correlation.verdicts import REASONS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.cursors import after_of, cursor_of
+from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.explanation import STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
 from conjoin.runtime.instance_changes import ACTIVE, COMPLETED, TERMINATED
@@ -29,6 +31,7 @@ from conjoin.store.port import Meets, Order
 from conjoin.store.tables import Table
 
 _AT_ONCE = 1_000
+_MEANS_OTHERS = re.compile(r"[*?\\]")
 
 
 class Page(NamedTuple):
@@ -63,11 +66,27 @@ class Listing:
     """What filters with a closed set of values can be: a slip of the pen must not look like an empty list."""
     time: str | None = None
     """The column that `since` and `until` are compared with."""
+    narrows: Mapping[str, Callable[[Any], Mapping[str, Any]]] = field(default_factory=dict)
+    """What a filter means for columns, besides: rows that cannot pass it are not looked at."""
+    row_tests: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
+    """Filters that each row is asked, before an item is made of it."""
 
     @property
     def filters(self) -> list[str]:
-        return [*self.columns, *self.tests]
+        return [*self.columns, *self.tests, *self.row_tests]
 
+    def tests_itself(self, asked: Asked) -> bool:
+        """The store cannot tell how many of its rows pass."""
+        return any(name in self.tests or name in self.row_tests for name in asked.filters)
+
+
+def containing(text: str) -> Meets:
+    """In the conditions of a list: a column with this in it."""
+    as_it_is = _MEANS_OTHERS.sub(r"\\\g<0>", text)
+    return Meets((("like", f"*{as_it_is}*"),))
+
+
+_NOT_CORRELATED = {"verdict": Meets((("<>", "correlated"),))}
 
 LISTS: dict[str, Listing] = {
     "messages": Listing(
@@ -88,6 +107,13 @@ LISTS: dict[str, Listing] = {
             "state": STORAGE,
         },
         "published_at",
+        {
+            "verdict": lambda verdict: {} if verdict == "correlated" else _NOT_CORRELATED,
+            "reason": lambda reason: {} if reason in REASONS["correlated"] else _NOT_CORRELATED,
+            "state": lambda state: {"live": 1} if state in ("buffered", "held") else {},
+            "process": lambda process: {"record": containing(json_text(process))},
+            "instance": lambda instance: {"record": containing(str(instance))},
+        },
     ),
     "subscriptions": Listing(
         t.SUBSCRIPTION,
@@ -99,6 +125,7 @@ LISTS: dict[str, Listing] = {
         {"state": lambda item, state: item.state == state},
         {"state": ("open", "busy", "closed")},
         "opened_at",
+        {"state": lambda state: {"closed_at": Meets((("<>" if state == "closed" else "=", None),))}},
     ),
     "instances": Listing(
         t.INSTANCE,
@@ -110,6 +137,10 @@ LISTS: dict[str, Listing] = {
         {"incidents": lambda item, wanted: bool(item.incidents) == wanted},
         {"state": (ACTIVE, COMPLETED, TERMINATED)},
         "started_at",
+        {
+            "state": lambda state: {} if state == COMPLETED else {"state": Meets((("<>", COMPLETED),))},
+            "incidents": lambda wanted: {"incidents": Meets(((">" if wanted else "=", 0),))},
+        },
     ),
     "incidents": Listing(
         t.INCIDENT,
@@ -146,13 +177,18 @@ def list_page(broker: Broker, what: str, asked: Asked) -> Page:
 
 
 def page_of(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
-    problems = list(_problems(what, listing, asked))
-    if problems:
-        raise InputError(problems)
+    refuse_unknown(what, listing, asked)
     found = list(islice(_found(broker, listing, asked), asked.limit + 1))
     items = [item for _, item in found[: asked.limit]]
     is_last = len(found) <= asked.limit
     return Page(items, None if is_last else cursor_of(listing.table, found[asked.limit - 1][0]))
+
+
+def refuse_unknown(what: str, listing: Listing, asked: Asked) -> None:
+    """Raises `InputError` for filters, or values of them, that there are not."""
+    problems = list(_problems(what, listing, asked))
+    if problems:
+        raise InputError(problems)
 
 
 def _problems(what: str, listing: Listing, asked: Asked) -> Iterator[str]:
@@ -165,18 +201,48 @@ def _problems(what: str, listing: Listing, asked: Asked) -> Iterator[str]:
         yield f"{what} have no time to compare with since and until"
 
 
-def _found(broker: Broker, listing: Listing, asked: Asked) -> Iterator[tuple[Any, Any]]:
-    """Rows and their items that pass all filters, by key."""
+def where_of(listing: Listing, asked: Asked) -> dict[str, Any]:
+    """What the store is asked."""
     where: dict[str, Any] = {}
-    where |= {listing.columns[name]: value for name, value in asked.filters.items() if name in listing.columns}
-    tests = [(listing.tests[name], value) for name, value in asked.filters.items() if name in listing.tests]
+    for name, value in asked.filters.items():
+        said = {listing.columns[name]: value} if name in listing.columns else {}
+        for condition in (said, listing.narrows.get(name, _nothing_more)(value)):
+            where |= {column: _both(where.get(column), it) for column, it in condition.items()}
     times = ((">=", asked.since), ("<", asked.until))
     if listing.time is not None:
         where[listing.time] = Meets(tuple((operator, at) for operator, at in times if at is not None))
-    for rows in _pages(broker, listing.table, where, asked):
-        for row, item in zip(rows, listing.items(broker, rows), strict=True):
-            if all(test(item, value) for test, value in tests):
-                yield row, item
+    return where
+
+
+def _nothing_more(value: Any) -> Mapping[str, Any]:
+    return {}
+
+
+def _both(one: Any, other: Any) -> Any:
+    if one is None:
+        return other
+    return Meets((*_tests_of(one), *_tests_of(other)))
+
+
+def _tests_of(value: Any) -> tuple[tuple[str, Any], ...]:
+    return value.tests if isinstance(value, Meets) else (("in" if isinstance(value, tuple) else "=", value),)
+
+
+def passing(broker: Broker, listing: Listing, asked: Asked, rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Of these rows those that pass the tests, each with its item."""
+    tests = [(listing.tests[name], value) for name, value in asked.filters.items() if name in listing.tests]
+    of_rows = [(listing.row_tests[name], value) for name, value in asked.filters.items() if name in listing.row_tests]
+    if of_rows:
+        rows = [row for row in rows if all(test(row, value) for test, value in of_rows)]
+    for row, item in zip(rows, listing.items(broker, rows), strict=True):
+        if all(test(item, value) for test, value in tests):
+            yield row, item
+
+
+def _found(broker: Broker, listing: Listing, asked: Asked) -> Iterator[tuple[Any, Any]]:
+    """Rows and their items that pass all filters, by key."""
+    for rows in _pages(broker, listing.table, where_of(listing, asked), asked):
+        yield from passing(broker, listing, asked, rows)
 
 
 def _pages(broker: Broker, table: Table, where: Mapping[str, Any], asked: Asked) -> Iterator[list[Any]]:

@@ -5,8 +5,10 @@ the keys stood, and its events in order. Blocks are only appended; replaying the
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+import msgspec
 
 from conjoin.runtime.encoding.events import LoggedEvent, read_event
 from conjoin.runtime.encoding.json_text import json_bytes, read_json
@@ -15,6 +17,7 @@ from conjoin.runtime.encoding.orders import read_order
 _FAST = 1
 _SMALL_BYTES = 4_096
 """Below this, compressing takes longer than it saves."""
+_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class Entry(NamedTuple):
@@ -32,6 +35,23 @@ def block_of(entries: list[Any]) -> bytes:
 
 
 def read_block(block: bytes) -> Iterator[Entry]:
-    text = block if block.startswith(b"[") else zlib.decompress(block)
-    for request, at, next_key, events in read_json(text):
-        yield Entry(read_order(request), at, next_key, [read_event(event) for event in events])
+    for said in read_json(_text_of(block)):
+        yield _entry(said)
+
+
+def read_wanted(block: bytes, is_wanted: Callable[[bytes], bool]) -> Iterator[Entry]:
+    """The entries whose text is wanted; the others, a thousand perhaps, stay unread."""
+    text = _text_of(block)
+    if is_wanted(text):
+        for one in _texts(text):
+            if is_wanted(bytes(one)):
+                yield _entry(read_json(one))
+
+
+def _text_of(block: bytes) -> bytes:
+    return block if block.startswith(b"[") else zlib.decompress(block)
+
+
+def _entry(said: list[Any]) -> Entry:
+    request, at, next_key, events = said
+    return Entry(read_order(request), at, next_key, [read_event(event) for event in events])

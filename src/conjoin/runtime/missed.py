@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message, Subscription, Verdict
 from conjoin.kernel.correlation.near_misses import MOST, NearMiss, near_misses
+from conjoin.kernel.correlation.starting import starts_behind_id
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.runtime.beyond_key import beyond_key, other_tenants
 from conjoin.runtime.key_view import KeyView
@@ -18,8 +20,9 @@ _FOR_WANT_OF_RECEIVERS = frozenset({"nobody_waits", "nobody_waited", "ttl_zero",
 _ON_ITS_KEY = frozenset({"locked", "was_locked", "busy", "never_offered", "fewer_than_expected"})
 
 _CLOSEST_FIRST = (
-    *("lock_held", "busy", "taken_by_process", "other_business_id", "constraint", "expired_before", "closed_before"),
-    *("almost the same", "other_tenant", "incident", "never_awaited", "other_name", "other_key"),
+    *("lock_held", "business_id_held", "busy", "taken_by_process", "other_business_id", "constraint"),
+    *("expired_before", "closed_before", "almost the same", "other_tenant", "incident", "never_awaited"),
+    *("other_name", "other_key"),
 )
 _QUITE_ANOTHER = ("name", "key")
 
@@ -66,7 +69,15 @@ def _looked_up(around: Surroundings, message: Message, verdict: Verdict) -> Iter
 def _on_its_key(around: Surroundings, message: Message) -> tuple[NearMiss, ...]:
     view = around.view
     starts = view.catalog.starts_for(view.space.tenant_id, message.name, view.now)
-    return near_misses(view.space, message, view.now, starts, around.other_tenants)
+    on_key = near_misses(view.space, message, view.now, starts, around.other_tenants)
+    return (*_behind_its_id(view, message, starts), *on_key)
+
+
+def _behind_its_id(view: KeyView, message: Message, starts: Sequence[StartSubscription]) -> Iterator[NearMiss]:
+    tenant_id = view.space.tenant_id
+    for start in starts_behind_id(view.space, message, starts, view.catalog):
+        holder = view.ids.holder(tenant_id, start.process_id, message.business_id) if view.ids is not None else None
+        yield {"kind": "business_id_held", "process": start.process_id, "instance": holder}
 
 
 def _closeness(miss: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ each, so others may go on writing. A shard is held in memory as a whole while it
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any
 
 from conjoin.runtime.catalog_versions import CatalogVersions
 from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.erasing import Erased
 from conjoin.runtime.generations import KeyHomes, read_generations
 from conjoin.runtime.log import Entry, read_block
 from conjoin.runtime.replayed_shard import ReplayedShard
@@ -123,8 +124,9 @@ class _Replay:
 
     def _compare_rows(self) -> None:
         tally = Tally()
-        cuts = Cuts(self._frozen.rows(self.checked.shard, t.POSITION))
-        for table, expected in self._expected():
+        positions = list(self._frozen.rows(self.checked.shard, t.POSITION))
+        cuts = Cuts(positions)
+        for table, expected in self._expected(Erased(positions)):
             found = self._frozen.rows(self.checked.shard, table)
             compared = compare(table, expected, found, partial(cuts.may_be_gone, table), tally)
             if compared.difference is not None:
@@ -132,9 +134,9 @@ class _Replay:
             self.checked.removed += compared.removed
         self.checked.rows, self.checked.hash = tally.rows, tally.hash
 
-    def _expected(self) -> Iterator[tuple[Table, Iterator[Any]]]:
+    def _expected(self, erased: Erased) -> Iterator[tuple[Table, Iterable[Any]]]:
         keys, instances = self.shard.key_rows, self.shard.instance_rows
-        yield t.MESSAGE, keys.messages(self._head.time)
+        yield t.MESSAGE, erased.with_erased(keys.messages(self._head.time))
         yield t.SUBSCRIPTION, ((row,) for row in keys.subscriptions())
         yield t.LOCK, ((row,) for row in keys.locks())
         yield t.INSTANCE, ((row,) for row in instances.instances())

@@ -87,8 +87,12 @@ _AS_IN_SCHEMA = {
     ("verdict", "<>", "correlated"): "verdict <> 'correlated'",
     ("state", "<>", "completed"): "state <> 'completed'",
     ("live", "=", 1): "live = 1",
+    ("parent_key", "<>", 0): "parent_key <> 0",
 }
 """An index over some of the rows is used where its condition is asked in its own words."""
+_BY_BEGINNING = frozenset({("message", "name"), ("message", "correlation_key")})
+_BEGINNING = 100
+"""So many characters of these columns an index holds."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,12 @@ class Dialect:
         parameters: list[Any] = []
         for column, value in where.items():
             for operator, operand in _tests(value):
+                if operator == "=" and (table.name, column) in _BY_BEGINNING:
+                    # Beginning and rest: with the column as a whole SQLite would not see that an index has the former.
+                    tests.append(f"substr({column}, 1, {_BEGINNING}) = {self.p}")
+                    tests.append(f"substr({column}, {_BEGINNING + 1}) = {self.p}")
+                    parameters += [operand[:_BEGINNING], operand[_BEGINNING:]]
+                    continue
                 tests.append(self._test(table, column, operator, operand))
                 is_said = operand is None or _in_schema(column, operator, operand) is not None
                 parameters += [] if is_said else [self._parameter(operator, operand)]

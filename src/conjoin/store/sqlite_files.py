@@ -48,6 +48,14 @@ def put_statement(table: Table) -> str:
     return f"insert or replace into {table.name} ({', '.join(table.columns)}) values ({places})"
 
 
+def rewrite_statement(table: Table) -> str:
+    """The same for rows that are written again and again: replaced, a row would leave all indexes and come back."""
+    places, keys = ", ".join("?" * len(table.columns)), ", ".join(table.key)
+    changes = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in table.key)
+    into = f"insert into {table.name} ({', '.join(table.columns)}) values ({places})"
+    return f"{into} on conflict ({keys}) do update set {changes}"
+
+
 def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
     """A new file, or one that is there already. The journal mode is kept in the file."""
     with told(file):

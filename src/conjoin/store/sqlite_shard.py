@@ -25,6 +25,7 @@ from conjoin.store.sqlite_files import (
     connect,
     create,
     put_statement,
+    rewrite_statement,
     schema_version,
     take_steps,
     told,
@@ -33,7 +34,7 @@ from conjoin.store.sqlite_files import (
 from conjoin.store.tables import Table
 
 _SQL = DIALECT.statements()
-_PUT = {table: put_statement(table) for table in t.SHARD}
+_PUT = {table: put_statement(table) for table in t.SHARD} | {t.INBOX: rewrite_statement(t.INBOX)}
 _DROP = {
     table: f"delete from {table.name} where {' and '.join(f'{column} = ?' for column in table.key)}"
     for table in t.SHARD

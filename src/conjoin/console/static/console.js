@@ -49,7 +49,9 @@
     });
     const answer = await fetch(place.dataset.diagram);
     await viewer.importXML(await answer.text());
-    viewer.get("canvas").zoom("fit-viewport", "auto");
+    // A little less than fits, so that what is at the edge has room for its badge.
+    const canvas = viewer.get("canvas");
+    canvas.zoom(canvas.zoom("fit-viewport", "auto") * 0.93, "auto");
     mark(viewer, JSON.parse(place.dataset.tokens), "has-token",
       (count) => ({ position: { bottom: 12, left: -12 }, html: badge(String(count), false) }));
     mark(viewer, JSON.parse(place.dataset.troubled), "has-trouble",

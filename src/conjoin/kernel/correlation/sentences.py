@@ -18,8 +18,8 @@ def sentence(verdict: str, reason: str, parameters: Told, name: str = "", key: s
     phrase = _PHRASES.get((verdict, reason))
     what = phrase(parameters, _message(name, key)) if phrase else reason.replace("_", " ")
     nearest = _nearest(parameters)
-    end = "" if nearest.endswith("?") else "."
-    return f"{verdict.capitalize()}: {what}{'; ' + nearest if nearest else ''}{end}"
+    text = f"{verdict.capitalize()}: {what}{'; ' + nearest if nearest else ''}"
+    return text if text.endswith(".") or nearest.endswith("?") else f"{text}."
 
 
 def near_miss(miss: Told) -> str:
@@ -121,6 +121,9 @@ def _kept_until(told: Told) -> str:
 
 
 def _behind_lock(told: Told, message: str) -> str:
+    if told.get("business_id"):
+        which = f"process {told.get('process', '?')}, of which an instance with its business id {told['business_id']!r}"
+        return f"{message} would start {which} is still running{_kept_until(told)}"
     return f"{message} would start a process of which an instance with this key is still running{_kept_until(told)}"
 
 
@@ -194,7 +197,9 @@ def _attempted(what: str) -> Phrase:
     def phrase(told: Told, message: str) -> str:
         attempt = _of(told, "attempt", " (attempt {})") or _of(told, "attempts", " after {} attempts")
         error = _of(told, "error", ": {}") or _of(told, "last_error", ": {}")
-        return what.format(message) + attempt + error + _of(told, "next_retry_at", "; tried again at {}")
+        again = _of(told, "next_retry_at", "; tried again at {}")
+        # What failed says it in a sentence of its own.
+        return what.format(message) + attempt + error.rstrip().removesuffix(".") + again
 
     return phrase
 
@@ -268,6 +273,9 @@ def _never_awaited(miss: Told) -> str:
 _NEAR_MISSES: dict[str, Callable[[Told], str]] = {
     "lock_held": lambda m: (
         f"instance {m.get('instance')} of process {m.get('process')} holds the key - it must end first"
+    ),
+    "business_id_held": lambda m: (
+        f"instance {m.get('instance')} of process {m.get('process')} holds its business id - it must end first"
     ),
     "busy": lambda m: f"{_who(m)} waits for it but is just taking another message - it is free in a moment",
     "other_business_id": _other_business_id,

@@ -52,6 +52,21 @@ def locked_starts(space: KeySpace, message: Message, starts: Sequence[StartSubsc
     ]
 
 
+def starts_behind_id(
+    space: KeySpace, message: Message, starts: Sequence[StartSubscription], catalog: Catalog
+) -> list[StartSubscription]:
+    """The processes that would have been started but for a running instance with the same business id (Q8)."""
+    if not message.business_id:
+        return []
+    return [
+        start
+        for start in starts
+        if not is_taken_by_process(message, start.process_id)
+        and not is_locked(space, message, start.process_id)
+        and not catalog.is_free(space.tenant_id, start.process_id, message)
+    ]
+
+
 def start_instance(
     space: KeySpace,
     message: Message,

@@ -11,7 +11,7 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import Message, is_kept
 from conjoin.kernel.correlation.near_misses import near_misses
 from conjoin.kernel.correlation.offers import is_awaited
-from conjoin.kernel.correlation.starting import locked_starts
+from conjoin.kernel.correlation.starting import locked_starts, starts_behind_id
 from conjoin.kernel.correlation.state import KeySpace
 from conjoin.kernel.instants import elapsed_ms
 
@@ -92,7 +92,8 @@ def _buffered(space: KeySpace, message: Message, now: int, catalog: Catalog) -> 
     topic = space.topics.get(message.name)
     if message.given_back is not None:
         return Verdict("buffered", "given_back", message.given_back.at, message.given_back)
-    if locked_starts(space, message, catalog.starts_for(space.tenant_id, message.name, now)):
+    starts = catalog.starts_for(space.tenant_id, message.name, now)
+    if locked_starts(space, message, starts) or starts_behind_id(space, message, starts, catalog):
         return Verdict("buffered", "locked", message.published_at, None)
     if topic is not None and topic.lanes and is_awaited(topic, message):
         return Verdict("buffered", "busy", message.published_at, None)
@@ -124,8 +125,11 @@ def parameters(
     starts = catalog.starts_for(space.tenant_id, message.name, now)
     misses = near_misses(space, message, now, starts, other_tenants)
     told: dict[str, Any] = {"deadline_at": message.deadline, "near_misses": list(misses)}
-    if verdict.reason == "locked" and misses:
+    if verdict.reason == "locked" and misses and misses[0]["kind"] == "lock_held":
         told |= {"process": misses[0]["process"], "key": space.key, "instance": misses[0]["instance"]}
+    elif verdict.reason == "locked":
+        behind = starts_behind_id(space, message, starts, catalog)
+        told |= {"process": behind[0].process_id, "business_id": message.business_id}
     if verdict.reason == "busy":
         told |= next(({"subscription": miss["subscription"]} for miss in misses if miss["kind"] == "busy"), {})
     return told

@@ -7,10 +7,10 @@ may call it at once.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
+from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Operation, Refusal
@@ -23,8 +23,8 @@ from conjoin.runtime.inbox.listing import INBOX, Shown, show
 from conjoin.runtime.inbox.metrics import Gauges, Meter, Sample
 from conjoin.runtime.inbox.moving import finish_moves
 from conjoin.runtime.inbox.receiving import Reception
+from conjoin.runtime.inbox.rehearsing import Answer, Rehearsal, Selected, counted
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup, InboxOperate
-from conjoin.runtime.inbox.rows import read_row
 from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, Runner, always, clean_up
 from conjoin.runtime.inbox.shards import Shards
 from conjoin.runtime.inbox.targets import Target
@@ -34,14 +34,7 @@ from conjoin.runtime.targets import RemoteTarget
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxRow
 
-Answer = InboxMessage | Refusal
-
-
-class Selected(NamedTuple):
-    """What an operation on many messages came to: how many were changed, and how many refused, by code."""
-
-    changed: int
-    refused: Mapping[str, int]
+__all__ = ["Inbox", "Selected"]
 
 
 class Inbox:
@@ -167,6 +160,10 @@ class Inbox:
         """What the same would come to; nothing is changed."""
         return self._on_all(asked, lambda keys: self._rehearsed(keys, operation))
 
+    def rehearse_on(self, keys: Sequence[int], operation: Operation) -> Selected:
+        """What `operate_on` would come to; nothing is changed."""
+        return counted(self._rehearsed(keys, operation))
+
     def _on_all(self, asked: Asked, act: Callable[[Sequence[int]], list[Answer]]) -> Selected:
         changed, refused = 0, Counter[str]()
         asked = replace(asked, limit=self._at_once)
@@ -180,8 +177,7 @@ class Inbox:
             asked = replace(asked, after=page.after)
 
     def _rehearsed(self, keys: Sequence[int], operation: Operation) -> list[Answer]:
-        messages = {row.key: read_row(row).message for row in self._rows(keys)}
-        return [operate(message, operation, self.shards.now, self.settings) for message in messages.values()]
+        return Rehearsal(operation, self.shards.now, self.settings).answers(keys, self._rows(keys))
 
     def channel(self, name: str) -> Channel:
         """Raises `InputError` if there is none of that name."""

@@ -119,6 +119,7 @@ def decoded(message: InboxMessage) -> Mapping[str, Any] | Failed:
 
 def asked_of(message: InboxMessage) -> str:
     """What is asked of a target, for the history: the hint, without variables, which the message has."""
-    hint = message.hint._replace(variables={}, message_id=message.hint.message_id or message.message_id)
-    said = {field: value for field, value in hint._asdict().items() if value}
+    hint = dict(zip(message.hint._fields, message.hint, strict=True))
+    hint |= {"variables": None, "message_id": message.hint.message_id or message.message_id}
+    said = {field: value for field, value in hint.items() if value}
     return json_text({"target": message.target, **said} if message.target else said)

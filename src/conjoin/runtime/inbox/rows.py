@@ -100,12 +100,13 @@ def content_of(message: InboxMessage) -> InboxContentRow:
 
 def with_content(message: InboxMessage, content: InboxContentRow) -> InboxMessage:
     type_, encoding, headers, hint = read_json(content.about)
+    hint |= {"name": message.hint.name, "correlation_key": message.hint.correlation_key}
     return message._replace(
         payload=bytes(content.payload),
         type=MessageType(*type_),
         encoding=encoding,
         headers=headers,
-        hint=Hint(**hint)._replace(name=message.hint.name, correlation_key=message.hint.correlation_key),
+        hint=Hint(**hint),
     )
 
 

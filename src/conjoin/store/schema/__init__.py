@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-VERSION = 4
+VERSION = 5
 FOLDER: Traversable = files(__name__)
 
 
