@@ -5,13 +5,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from conjoin.client import AsyncClient, Client
     from conjoin.pipeline import Correlated, correlate
 
-__all__ = ["Correlated", "__version__", "correlate"]
+__all__ = ["AsyncClient", "Client", "Correlated", "__version__", "correlate"]
 
 
 def __getattr__(name: str) -> Any:
-    """`conjoin.correlate` needs Spark; it is looked up when it is first used."""
+    """`conjoin.correlate` needs Spark, and `conjoin.Client` httpx: they are looked up when they are first used."""
+    if name in ("AsyncClient", "Client"):
+        from conjoin import client
+
+        return getattr(client, name)
     if name in ("Correlated", "correlate"):
         from conjoin.errors import ExtraMissing
 

@@ -1,0 +1,186 @@
+"""The client for programs with an event loop: the calls of `client.py`, awaited."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from conjoin.client import carrying, jobs, messages, processes, searches
+from conjoin.client.carrying import Credentials, Tls, httpx
+from conjoin.client.client import ADDRESS, USUAL, Variables, read_files
+from conjoin.client.exchange import Exchange, File, Handle, HandOut, Patience, Pause, Request
+from conjoin.client.jobs import ModelledError, Work
+from conjoin.client.processes import LATEST
+from conjoin.client.values import (
+    Correlated,
+    DeployedProcess,
+    Explanation,
+    Fate,
+    FoundInstance,
+    FoundMessage,
+    Incident,
+    Instance,
+    Job,
+    Line,
+    Message,
+)
+
+Handler = Callable[[Job], Awaitable[Variables | None]]
+_A = TypeVar("_A")
+
+
+class AsyncClient:
+    """`async with AsyncClient("https://conjoin.example", Bearer(token)) as client: ...`. For one event loop."""
+
+    def __init__(
+        self,
+        address: str = ADDRESS,
+        credentials: Credentials | None = None,
+        tls: Tls | None = None,
+        timeout_s: float = 10.0,
+        patience: Patience = USUAL,
+    ) -> None:
+        self._http = httpx.AsyncClient(**carrying.settings(address, credentials, tls, timeout_s))
+        self._timeout_s = timeout_s
+        self._patience = patience
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def publish(self, message: Message) -> Fate:
+        """Once, however often it takes; the answer says what has become of it so far."""
+        return await self._done(messages.publish(message, 0, self._patience))
+
+    async def publish_and_wait(self, message: Message, wait_ms: int = 10_000) -> Fate:
+        """Answers when somebody has it, or when the wait is over."""
+        return await self._done(messages.publish(message, wait_ms, self._patience))
+
+    async def correlate(self, message: Message) -> Correlated:
+        """Now, or not at all: `NotFound` if nobody waits."""
+        return await self._done(messages.correlate(message, self._patience))
+
+    def publish_many(self, some: Iterable[Message]) -> AsyncIterator[Line]:
+        """Any number of them, as fast as the server stores them; a line for each, in their order."""
+        return self._found(messages.publish_many(some, self._patience))
+
+    async def explain(self, what: Message | int) -> Explanation:
+        """A message by its key, or one that is not sent."""
+        return await self._done(messages.explain(what, self._patience))
+
+    def messages(self, **filters: Any) -> AsyncIterator[FoundMessage]:
+        """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and what else the list filters by."""
+        return self._found(searches.messages(filters, self._patience))
+
+    async def deploy(self, *files: str | Path | File, tenant: str = "") -> list[DeployedProcess]:
+        """Files of models, or names with their contents: all of them or none."""
+        return await self._done(processes.deploy(read_files(files), tenant, self._patience))
+
+    async def create_instance(
+        self,
+        process_id: str,
+        variables: Variables | None = None,
+        version: int = LATEST,
+        tenant: str = "",
+        business_id: str = "",
+    ) -> Instance:
+        new = processes.new_instance(process_id, variables, version, tenant, business_id)
+        return await self._done(processes.create(new, 0, self._patience))
+
+    async def run_instance(
+        self, process_id: str, variables: Variables | None = None, wait_ms: int = 10_000, tenant: str = ""
+    ) -> Instance:
+        """Created, and answered when it has ended, with its variables; `TookTooLong` if it has not by then."""
+        new = processes.new_instance(process_id, variables, tenant=tenant)
+        return await self._done(processes.create(new, wait_ms, self._patience))
+
+    async def cancel_instance(self, key: int) -> None:
+        await self._done(processes.cancel(key, self._patience))
+
+    def instances(self, **filters: Any) -> AsyncIterator[FoundInstance]:
+        """By the filters of `/v2`: `processDefinitionId`, `state`, `hasIncident`, `tenantId` and others."""
+        return self._found(searches.instances(filters, self._patience))
+
+    async def variables(self, instance_key: int) -> dict[str, Any]:
+        return await self._done(searches.variables(instance_key, self._patience))
+
+    async def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> None:
+        await self._done(processes.set_variables(scope_key, variables, local, self._patience))
+
+    def incidents(self, **filters: Any) -> AsyncIterator[Incident]:
+        """Those that are open, by the filters of `/v2`: `processInstanceKey`, `errorType` and others."""
+        return self._found(searches.incidents(filters, self._patience))
+
+    async def resolve_incident(self, key: int) -> None:
+        await self._done(processes.resolve(key, self._patience))
+
+    async def activate_jobs(self, wanted: Work) -> list[Job]:
+        return await self._done(jobs.activate(wanted, self._patience))
+
+    async def complete_job(self, key: int, variables: Variables | None = None) -> None:
+        await self._done(jobs.complete(key, variables or {}, self._patience))
+
+    async def fail_job(self, key: int, retries: int, text: str = "", back_off_ms: int = 0) -> None:
+        await self._done(jobs.fail(key, retries, text, back_off_ms, self._patience))
+
+    async def throw_error(self, key: int, error: ModelledError) -> None:
+        await self._done(jobs.throw(key, error, self._patience))
+
+    async def update_retries(self, key: int, retries: int) -> None:
+        await self._done(jobs.update_retries(key, retries, self._patience))
+
+    async def work(self, wanted: Work, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
+        """Hands jobs to a function until `is_over`, which is asked before each poll.
+
+        What the function answers are the variables of the completed job; `ModelledError` ends it with an error of the
+        model; any other exception fails it, with one retry less.
+        """
+        async for _ in self._found(jobs.work(wanted, is_over, self._patience), handler):
+            pass
+
+    async def _done(self, exchange: Exchange[_A]) -> _A:
+        answer = None
+        try:
+            while True:
+                answer = await self._carried(exchange.send(answer))
+        except StopIteration as over:
+            result: _A = over.value
+            return result
+
+    async def _found(self, exchange: Exchange[None], handler: Handler | None = None) -> AsyncIterator[Any]:
+        answer = None
+        try:
+            while True:
+                step = exchange.send(answer)
+                answer = None
+                if isinstance(step, HandOut):
+                    for item in step.items:
+                        yield item
+                elif isinstance(step, Handle) and handler is not None:
+                    answer = await _handled(handler, step.job)
+                else:
+                    answer = await self._carried(step)
+        except StopIteration:
+            return
+
+    async def _carried(self, step: Any) -> Any:
+        if isinstance(step, Pause):
+            await asyncio.sleep(step.seconds)
+            return None
+        assert isinstance(step, Request)
+        try:
+            return carrying.answer_of(await self._http.request(**carrying.how(step, self._timeout_s)))
+        except httpx.TransportError as error:
+            return carrying.lost(error)
+
+
+async def _handled(handler: Handler, job: Job) -> Any:
+    try:
+        return await handler(job)
+    except Exception as error:  # noqa: BLE001 - the border to somebody else's function: its failure is the job's
+        return error

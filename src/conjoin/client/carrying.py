@@ -1,0 +1,92 @@
+"""Carrying requests with httpx: what both clients have in common. It decides nothing but whether a request went out."""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from conjoin.client.exchange import Answer, Lost, Request
+from conjoin.errors import ExtraMissing
+
+try:
+    import httpx
+except ModuleNotFoundError as missing:
+    raise ExtraMissing("conjoin.Client", "httpx", "client") from missing
+
+__all__ = ["Basic", "Bearer", "Credentials", "Tls", "answer_of", "how", "httpx", "lost", "settings"]
+
+KEPT_S = 2.0
+"""An idle connection is not used again after this; servers close theirs after five seconds, in the middle of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    token: str
+
+    def __repr__(self) -> str:
+        return "Bearer(...)"
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Basic({self.user!r}, ...)"
+
+
+class Tls(NamedTuple):
+    """Files: who vouches for the server, if not those whom the machine trusts; and who we are, if it wants to know."""
+
+    ca: str | Path | None = None
+    certificate: str | Path | None = None
+    key: str | Path | None = None
+
+
+Credentials = Bearer | Basic
+REFUSED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+"""Nothing went out."""
+
+
+def settings(address: str, credentials: Credentials | None, tls: Tls | None, timeout_s: float) -> dict[str, Any]:
+    """For either client of httpx."""
+    basic = (credentials.user, credentials.password) if isinstance(credentials, Basic) else None
+    bearer = {"Authorization": f"Bearer {credentials.token}"} if isinstance(credentials, Bearer) else {}
+    return {
+        "base_url": address,
+        "auth": basic,
+        "headers": bearer,
+        "timeout": timeout_s,
+        "limits": httpx.Limits(keepalive_expiry=KEPT_S),
+        "verify": True if tls is None else _trusting(tls),
+    }
+
+
+def _trusting(tls: Tls) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=tls.ca)
+    if tls.certificate is not None:
+        context.load_cert_chain(tls.certificate, tls.key)
+    return context
+
+
+def how(request: Request, timeout_s: float) -> Mapping[str, Any]:
+    """A request as httpx takes it."""
+    said: dict[str, Any] = {"method": request.method, "url": request.path, "timeout": timeout_s + request.later_s}
+    if request.query:
+        said["params"] = dict(request.query)
+    if request.files:
+        return said | {"files": [("resources", file) for file in request.files], "data": dict(request.fields)}
+    if request.body is not None:
+        said |= {"content": request.body, "headers": {"Content-Type": request.media_type}}
+    return said
+
+
+def answer_of(response: httpx.Response) -> Answer:
+    return Answer(response.status_code, response.content, response.headers.get("retry-after", ""))
+
+
+def lost(error: httpx.TransportError) -> Lost:
+    text = str(error) or type(error).__name__
+    return Lost(text, not isinstance(error, REFUSED))

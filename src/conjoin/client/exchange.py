@@ -1,0 +1,141 @@
+"""Exchanges: what a client and a server say to each other, without anybody who carries it.
+
+A call is a generator: it yields what is to be done next (ask the server, wait, hand something out), is sent what came
+of it, and returns its result. So there is one implementation of every call, and the two clients only carry.
+"""
+
+import random
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from conjoin.client.problems import problem_of
+from conjoin.errors import NoAnswer
+
+LATER = (502, 503, 504)
+"""Statuses that say nothing about the request itself: a proxy has no server, the server has no time."""
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+_A = TypeVar("_A")
+File = tuple[str, bytes]
+"""A name and its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`asked` is what a person calls it; it answers in the time of the client, or so much later."""
+
+    asked: str
+    method: str
+    path: str
+    body: bytes | None = None
+    media_type: str = "application/json"
+    query: Mapping[str, str] = field(default_factory=dict)
+    files: Sequence[File] = ()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Beside files, in the same form."""
+    later_s: float = 0.0
+
+
+class Answer(NamedTuple):
+    status: int
+    body: bytes
+    retry_after: str = ""
+
+
+class Lost(NamedTuple):
+    """There is no answer. `was_sent`: the server may have got the request, and may have done what it asks."""
+
+    text: str
+    was_sent: bool
+
+
+class Pause(NamedTuple):
+    seconds: float
+
+
+class HandOut(NamedTuple):
+    """Items for whoever iterates over what the call finds."""
+
+    items: Sequence[Any]
+
+
+class Handle(NamedTuple):
+    """A job for the worker's function; what it answers or raises is sent back."""
+
+    job: Any
+
+
+Step = Request | Pause | HandOut | Handle
+Exchange = Generator[Step, Any, _A]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a call is tried, and how long it waits in between: twice as long each time, and never in step."""
+
+    attempts: int = 6
+    first_pause_s: float = 0.1
+    longest_pause_s: float = 5.0
+
+    def pause_s(self, attempt: int, retry_after: str) -> float:
+        pause = min(self.first_pause_s * float(2**attempt), self.longest_pause_s)
+        told = float(retry_after) if retry_after.isdecimal() else 0.0
+        return max(pause * random.uniform(0.5, 1.0), min(told, self.longest_pause_s))
+
+
+class Heard(NamedTuple):
+    """`maybe_done`: an earlier attempt has no answer, so this one may be the second to arrive."""
+
+    answer: Answer
+    maybe_done: bool
+
+
+def _always() -> bool:
+    return True
+
+
+def never() -> bool:
+    return False
+
+
+def asked(request: Request, patience: Patience, may_repeat: Callable[[], bool] = _always) -> Exchange[Heard]:
+    """Until there is an answer. `may_repeat` is asked when an earlier attempt may have been carried out."""
+    maybe_done = False
+    for attempt in range(patience.attempts):
+        answer = yield request
+        if isinstance(answer, Answer) and answer.status not in LATER:
+            return Heard(answer, maybe_done)
+        maybe_done = maybe_done or not _surely_not_done(answer)
+        is_last = attempt == patience.attempts - 1
+        if is_last or (maybe_done and not may_repeat()):
+            break
+        yield Pause(patience.pause_s(attempt, answer.retry_after if isinstance(answer, Answer) else ""))
+    raise NoAnswer(request.asked, answer.text) if isinstance(answer, Lost) else problem_of(request.asked, *answer[:2])
+
+
+def _surely_not_done(answer: Answer | Lost) -> bool:
+    if isinstance(answer, Lost):
+        return not answer.was_sent
+    return b'"RESOURCE_EXHAUSTED"' in answer.body
+
+
+def body_of(heard: Heard, request: Request) -> bytes:
+    """Of a success; anything else is raised."""
+    if heard.answer.status >= 300:
+        raise problem_of(request.asked, heard.answer.status, heard.answer.body)
+    return heard.answer.body
+
+
+def done(request: Request, patience: Patience, gone_is_done: bool = False) -> Exchange[bytes]:
+    """The body of a call that may be repeated. `gone_is_done`: the second attempt finds nothing left to do."""
+    heard = yield from asked(request, patience)
+    if gone_is_done and heard.maybe_done and heard.answer.status == 404:
+        return b""
+    return body_of(heard, request)
+
+
+def encoded(value: Any) -> bytes:
+    """As JSON; a Decimal keeps every digit."""
+    return _ENCODER.encode(value)

@@ -1,0 +1,152 @@
+"""Messages: published once however often it takes, correlated, explained, and many at a time.
+
+Every message has an id, made here if there is none. The server refuses a second message with the same id for as long as
+the first one lives, so a message is sent again only while that is sure; a refusal then says that it is there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import islice
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from conjoin.client.exchange import (
+    Exchange,
+    HandOut,
+    Heard,
+    Patience,
+    Pause,
+    Request,
+    asked,
+    body_of,
+    done,
+    encoded,
+    never,
+)
+from conjoin.client.problems import problem_of
+from conjoin.client.values import DEFAULT_TENANT, Attempt, Correlated, Explanation, Fate, Line, Message
+from conjoin.errors import AlreadyThere, NoAnswer, ServerBusy, TookTooLong
+
+LINES_A_REQUEST = 5_000
+_MARGIN_MS = 1_000
+"""A message is not sent again when its id may be forgotten before it arrives."""
+_MESSAGES = "/conjoin/v1/messages"
+_EXPLANATION = msgspec.json.Decoder(Explanation, strict=False)
+_CORRELATED = msgspec.json.Decoder(Correlated, strict=False)
+
+
+def with_id(message: Message) -> Message:
+    return message if message.id else replace(message, id=uuid4().hex)
+
+
+def publish(message: Message, wait_ms: int, patience: Patience) -> Exchange[Fate]:
+    sent = with_id(message)
+    body = encoded({**_fields(sent), "wait_ms": wait_ms})
+    request = Request(f"publish {sent.name!r}", "POST", _MESSAGES, body, later_s=wait_ms / 1_000)
+    try:
+        heard = yield from asked(request, patience, _while_remembered([sent]))
+    except (NoAnswer, ServerBusy, TookTooLong) as unknown:
+        if message.id or unknown.reason == ServerBusy.code:
+            # Another message may have had the id; or this one was turned away at the door.
+            raise
+        found = yield from _found(sent, patience)
+        if found is None:
+            raise
+        return found
+    if heard.maybe_done and heard.answer.status == 409:
+        return (yield from _there_already(sent, request, heard, patience))
+    return _fate(msgspec.json.decode(body_of(heard, request)), sent.id)
+
+
+def _there_already(sent: Message, request: Request, heard: Heard, patience: Patience) -> Exchange[Fate]:
+    """An attempt without an answer has done it."""
+    refused = problem_of(request.asked, *heard.answer[:2])
+    found = (yield from _found(sent, patience)) if isinstance(refused, AlreadyThere) else None
+    if found is None:
+        raise refused
+    return found
+
+
+def _found(sent: Message, patience: Patience) -> Exchange[Fate | None]:
+    """The message that was accepted with this id, looked for until patience is over."""
+    about = {"name": sent.name, "key": sent.key, "id": sent.id, "tenant": sent.tenant or DEFAULT_TENANT}
+    query = {name: value for name, value in about.items() if value} | {"order": "desc"}
+    request = Request(f"find message {sent.id!r}", "GET", _MESSAGES, query=query)
+    for attempt in range(patience.attempts):
+        found = msgspec.json.decode((yield from done(request, patience)))["items"]
+        accepted = [item for item in found if item["verdict"] != "refused"]
+        if accepted:
+            key = int(accepted[0]["key"])
+            shown = yield from done(Request(f"show message {key}", "GET", f"{_MESSAGES}/{key}"), patience)
+            return _fate(msgspec.json.decode(shown), sent.id)
+        yield Pause(patience.pause_s(attempt, ""))
+    return None
+
+
+def correlate(message: Message, patience: Patience) -> Exchange[Correlated]:
+    """Now or not at all, and with one attempt that the server may have seen: it keeps no id of it."""
+    said = {"name": message.name, "correlationKey": message.key, "variables": dict(message.variables)}
+    said |= {"tenantId": message.tenant} if message.tenant else {}
+    said |= {"businessId": message.business_id} if message.business_id else {}
+    request = Request(f"correlate {message.name!r}", "POST", "/v2/messages/correlation", encoded(said))
+    heard = yield from asked(request, patience, never)
+    return _CORRELATED.decode(body_of(heard, request))
+
+
+def explain(what: Message | int, patience: Patience) -> Exchange[Explanation]:
+    """A message that was published, by its key; or what would become of one that was not."""
+    if isinstance(what, int):
+        request = Request(f"explain message {what}", "GET", f"{_MESSAGES}/{what}/explain")
+        return _EXPLANATION.decode((yield from done(request, patience)))
+    request = Request(f"explain {what.name!r}", "POST", "/conjoin/v1/explain", encoded(_fields(what)))
+    told = msgspec.json.decode((yield from done(request, patience)))
+    return msgspec.convert(told["dry_run"], Explanation, strict=False)
+
+
+def publish_many(messages: Iterable[Message], patience: Patience) -> Exchange[None]:
+    """Hands out a line for each message, in their order."""
+    ahead = map(with_id, messages)
+    while some := list(islice(ahead, LINES_A_REQUEST)):
+        request = Request(
+            *(f"publish {len(some)} messages", "POST", f"{_MESSAGES}/bulk"),
+            b"".join(encoded(_fields(message)) + b"\n" for message in some),
+            "application/x-ndjson",
+            later_s=len(some) / 100,
+        )
+        heard = yield from asked(request, patience, _while_remembered(some))
+        told = [msgspec.json.decode(line) for line in body_of(heard, request).splitlines()]
+        by_line = {it["line"]: it for it in told if "line" in it}
+        answered = [(message, by_line[number]) for number, message in enumerate(some, 1) if number in by_line]
+        yield HandOut([_line(message, it, heard.maybe_done) for message, it in answered])
+        if len(answered) < len(some):
+            # The server broke off, and says why in its last line.
+            text = f"{len(some) - len(answered)} have no answer: {told[-1].get('error', 'cut off')}"
+            raise NoAnswer(request.asked, text)
+
+
+def _line(message: Message, told: Mapping[str, Any], maybe_done: bool) -> Line:
+    if maybe_done and told.get("code") == AlreadyThere.code:
+        return Line(message, verdict="accepted", reason="sent_before")
+    shown = {name: told.get(name, "") for name in ("verdict", "reason", "error")}
+    return Line(message, int(told.get("key", 0)), **shown)
+
+
+def _while_remembered(sent: Iterable[Message]) -> Callable[[], bool]:
+    """The server counts from when it has the message, and that is later than now."""
+    shortest_ms, began = min(message.ttl_ms or 0 for message in sent), monotonic()
+    return lambda: (monotonic() - began) * 1_000 + _MARGIN_MS < shortest_ms
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    said = {"name": message.name, "key": message.key, "variables": dict(message.variables)}
+    more = {"ttl": message.ttl_ms, "id": message.id, "tenant": message.tenant, "business_id": message.business_id}
+    return said | {name: value for name, value in more.items() if value not in (None, "")}
+
+
+def _fate(told: Mapping[str, Any], id_: str) -> Fate:
+    attempts = msgspec.convert(told["attempts"], tuple[Attempt, ...], strict=False)
+    about = (told["verdict"], told["reason"], told["sentence"], told["storage"])
+    return Fate(int(told["message"]["key"]), id_, *about, attempts)
