@@ -42,7 +42,6 @@ def _app(what: str) -> typer.Typer:
 
 
 messages, subscriptions, instances, incidents, jobs, dead_letters = map(_app, _COLUMNS)
-APPS = (messages, subscriptions, instances, incidents, jobs, dead_letters)
 
 
 class _Typed(NamedTuple):

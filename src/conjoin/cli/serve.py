@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjoin.cli.compact import keep_for
+from conjoin.cli.importing import importing
 from conjoin.cli.init import FEWEST_SHARDS
 from conjoin.cli.store_option import Data, StoreUrl, address_of, shown
 from conjoin.errors import ExtraMissing, InputError, PolicyError, SettingsError, StoreMissing
@@ -20,15 +21,18 @@ from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.settings import load, place_of
 
 if TYPE_CHECKING:
+    from conjoin.demo.opening import Demo
+    from conjoin.gateway.security.configuration import Security
     from conjoin.gateway.serving import Addresses
+    from conjoin.gateway.tracing import Tracing
 
 _PORTS = {"min": 0, "max": 65_535}
 _PANEL = "Addresses"
 _ZBCTLS_OWN = "127.0.0.1:26500"
 """Where zbctl looks when nobody tells it."""
 _OPEN_DOOR = (
-    "--host {}: other machines reach it, and anybody there could do anything; say --insecure if that is meant,"
-    " or listen on 127.0.0.1"
+    "--host {}: other machines reach it, and anybody there could do anything, or read along: set tls and callers in"
+    " [security] of conjoin.toml, listen on 127.0.0.1, or say --insecure if that is meant"
 )
 
 GrpcPort = Annotated[
@@ -45,6 +49,9 @@ Insecure = Annotated[
 ReadOnlyConsole = Annotated[
     bool, typer.Option("--read-only-console", help="The console at / only shows; no form of it is taken.")
 ]
+ForShow = Annotated[
+    bool, typer.Option("--demo", help="A shop that lives, in a store of its own; it shows all that can happen.")
+]
 
 
 def serve(
@@ -53,6 +60,7 @@ def serve(
     host: Host = "127.0.0.1",
     insecure: Insecure = False,
     read_only_console: ReadOnlyConsole = False,
+    demo: ForShow = False,
     data: Data = None,
     store: StoreUrl = None,
 ) -> None:
@@ -65,24 +73,37 @@ def serve(
 
       conjoin serve
 
+      conjoin serve --demo
+
       conjoin serve --data /var/lib/orders --grpc-port 26500 --rest-port 8080
 
       conjoin serve --store postgresql://conjoin@db/orders
     """
-    if not insecure and not _is_loopback(host):
-        raise InputError([_OPEN_DOOR.format(host)])
-    kept, inbox, receivers = keep_for(), _inbox(), read_receivers(load().notify)
+    kept, receivers = keep_for(), read_receivers(load().notify)
     try:
-        from conjoin.console.app import console_routes
-        from conjoin.gateway import serving
+        with importing():
+            from conjoin.console.app import console_routes
+            from conjoin.gateway import serving
     except ImportError as error:
         raise ExtraMissing("conjoin serve", error.name or "grpcio", "server") from None
-    address = address_of(data, store)
-    broker = _opened(address)
+    security, traces = _security(), _traces()
+    if not (insecure or _is_loopback(host) or security.is_closed):
+        raise InputError([_OPEN_DOOR.format(host)])
+    shop = _shop(data, store, host, rest_port) if demo else None
+    address = shop.address if shop else address_of(data, store)
+    inbox = shop.inbox if shop else _inbox()
+    broker = shop.broker if shop else _opened(address)
     pages = partial(console_routes, read_only=read_only_console)
-    served = serving.Served(host, grpc_port, rest_port, kept, inbox, receivers, pages=pages)
+    served = serving.Served(
+        *(host, grpc_port, shop.rest_port if shop else rest_port, kept, inbox, receivers),
+        guard=security.guard,
+        tls=security.tls,
+        pages=pages,
+        traces=traces,
+        beside=shop.story.live if shop else None,
+    )
     try:
-        serving.serve(broker, served, lambda addresses: _tell(addresses, broker, address))
+        serving.serve(broker, served, lambda addresses: _tell(addresses, broker, address, security, demo))
     finally:
         broker.close()
     typer.echo("stopped")
@@ -97,12 +118,44 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
+def _security() -> "Security":
+    from conjoin.gateway.security.configuration import read_security
+
+    try:
+        return read_security(load().security)
+    except SettingsError as error:
+        raise SettingsError([f"{place_of('security')}: security: {problem}" for problem in error.problems]) from None
+
+
+def _traces() -> "Tracing | None":
+    from conjoin.gateway.tracing import address_in, begin
+
+    try:
+        return begin(address_in(load().server), os.environ)
+    except SettingsError as error:
+        raise SettingsError([f"{place_of('server')}: server: {problem}" for problem in error.problems]) from None
+
+
 def _inbox() -> Configuration | None:
     section = load().inbox
     try:
         return read_configuration(section, os.environ) if section else None
     except SettingsError as error:
         raise SettingsError([f"{place_of('inbox')}: {problem}" for problem in error.problems]) from None
+
+
+def _shop(data: str | None, store: str | None, host: str, rest_port: int) -> "Demo":
+    from conjoin.demo.opening import open_demo
+
+    if store is not None:
+        raise InputError(["--demo has a data directory of its own: leave --store away"])
+    return open_demo(data, host, rest_port)
+
+
+def _what_to_try(rest: str, zbctl: str) -> list[str]:
+    from conjoin.demo.opening import what_to_try
+
+    return what_to_try(rest, zbctl)
 
 
 def _opened(address: str | Path) -> Broker:
@@ -124,15 +177,28 @@ def _opened(address: str | Path) -> Broker:
     return broker
 
 
-def _tell(addresses: "Addresses", broker: Broker, address: str | Path) -> None:
+def _tell(addresses: "Addresses", broker: Broker, address: str | Path, security: "Security", demo: bool) -> None:
     host = f"[{addresses.host}]" if ":" in addresses.host else addresses.host
-    grpc, rest = f"{host}:{addresses.grpc_port}", f"http://{host}:{addresses.rest_port}"
-    zbctl = "zbctl --insecure" if grpc == _ZBCTLS_OWN else f"zbctl --insecure --address {grpc}"
+    grpc, rest = f"{host}:{addresses.grpc_port}", f"http{'s' if security.tls else ''}://{host}:{addresses.rest_port}"
+    how = f"--certPath {security.tls.certificate}" if security.tls else "--insecure"
+    zbctl = f"zbctl {how}" if grpc == _ZBCTLS_OWN else f"zbctl {how} --address {grpc}"
     for line in (
         f"serving {shown(address)} ({broker.shard_count} partitions)",
         f"  gRPC  {grpc}   {zbctl} status",
         f"  REST  {rest}   curl {rest}/v2/topology",
         f"  open  {rest}/   what waits, what happened, and why",
-        f"Next: {zbctl} deploy resource order.bpmn",
+        f"  for   {_whom(addresses.host, security)}",
+        *(_what_to_try(rest, zbctl) if demo else [f"Next: {zbctl} deploy resource order.bpmn"]),
     ):
         typer.echo(line)
+
+
+def _whom(host: str, security: "Security") -> str:
+    """Who is let in."""
+    if security.asks_who:
+        return "whoever has a token or a password"
+    if security.tls is not None and security.tls.clients is not None:
+        return f"whoever has a certificate that {security.tls.clients} vouches for"
+    if _is_loopback(host):
+        return "anybody on this machine, and nobody else: conjoin.toml says nothing about callers"
+    return "ANYBODY who reaches this address, as --insecure says"
