@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kernel": set(),
     "feel": set(),
     "settings": {"errors"},
+    "client": {"errors"},
     "bpmn": {"errors", "kernel", "feel"},
     "store": {"errors", "fault_points", "kernel"},
     "runtime": {"errors", "fault_points", "kernel", "feel", "store", "bpmn"},
@@ -25,9 +26,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "gateway": {"errors", "settings", "runtime"},
     "testing": {"errors", "runtime", "store"},
     "console": {"errors", "settings", "gateway"},
+    "demo": {"errors", "runtime", "gateway"},
     "cli": {
         *("errors", "settings", "kernel", "feel", "bpmn", "store", "runtime", "pipeline"),
-        *("gateway", "console", "testing"),
+        *("gateway", "console", "demo", "testing"),
     },
 }
 

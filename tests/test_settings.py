@@ -73,6 +73,8 @@ def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) 
         "policies": ('{"*": {"dedup": "7d"}}', {"*": {"dedup": "7d"}}),
         "inbox": ('{"mode": "all"}', {"mode": "all"}),
         "notify": ('{"*": {"url": "http://x"}}', {"*": {"url": "http://x"}}),
+        "server": ('{"traces": "http://x"}', {"traces": "http://x"}),
+        "security": ('{"tokens": "tokens"}', {"tokens": "tokens"}),
     }
     text, value = values[key]
     monkeypatch.setenv(f"CONJOIN_{key.upper()}", text)

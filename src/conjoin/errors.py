@@ -13,7 +13,17 @@
     ├── StoreExists      store_exists  there is a store where a new one should be made
     ├── StoreTooNew      store_too_new the store was written by a newer Conjoin
     ├── StoreDamaged     store_damaged what the store holds cannot be read any more
-    └── StoreFailed      store_failed  the store does not answer, is full or is busy; what was asked is not done
+    ├── StoreFailed      store_failed  the store does not answer, is full or is busy; what was asked is not done
+    └── CallFailed       error         a server did not do what a client of it has asked; those below have its code
+        ├── NoAnswer         UNAVAILABLE         no server, no connection, no time left; perhaps it was done
+        ├── ServerBusy       RESOURCE_EXHAUSTED  it has too much to do, or its store does not answer
+        ├── CallInvalid      INVALID_ARGUMENT    what was asked cannot be
+        ├── NotAllowed       FORBIDDEN           who asked is not known, or may not
+        ├── NotFound         NOT_FOUND           no such record; nobody who waits for a message
+        ├── AlreadyThere     ALREADY_EXISTS      the id is taken
+        ├── WrongState       INVALID_STATE       the state of a record forbids it
+        ├── TookTooLong      DEADLINE_EXCEEDED   what was waited for has not happened in time
+        └── NotOffered       UNIMPLEMENTED       the server has no such call
 
 The second column is `code`; `retryable` says whether the same call may succeed later by itself. A business
 "no" is no error: it is a verdict, stored and explained, never raised.
@@ -166,3 +176,52 @@ class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matt
 class StoreFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
     code = "store_failed"
     retryable = True
+
+
+class CallFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """What a client asked for, the status and the reason that the server gave (0 and none without an answer)."""
+
+    def __init__(self, asked: str, sentence: str, reason: str = "", status: int = 0) -> None:
+        self.asked, self.sentence, self.reason, self.status = asked, sentence, reason, status
+        super().__init__(asked, sentence, reason, status)
+
+    def __str__(self) -> str:
+        return f"{self.asked}: {self.sentence}"
+
+
+class NoAnswer(CallFailed):
+    code = "UNAVAILABLE"
+    retryable = True
+
+
+class ServerBusy(CallFailed):
+    code = "RESOURCE_EXHAUSTED"
+    retryable = True
+
+
+class CallInvalid(CallFailed):
+    code = "INVALID_ARGUMENT"
+
+
+class NotAllowed(CallFailed):
+    code = "FORBIDDEN"
+
+
+class NotFound(CallFailed):
+    code = "NOT_FOUND"
+
+
+class AlreadyThere(CallFailed):
+    code = "ALREADY_EXISTS"
+
+
+class WrongState(CallFailed):
+    code = "INVALID_STATE"
+
+
+class TookTooLong(CallFailed):
+    code = "DEADLINE_EXCEEDED"
+
+
+class NotOffered(CallFailed):
+    code = "UNIMPLEMENTED"

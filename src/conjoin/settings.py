@@ -56,6 +56,10 @@ class Settings(BaseSettings):
     notify: dict[str, Any] = Field(
         default_factory=dict, description="who is told of what, by message name; read by the runtime"
     )
+    server: dict[str, Any] = Field(default_factory=dict, description="where traces go; read by the gateway")
+    security: dict[str, Any] = Field(
+        default_factory=dict, description="TLS, who may call and do what, the audit; read by the gateway"
+    )
 
     @classmethod
     def settings_customise_sources(

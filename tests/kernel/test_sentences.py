@@ -180,6 +180,7 @@ def test_sentence_says_what_the_parameters_tell(verdict: str, reason: str, told:
 
 NEAR_MISSES: list[tuple[dict[str, Any], str]] = [
     ({"kind": "lock_held", **WHO}, "instance i-7 of process order holds the key - it must end first"),
+    ({"kind": "business_id_held", **WHO}, "instance i-7 of process order holds its business id - it must end first"),
     (
         {"kind": "busy", **WHO},
         "process order (instance i-7 at wait) waits for it but is just taking another message - it is free in a moment",
@@ -259,3 +260,12 @@ def test_message_is_named_as_far_as_it_is_known() -> None:
 )
 def test_durations_read_like_a_person_says_them(ms: int, text: str) -> None:
     assert duration(ms) == text
+
+
+def test_error_that_is_a_sentence_ends_with_one_full_stop() -> None:
+    said = {"attempts": 3, "last_error": "the receiver said no."}
+    assert sentence("parked", "attempts_exhausted", said, "Paid", "o-3").endswith(
+        "after 3 attempts: the receiver said no."
+    )
+    later = {"attempt": 1, "error": "it said no.", "next_retry_at": "2030-01-31T08:00:00Z"}
+    assert "it said no; tried again at" in sentence("waiting", "in_backoff", later, "Paid", "o-3")

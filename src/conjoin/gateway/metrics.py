@@ -34,9 +34,9 @@ _SHARD_BITS = 51
 
 OPEN: dict[str, tuple[str, dict[str, Any]]] = {
     # Live ones stand in an index of their own, however many are over.
-    "buffered_messages": ("message", {"live": 1, "verdict": "buffered"}),
+    "buffered_messages": ("message", {"live": 1, "verdict": Meets((("=", "buffered"), ("<>", "correlated")))}),
     "open_subscriptions": ("subscription", {"closed_at": None}),
-    "active_instances": ("instance", {"state": "active"}),
+    "active_instances": ("instance", {"state": Meets((("=", "active"), ("<>", "completed")))}),
     "open_jobs": ("job", {"state": Meets((("<>", "error_thrown"),))}),
     "open_incidents": ("incident", {}),
 }

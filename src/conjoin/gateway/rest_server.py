@@ -3,20 +3,24 @@
 import asyncio
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
 
 from conjoin.errors import InputError
+from conjoin.gateway.rest.connection import Connection
 
 
 class RestServer:
-    def __init__(self, app: Any) -> None:
-        config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, server_header=False)
-        # Its warnings are about what clients send: an offer of HTTP/2, as Java makes one, or bytes that are no request.
-        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    def __init__(self, app: Any, tls: Mapping[str, Any] | None = None) -> None:
+        """`tls`: options of uvicorn."""
+        quiet: dict[str, Any] = {"lifespan": "off", "log_config": None, "access_log": False, "server_header": False}
+        config = uvicorn.Config(app, http=Connection, ws="none", **quiet, **(tls or {}))
+        # Their warnings are about what clients send: an offer of HTTP/2, as Java makes one, or bytes that are nothing.
+        for name in ("uvicorn.error", "python_multipart"):
+            logging.getLogger(name).setLevel(logging.ERROR)
         self._server = _Server(config)
         self._task: asyncio.Task[None] | None = None
 

@@ -11,10 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
+from conjoin.errors import StoreFailed
 from conjoin.gateway.asking import Asking
 from conjoin.gateway.job_desk import JobDesk
 from conjoin.gateway.results import Results
+from conjoin.gateway.room import Room
 from conjoin.gateway.topology import Topology, topology_of
+from conjoin.gateway.tracing import noted
 from conjoin.runtime.answers import (
     ActivatedJob,
     CorrelatedMessage,
@@ -29,6 +32,8 @@ from conjoin.runtime.batches import Done as Commit
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.calls import NewInstance
 from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.erasing import erase_payload
+from conjoin.runtime.explain import NamedExplanation, explain_named
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inline import Inline
 from conjoin.runtime.jobs import JobsWanted
@@ -47,13 +52,18 @@ class Limits:
 
     in_flight: int = 2_000
     """Requests that wait for their commit."""
+    bytes_in_flight: int = 64 * 1024 * 1024
+    """Of requests that are being answered; as objects they take several times as much."""
     waiting: int = 10_000
     """Long polls, streams, and creations that wait for their result."""
     bulks: int = 4
     """Bulk publishes; more of them take turns."""
     readers: int = 4
     """Threads that read the store."""
+    looks: int = 1_000
+    """Readings of the store that wait for one of these."""
     request_timeout_ms: int = 15_000
+    """For every request that has no time of its own."""
     long_poll_ms: int = 10_000
 
 
@@ -65,8 +75,10 @@ class Service:
         self.limits = limits or Limits()
         self.inbox: Inbox | None = None
         """If one is configured; for `look`."""
+        self.room = Room(self.limits.bytes_in_flight)
         self._readers = ThreadPoolExecutor(self.limits.readers, "reader")
-        self._asking = Asking(inline, self.look, self.limits.in_flight)
+        self._looks = 0
+        self._asking = Asking(inline, self.look, self.limits.in_flight, self.limits.request_timeout_ms)
         self._desk = JobDesk(broker, self._asking, self.limits.waiting)
         self._results = Results(broker, self.look, self.limits.waiting)
         self._bulks = asyncio.Semaphore(self.limits.bulks)
@@ -96,30 +108,41 @@ class Service:
 
     async def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
         """Accepted as soon as it is stored; the answer says nothing about who takes it."""
-        return await self._asking.call(self.broker.calls.publish(message))
+        answer = await self._asking.call(self.broker.calls.publish(message))
+        return noted(message.name, message.tenant_id, answer)
 
     async def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
         """Answered with the instance that took it; never kept."""
-        return await self._asking.call(self.broker.calls.correlate(message))
+        answer = await self._asking.call(self.broker.calls.correlate(message))
+        return noted(message.name, message.tenant_id, answer)
 
     async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
         """Each by itself, in the order given; however many, only some are under way at a time."""
         answers: list[PublishedMessage | Refusal] = []
-        publish, calls = self._asking.call_surely, self.broker.calls
+        calls = self.broker.calls
         async with self._bulks:
             for begin in range(0, len(messages), BULK_AT_ONCE):
                 some = messages[begin : begin + BULK_AT_ONCE]
-                answers += await asyncio.gather(*(publish(calls.publish(message)) for message in some))
+                answers += await self._asking.call_many([calls.publish(message) for message in some])
         return answers
+
+    async def rehearse(self, message: NewMessage) -> NamedExplanation | Refusal:
+        """What would become of it, and what became of those like it. Nothing is sent."""
+        return await self.look(explain_named, self.broker, message)
+
+    async def erase_payload(self, message_key: int) -> Done | Refusal:
+        """Of a message that is over; its verdict is kept."""
+        return await self.carry_out(erase_payload, self.broker, message_key)
 
     async def deploy(
         self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT
     ) -> Deployment | Refusal:
         """Files by name; all of them or none."""
-        return await self.look(self.broker.deploy, resources, tenant_id)
+        return await self.carry_out(self.broker.deploy, resources, tenant_id)
 
     async def create_instance(self, new: NewInstance) -> CreatedInstance | Refusal:
-        return await self._asking.call(self.broker.calls.create_instance(new))
+        answer = await self._asking.call(self.broker.calls.create_instance(new))
+        return noted(new.process_id, new.tenant_id, answer)
 
     async def create_with_result(
         self, new: NewInstance, timeout_ms: int = 0, fetch: Sequence[str] = ()
@@ -183,7 +206,25 @@ class Service:
 
     async def look(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
         """Run something that reads the store: searches (`list_page`), `explain`, `figures`. Never a hot call."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, lambda: function(*args, **kwargs))
+        timeout_ms = self.limits.request_timeout_ms
+        try:
+            async with asyncio.timeout(timeout_ms / 1_000):
+                return await self._in_reader(lambda: function(*args, **kwargs))
+        except TimeoutError:
+            raise StoreFailed(f"the store was not read within {timeout_ms} ms: try again in a moment") from None
+
+    async def carry_out(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
+        """Run something that writes, however long it takes: nobody is told that it failed while it goes on."""
+        return await self._in_reader(lambda: function(*args, **kwargs))
+
+    async def _in_reader(self, function: Callable[[], _A]) -> _A:
+        if self._looks >= self.limits.looks:
+            raise StoreFailed(f"{self._looks} requests wait for the store already: try again in a moment")
+        self._looks += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, function)
+        finally:
+            self._looks -= 1
 
     def stop_waiting(self) -> None:
         """Open polls are answered empty, streams end. Everything else still works."""

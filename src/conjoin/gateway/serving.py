@@ -6,17 +6,20 @@ their answer, and only then are the threads and the store closed.
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from conjoin.gateway.grpc.server import GrpcServer
 from conjoin.gateway.guard import Guard, allow_all
 from conjoin.gateway.metrics import Metrics
 from conjoin.gateway.rest.app import Pages, make_app
 from conjoin.gateway.rest_server import RestServer
+from conjoin.gateway.security.tls import Tls
 from conjoin.gateway.service import Limits, Service
+from conjoin.gateway.traced_edges import GrpcSpans, RestSpans
+from conjoin.gateway.tracing import Tracing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.inbox import Inbox
@@ -45,10 +48,14 @@ class Served:
     receivers: Sequence[Receiver] = ()
     """Who is told of what went wrong with messages."""
     guard: Guard = allow_all
+    tls: Tls | None = None
     limits: Limits = field(default_factory=Limits)
     sweep_every_s: float = 0.5
     """Timers are so late at most."""
     pages: Pages | None = None
+    beside: Callable[[Service], Coroutine[Any, Any, None]] | None = None
+    """What goes on in the same loop from when it is ready until it stops."""
+    traces: Tracing | None = None
 
 
 class Addresses(NamedTuple):
@@ -122,9 +129,25 @@ async def _until_told_to_stop(
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
-    async with edges(make_service(), served) as addresses:
+    service = make_service()
+    async with edges(service, served) as addresses:
         tell(addresses)
-        await told.wait()
+        async with _beside(service, served):
+            await told.wait()
+
+
+@asynccontextmanager
+async def _beside(service: Service, served: Served) -> AsyncIterator[None]:
+    if served.beside is None:
+        yield
+        return
+    task = asyncio.create_task(served.beside(service))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
 
 
 @asynccontextmanager
@@ -132,10 +155,15 @@ async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
     """gRPC and REST in the running loop; at the end nobody who was let in is left without an answer."""
     stopping = asyncio.Event()
     metrics = Metrics(service.broker, service.inbox)
-    grpc_server = GrpcServer(service, metrics, served.guard)
-    rest_server = RestServer(make_app(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages))
+    traces = served.traces
+    grpc_server = GrpcServer(service, metrics, served.guard, [GrpcSpans(traces)] if traces else ())
+    app = make_app(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages)
+    rest_server = RestServer(
+        RestSpans(app, traces) if traces else app, served.tls.http_options() if served.tls else None
+    )
     try:
-        grpc_port = await grpc_server.start(served.host, served.grpc_port)
+        credentials = served.tls.grpc_credentials() if served.tls else None
+        grpc_port = await grpc_server.start(served.host, served.grpc_port, credentials)
         rest_port = await rest_server.start(served.host, served.rest_port)
         yield Addresses(served.host, grpc_port, rest_port)
     finally:
@@ -144,3 +172,5 @@ async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
         service.stop_waiting()
         await asyncio.gather(grpc_server.stop(GRACE_S), rest_server.stop(GRACE_S))
         await service.close()
+        if traces:
+            traces.close()

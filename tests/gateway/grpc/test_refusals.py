@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from time import monotonic
 
+import grpc
 import pytest
 
 from conjoin.runtime.lists import Asked, list_page
@@ -62,6 +63,20 @@ def test_text_that_is_too_long_for_a_header_is_cut(client: Client) -> None:
     client.publish(key, "long", messageId="m")
     code, text = client.refused("PublishMessage", name="long", correlationKey=key, messageId="m")
     assert (code, text.endswith(" ...")) == ("ALREADY_EXISTS", True)
+
+
+def test_bytes_that_are_no_message_are_refused(gateway: ServerThread) -> None:
+    with grpc.insecure_channel(gateway.grpc) as channel:
+        for call in ("PublishMessage", "ActivateJobs"):
+            with pytest.raises(grpc.RpcError) as refused:
+                list(channel.unary_stream(f"/gateway_protocol.Gateway/{call}")(b"\xff\xff", timeout=10))
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_text_that_no_database_takes_is_refused(client: Client) -> None:
+    assert client.refused("BroadcastSignal", signalName="a\0b")[0] == "INVALID_ARGUMENT"
+    wanted = {"type": "a\0b", "worker": "w", "timeout": 1, "maxJobsToActivate": 1}
+    assert client.refused("ActivateJobs", **wanted)[0] == "INVALID_ARGUMENT"
 
 
 def test_request_larger_than_four_megabytes_is_refused(client: Client) -> None:

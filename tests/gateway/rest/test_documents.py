@@ -1,6 +1,7 @@
 """The OpenAPI document, the page, metrics and health."""
 
 import re
+from base64 import urlsafe_b64encode
 from typing import Any
 
 from starlette.routing import Route
@@ -36,6 +37,25 @@ def test_document_is_whole(rest: Rest) -> None:
         for it in methods.values():
             in_path = [parameter["name"] for parameter in it.get("parameters", ()) if parameter["in"] == "path"]
             assert in_path == re.findall(r"\{(\w+)\}", path)
+
+
+def test_address_says_which_methods_it_has_even_where_its_last_word_could_be_a_key(rest: Rest) -> None:
+    for method, path, allowed in (
+        ("GET", "/v2/incidents/search", "POST"),
+        ("DELETE", "/conjoin/v1/messages/bulk", "POST"),
+        ("DELETE", "/conjoin/v1/messages", "GET, HEAD, POST"),
+        ("OPTIONS", "/v2/user-tasks/7", "GET, HEAD"),
+    ):
+        answer = rest.request(method, path)
+        assert (answer.status_code, answer.headers["allow"]) == (405, allowed), path
+
+
+def test_keys_that_no_record_has_are_not_found_however_large(rest: Rest) -> None:
+    for key in ("0", "-7", "4076979118", str(2**63), "9" * 25):
+        for path in ("/v2/variables", "/v2/element-instances", "/v2/incidents", "/conjoin/v1/messages"):
+            assert rest.problem("GET", f"{path}/{key}")[0] == 404, (path, key)
+    cursor = urlsafe_b64encode(b'["message",%d]' % 10**30).decode().rstrip("=")
+    assert rest.problem("GET", f"/conjoin/v1/messages?cursor={cursor}")[0] == 400
 
 
 def test_page_asks_nobody_but_this_server(rest: Rest) -> None:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from conjoin.errors import StoreFailed
+from conjoin.gateway.guard import Admitted
 from conjoin.gateway.rest.app import make_app
 from conjoin.gateway.service import Service
 from conjoin.runtime.answers import Refusal
@@ -15,8 +16,13 @@ from tests.gateway.rest.conftest import Rest, RestThread
 PUBLICATION = {"name": "guarded", "correlationKey": "g"}
 
 
-def only_with_token(call: str, headers: Mapping[str, str]) -> Refusal | None:
-    return None if headers.get("authorization") else Refusal("UNAUTHENTICATED", f"{call} needs a token")
+class OnlyWithToken:
+    async def admit(self, call: str, headers: Mapping[str, str], service: Service) -> Admitted | Refusal:
+        refused = Refusal("UNAUTHENTICATED", f"{call} needs a token")
+        return Admitted(service) if headers.get("authorization") else refused
+
+    def note(self, who: str, call: str, what: Mapping[str, Any], outcome: str) -> None:
+        pass
 
 
 def asked(server: RestThread, method: str, path: str, is_ready: bool = True, **more: Any) -> httpx.Response:
@@ -24,7 +30,7 @@ def asked(server: RestThread, method: str, path: str, is_ready: bool = True, **m
 
     async def ask(service: Service) -> httpx.Response:
         before = list(service.listeners)
-        app = make_app(service, only_with_token, lambda: is_ready)
+        app = make_app(service, OnlyWithToken(), lambda: is_ready)
         service.listeners[:] = before
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://conjoin") as client:
@@ -36,12 +42,13 @@ def asked(server: RestThread, method: str, path: str, is_ready: bool = True, **m
 def test_guard_is_asked_before_anything_is_read(rest_server: RestThread) -> None:
     denied = asked(rest_server, "POST", "/v2/messages/publication", content=b"{")
     assert (denied.status_code, denied.json()["detail"]) == (401, "POST /v2/messages/publication needs a token")
+    assert denied.headers["www-authenticate"].startswith("Basic")
     token = {"authorization": "Bearer t"}
     assert asked(rest_server, "POST", "/v2/messages/publication", json=PUBLICATION, headers=token).status_code == 200
 
 
-def test_health_and_metrics_need_no_token_and_readiness_ends_before_the_process(rest_server: RestThread) -> None:
-    assert asked(rest_server, "GET", "/metrics").status_code == 200
+def test_health_needs_no_token_and_readiness_ends_before_the_process(rest_server: RestThread) -> None:
+    assert asked(rest_server, "GET", "/metrics").status_code == 401
     assert asked(rest_server, "GET", "/health/ready").status_code == 200
     stopping = asked(rest_server, "GET", "/health/ready", is_ready=False)
     assert (stopping.status_code, stopping.json()) == (503, {"status": "DOWN"})

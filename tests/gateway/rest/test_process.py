@@ -84,6 +84,24 @@ def test_failed_job_is_an_incident_until_it_has_retries_and_is_resolved(rest: Re
     assert rest.problem("POST", f"/v2/incidents/{incident['incidentKey']}/resolution")[0] == 404
 
 
+def test_job_is_changed_in_all_that_was_asked_for_or_in_nothing(rest: Rest) -> None:
+    instance, job = at_ship(rest, "job-4")
+    path = f"/v2/jobs/{job['jobKey']}"
+    rest.call("PATCH", path, {"changeset": {"retries": 5, "timeout": 90_000}})
+    rest.call("POST", f"{path}/failure", {"retries": 4})
+    # Nobody has activated it now, so there is no timeout to change.
+    assert rest.problem("PATCH", path, {"changeset": {"retries": 9, "timeout": 90_000}})[0] == 409
+    assert rest.problem("PATCH", path, {"changeset": {"retries": 0, "timeout": 90_000}})[0] == 400
+    assert [it["retries"] for it in rest.found("jobs", {"processInstanceKey": instance})] == [4]
+
+
+def test_text_that_no_database_takes_is_refused(rest: Rest) -> None:
+    wanted = {"type": "none", "timeout": 1, "maxJobsToActivate": 1, "requestTimeout": -1}
+    assert "[worker]" in rest.problem("POST", "/v2/jobs/activation", {**wanted, "worker": "a\0b"})[1]
+    assert "[signalName]" in rest.problem("POST", "/v2/signals/broadcast", {"signalName": "a\0b"})[1]
+    assert rest.call("POST", "/v2/jobs/activation", wanted) == {"jobs": []}
+
+
 def test_changes_of_a_job_are_refused_when_there_are_none_or_they_make_no_sense(rest: Rest) -> None:
     _, job = at_ship(rest, "job-3")
     path = f"/v2/jobs/{job['jobKey']}"

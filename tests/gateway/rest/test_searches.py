@@ -207,7 +207,7 @@ def test_order_in_several_directions_with_an_offset(bench: Bench) -> None:
         ({"filter": {"state": "OPEN"}}, "ACTIVE"),
         ({"filter": {"state": {"$gt": "ACTIVE"}}}, "$gt"),
         ({"filter": {"processInstanceKey": 7}}, "a key"),
-        ({"filter": {"processInstanceKey": "9" * 25}}, "a key"),
+        ({"filter": {"processInstanceKey": "9" * 26}}, "a key"),
         ({"filter": {"startDate": {"$gt": "yesterday"}}}, "instant"),
         ({"filter": {"processDefinitionId": {"$like": "*a" * 20}}}, "asterisks"),
         ({"filter": {"processDefinitionId": {"$in": "a"}}}, "list"),

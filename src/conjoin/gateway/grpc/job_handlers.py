@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from conjoin.gateway.grpc.handlers import Answer
-from conjoin.gateway.grpc.reading import Said
+from conjoin.gateway.grpc.reading import Said, unusable_texts
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.gateway.tenants import tenants_or_default, unusable_tenant
@@ -12,6 +12,7 @@ from conjoin.runtime.answers import ActivatedJob, Refusal
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.jobs import JobsWanted
 
+_TEXTS = ("type", "worker")
 LARGEST_ANSWER = 3_500_000
 """Bytes; clients take 4 MB, and there is something around the jobs."""
 
@@ -43,7 +44,7 @@ async def update_timeout(service: Service, asked: Any, said: Said) -> Answer:
 
 
 async def activate_jobs(service: Service, asked: Any) -> AsyncIterator[Answer]:
-    problem = _without_worker(asked) or unusable_tenant(asked.tenantIds)
+    problem = _without_worker(asked) or unusable_texts(asked, _TEXTS) or unusable_tenant(asked.tenantIds)
     jobs = problem or await service.activate_jobs(_wanted(asked, asked.maxJobsToActivate), asked.requestTimeout)
     if isinstance(jobs, Refusal):
         yield jobs
@@ -53,7 +54,8 @@ async def activate_jobs(service: Service, asked: Any) -> AsyncIterator[Answer]:
 
 
 async def stream_jobs(service: Service, asked: Any) -> AsyncIterator[Answer]:
-    jobs = unusable_tenant(asked.tenantIds) or service.stream_jobs(_wanted(asked, 1))
+    problem = unusable_texts(asked, _TEXTS) or unusable_tenant(asked.tenantIds)
+    jobs = problem or service.stream_jobs(_wanted(asked, 1))
     if isinstance(jobs, Refusal):
         yield jobs
     else:

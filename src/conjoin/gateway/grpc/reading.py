@@ -1,10 +1,11 @@
 """What all requests have in common, read once: variables are a JSON text, a tenant may be left out."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
 from conjoin.runtime.answers import Refusal
@@ -31,16 +32,29 @@ class Reader:
         fields = (inner.message_type if inner is not None else request).fields_by_name
         self._has_variables = "variables" in fields
         self._has_tenant = "tenantId" in fields
+        self._texts = [it.name for it in fields.values() if _is_text(it) and it.name != "variables"]
 
     def read(self, request: Any) -> Said | Refusal:
         if self._is_nested:
             request = request.request
         tenant_id = tenant_or_default(request.tenantId if self._has_tenant else "")
-        problem = unusable_tenant((tenant_id,))
+        problem = unusable_tenant((tenant_id,)) or unusable_texts(request, self._texts)
         if problem is not None:
             return problem
         variables = read_variables(request.variables) if self._has_variables else {}
         return variables if isinstance(variables, Refusal) else Said(variables, tenant_id)
+
+
+def unusable_texts(request: Any, names: Iterable[str]) -> Refusal | None:
+    """No database takes NUL."""
+    for name in names:
+        if "\0" in getattr(request, name):
+            return Refusal("INVALID_ARGUMENT", f"{name} has characters that are no text (NUL)")
+    return None
+
+
+def _is_text(field: FieldDescriptor) -> bool:
+    return bool(field.type == FieldDescriptor.TYPE_STRING and not field.is_repeated)
 
 
 def read_variables(text: str) -> Variables | Refusal:

@@ -4,19 +4,21 @@ What Zeebe has and Conjoin has not is refused by name. Nothing that is raised he
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import grpc
+from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from conjoin.errors import ConjoinError, InputError
 from conjoin.gateway.grpc import handlers, job_handlers
 from conjoin.gateway.grpc.reading import Reader, Said
 from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
-from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.guard import Admitted, Guard, allow_all
 from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.room import Share
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import MISTAKE, rejection, status_of
 from conjoin.runtime.answers import Refusal
@@ -26,6 +28,8 @@ LONGEST_TEXT = 6_000
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
+    # Whoever connects and says nothing.
+    ("grpc.server_handshake_timeout_ms", 10_000),
     # Two servers on one port would share its requests by chance.
     ("grpc.so_reuseport", 0),
     # Workers keep idle connections alive, more often than gRPC allows by itself.
@@ -62,20 +66,26 @@ STREAMING: dict[str, tuple[str, Streaming]] = {
 
 
 class GrpcServer:
-    def __init__(self, service: Service, metrics: Metrics, guard: Guard = allow_all) -> None:
+    def __init__(
+        self, service: Service, metrics: Metrics, guard: Guard = allow_all, interceptors: Sequence[Any] = ()
+    ) -> None:
         limits = service.limits
         most = limits.in_flight + limits.waiting
-        self._server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=most)
+        self._server = grpc.aio.server(None, None, interceptors, _OPTIONS, most)
         self._health = health.aio.HealthServicer()
         unary = UNARY | {"PublishMessage": ("PUBLISH", _counted(metrics, handlers.publish_message))}
         methods = {method.name: _method(service, guard, method, unary) for method in METHODS}
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
 
-    async def start(self, host: str, port: int) -> int:
-        """Answers with the port, which is a free one if 0 was asked for."""
+    async def start(self, host: str, port: int, credentials: Any = None) -> int:
+        """Answers with the port, which is a free one if 0 was asked for. `credentials`: of TLS."""
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            bound: int = self._server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+            if credentials is None:
+                bound: int = self._server.add_insecure_port(address)
+            else:
+                bound = self._server.add_secure_port(address, credentials)
         except RuntimeError:
             raise InputError([f"{host}:{port} cannot be listened on: is another server there?"]) from None
         await self._server.start()
@@ -93,12 +103,24 @@ class GrpcServer:
 
 def _method(service: Service, guard: Guard, method: Any, unary: Mapping[str, tuple[str, Unary]]) -> Any:
     request, response = WIRE[method.input_type.name], WIRE[method.output_type.name]
-    how = {"request_deserializer": request.FromString, "response_serializer": response.SerializeToString}
+    how = {"request_deserializer": _read_by(request), "response_serializer": response.SerializeToString}
     if method.name in STREAMING:
         return grpc.unary_stream_rpc_method_handler(_streaming(service, guard, method.name), **how)
     if method.name in unary:
         return grpc.unary_unary_rpc_method_handler(_unary(service, guard, method, unary[method.name]), **how)
     return grpc.unary_unary_rpc_method_handler(_unimplemented(method.name), **how)
+
+
+def _read_by(request: Any) -> Callable[[bytes], Any]:
+    """What cannot be read is refused by whoever answers the call; raised here, it would be a mistake of the server."""
+
+    def read(data: bytes) -> Any:
+        try:
+            return request.FromString(data)
+        except DecodeError:
+            return Refusal("INVALID_ARGUMENT", f"the bytes are no {request.DESCRIPTOR.name}")
+
+    return read
 
 
 def _counted(metrics: Metrics, publish: Unary) -> Unary:
@@ -115,13 +137,23 @@ def _unary(
     name, (intent, handler) = method.name, answered_by
     reader = Reader(method.input_type)
 
+    async def carried_out(its: Service, request: Any) -> Any:
+        with Share(service.room) as share:
+            said = share.take(request.ByteSize()) or reader.read(request)
+            return said if isinstance(said, Refusal) else await handler(its, request, said)
+
     async def answer(request: Any, context: Any) -> Any:
-        refused = _kept_out(guard, name, context)
+        if isinstance(request, Refusal):
+            await _abort(context, name, intent, request)
+        admitted: Admitted | Refusal | None = None
+        answered: Any
         try:
-            said = refused or reader.read(request)
-            answered = said if isinstance(said, Refusal) else await handler(service, request, said)
+            admitted = await _admitted(service, guard, name, context)
+            answered = admitted if isinstance(admitted, Refusal) else await carried_out(admitted.service, request)
         except Exception as error:  # noqa: BLE001 - the border of the process: a client gets a status
             answered = error
+        if guard is not allow_all and isinstance(admitted, Admitted):
+            guard.note(admitted.who, name, _told(request), _outcome(answered))
         if isinstance(answered, (Refusal, Exception)):
             await _abort(context, name, intent, answered)
         return answered
@@ -133,16 +165,21 @@ def _streaming(service: Service, guard: Guard, name: str) -> Callable[[Any, Any]
     intent, handler = STREAMING[name]
 
     async def answer(request: Any, context: Any) -> AsyncIterator[Any]:
-        refused: Refusal | Exception | None = _kept_out(guard, name, context)
-        if refused is None:
-            try:
-                async for answered in handler(service, request):
+        if isinstance(request, Refusal):
+            await _abort(context, name, intent, request)
+        refused: Refusal | Exception | None = None
+        try:
+            admitted = await _admitted(service, guard, name, context)
+            if isinstance(admitted, Refusal):
+                refused = admitted
+            else:
+                async for answered in handler(admitted.service, request):
                     if isinstance(answered, Refusal):
                         refused = answered
                     else:
                         yield answered
-            except Exception as error:  # noqa: BLE001 - the border of the process: a client gets a status
-                refused = error
+        except Exception as error:  # noqa: BLE001 - the border of the process: a client gets a status
+            refused = error
         if refused is not None:
             await _abort(context, name, intent, refused)
 
@@ -156,11 +193,22 @@ def _unimplemented(name: str) -> Callable[[Any, Any], Awaitable[Any]]:
     return answer
 
 
-def _kept_out(guard: Guard, name: str, context: Any) -> Refusal | None:
+async def _admitted(service: Service, guard: Guard, name: str, context: Any) -> Admitted | Refusal:
     if guard is allow_all:
-        return None
+        return Admitted(service)
     headers = {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
-    return guard(name, headers)
+    return await guard.admit(name, headers, service)
+
+
+def _outcome(answered: Any) -> str:
+    return str(getattr(answered, "code", "failed")) if isinstance(answered, (Refusal, Exception)) else "done"
+
+
+def _told(request: Any) -> dict[str, Any]:
+    """What an operator asked for, without the values of variables: keys, for instance, and the names of files."""
+    said = {field.name: value for field, value in request.ListFields() if field.name != "variables"}
+    told = {name: value for name, value in said.items() if isinstance(value, (int, str))}
+    return told | {name: [it.name for it in said[name]] for name in ("resources", "processes") if name in said}
 
 
 async def _abort(context: Any, name: str, intent: str, problem: Refusal | Exception) -> None:

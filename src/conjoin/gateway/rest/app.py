@@ -17,15 +17,17 @@ from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Guard, allow_all
 from conjoin.gateway.metrics import Metrics
 from conjoin.gateway.rest import fleans, health, own, v2
-from conjoin.gateway.rest.endpoint import Endpoint, Gateway, answer
+from conjoin.gateway.rest.endpoint import JSON, Endpoint, Gateway
 from conjoin.gateway.rest.header_limit import HeaderLimit
+from conjoin.gateway.rest.methods import in_order
 from conjoin.gateway.rest.openapi import document
 from conjoin.gateway.rest.problems import Problem, on_error, on_http, on_mistake, on_problem
 from conjoin.gateway.rest.try_it import PAGE
 from conjoin.gateway.rest.v2 import missing
 from conjoin.gateway.service import Service
+from conjoin.runtime.encoding.json_text import json_bytes
 
-ENDPOINTS: tuple[Endpoint, ...] = (*v2.ENDPOINTS, *own.ENDPOINTS, *fleans.ENDPOINTS)
+ENDPOINTS: tuple[Endpoint, ...] = (*v2.ENDPOINTS, *own.ENDPOINTS, *fleans.ENDPOINTS, *health.FIGURES)
 OPEN_ENDPOINTS: tuple[Endpoint, ...] = health.ENDPOINTS
 """Nobody needs a permission for these."""
 Pages = Callable[[Gateway], Sequence[BaseRoute]]
@@ -47,7 +49,7 @@ def make_app(
     metrics = metrics or Metrics(service.broker, service.inbox)
     service.listeners.append(metrics.committed)
     gateway = Gateway(service, guard, metrics, is_ready)
-    routes: list[BaseRoute] = [endpoint.route(gateway) for endpoint in ENDPOINTS]
+    routes: list[BaseRoute] = in_order([endpoint.route(gateway) for endpoint in ENDPOINTS])
     routes += [endpoint.route(gateway._replace(guard=allow_all)) for endpoint in OPEN_ENDPOINTS]
     routes += [*_documents(), *missing.routes(), *(pages(gateway) if pages else ())]
     handlers: dict[Any, Any] = {Problem: on_problem, ConjoinError: on_error, HTTPException: on_http}
@@ -57,10 +59,10 @@ def make_app(
 
 
 def _documents() -> list[Route]:
-    told = document((*ENDPOINTS, *OPEN_ENDPOINTS))
+    told = json_bytes(document((*ENDPOINTS, *OPEN_ENDPOINTS)))
 
     async def openapi(request: Request) -> Response:
-        return answer(told)
+        return Response(told, media_type=JSON)
 
     page = partial(HTMLResponse, PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
 

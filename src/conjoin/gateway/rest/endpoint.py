@@ -3,7 +3,8 @@
 Routes are made of it, and so is the OpenAPI document: neither can have what the other has not.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,15 +15,18 @@ from starlette.routing import Route
 
 from conjoin.gateway.guard import Guard
 from conjoin.gateway.metrics import Metrics
-from conjoin.gateway.rest.problems import refused
-from conjoin.gateway.rest.reading import decoder, read_json_body
+from conjoin.gateway.rest.problems import Problem, refused
+from conjoin.gateway.rest.reading import decoder, read_json_body, room_for
+from conjoin.gateway.rest.schemas import TEXT, Schema
 from conjoin.gateway.service import Service
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.encoding.json_text import json_bytes
 from conjoin.runtime.inbox.inbox import Inbox
 
 JSON = "application/json"
-ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
+USER = "conjoin.user"
+"""Where the scope of a request has who it is, if anybody was asked."""
+_DONE = "conjoin.done"
 
 
 class Gateway(NamedTuple):
@@ -49,8 +53,19 @@ class Call(NamedTuple):
     def service(self) -> Service:
         return self.gateway.service
 
+    def tell(self, **what: Any) -> None:
+        """For the audit, beside what stands in the address. Nothing secret."""
+        self.request.scope.setdefault(_DONE, {}).update(what)
+
 
 Handler = Callable[[Call], Awaitable[Response]]
+
+
+class Parameter(NamedTuple):
+    """Of the query."""
+
+    meaning: str
+    schema: Schema = TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +82,22 @@ class Endpoint:
     answer: Any = None
     """A type or a schema of what it answers; None: nothing (204)."""
     status: int = 200
-    query: Mapping[str, str] = field(default_factory=dict)
-    """Parameters of the query, each with what it means."""
+    query: Mapping[str, Parameter] = field(default_factory=dict)
     takes: Mapping[str, Any] = field(default_factory=dict)
     """For the document: schemas by media type of a body that the endpoint reads by itself."""
     may_be_empty: bool = False
     """Of such a body."""
     answers_as: str = JSON
+    also: Mapping[int, Any] = field(default_factory=dict)
+    """For the document: types of other answers that are no problems, by status."""
+    refuses: Sequence[int] = ()
+    """For the document: statuses of problems, beside those that follow from what it takes."""
+    example: Any = None
+    """For the document: a body that is taken."""
+    narrower: Schema = field(default_factory=dict)
+    """For the document: what `body` cannot say of itself."""
+    links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """For the document: calls by name, with where in the answer their parameters are."""
 
     @property
     def is_body_required(self) -> bool:
@@ -85,13 +109,29 @@ class Endpoint:
         name = f"{self.method} {self.path}"
 
         async def endpoint(request: Request) -> Response:
-            denied = gateway.guard(name, request.headers)
-            if denied is not None:
-                raise refused(denied)
-            body = None if reader is None else await read_json_body(request, reader, empty)
-            return await self.handler(Call(gateway, request, body))
+            admitted = accepted(await gateway.guard.admit(name, request.headers, gateway.service))
+            if admitted.who:
+                request.scope[USER] = admitted.who
+            with _noted(gateway.guard, name, request), room_for(request, gateway.service.room):
+                body = None if reader is None else await read_json_body(request, reader, empty)
+                return await self.handler(Call(gateway._replace(service=admitted.service), request, body))
 
         return Route(self.path, endpoint, methods=[self.method], name=self.name)
+
+
+@contextmanager
+def _noted(guard: Guard, name: str, request: Request) -> Iterator[None]:
+    """What came of it is written down, if it is something that an operator does."""
+    outcome = "failed"
+    try:
+        yield
+        outcome = "done"
+    except Problem as problem:
+        outcome = problem.title
+        raise
+    finally:
+        what = {**request.path_params, **request.scope.get(_DONE, {})}
+        guard.note(request.scope.get(USER, ""), name, what, outcome)
 
 
 def answer(value: Any, status: int = 200) -> Response:

@@ -5,20 +5,19 @@ A message that nobody waits for starts no instance here, whatever the profile of
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
 from conjoin.gateway.rest.problems import refused
 from conjoin.gateway.rest.reading import needed
-from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
 from conjoin.runtime.answers import Refusal
-from conjoin.runtime.explain import explain_named
 from conjoin.runtime.messages import NewMessage
 
 _NOBODY = ("NOT_FOUND", "INVALID_STATE")
 
 
 class FleansMessage(Shape):
-    message_name: str
-    correlation_key: str | None = None
+    message_name: MessageName
+    correlation_key: CorrelationKey | None = None
     variables: Variables | None = None
 
 
@@ -30,7 +29,7 @@ async def deliver(call: Call) -> Response:
     said: FleansMessage = call.body
     name = needed("messageName", said.message_name)
     message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True)
-    seen = (await call.service.look(explain_named, call.service.broker, message)).dry_run
+    seen = accepted(await call.service.rehearse(message)).dry_run
     if seen.reason != "invalid" and not any(attempt.outcome == "taken" for attempt in seen.attempts):
         return answer({"delivered": False}, 404)
     outcome = await call.service.correlate(message)
@@ -45,5 +44,8 @@ ENDPOINTS = (
         *("POST", "/api/workflow/message", "deliverMessage", "Deliver a message to whoever waits for it now", deliver),
         body=FleansMessage,
         answer=Delivery,
+        also={404: Delivery},
+        refuses=(409, 504),
+        example={"messageName": "paid", "correlationKey": "o-1"},
     ),
 )

@@ -1,10 +1,11 @@
-"""Health and metrics: for whoever keeps the process running. They ask for no permission."""
+"""Health and metrics: for whoever keeps the process running. Health is told to anybody."""
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from conjoin.errors import ConjoinError
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.schemas import one_of_words, whole
 
 
 async def live(call: Call) -> Response:
@@ -26,12 +27,18 @@ async def metrics(call: Call) -> Response:
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
+_HEALTH = whole({"status": one_of_words(["UP", "DOWN"])})
+
 ENDPOINTS = (
-    Endpoint("GET", "/health/live", "isLive", "Is the process alive?", live, answer=ANY_OBJECT),
-    Endpoint("GET", "/health/ready", "isReady", "Can it serve?", ready, answer=ANY_OBJECT),
+    Endpoint("GET", "/health/live", "isLive", "Is the process alive?", live, answer=_HEALTH),
+    Endpoint("GET", "/health/ready", "isReady", "Can it serve?", ready, answer=_HEALTH, also={503: _HEALTH}),
+)
+FIGURES = (
     Endpoint(
         *("GET", "/metrics", "getMetrics", "Metrics for Prometheus", metrics),
         answer={"type": "string"},
         answers_as="text/plain",
+        refuses=(401, 403),
     ),
 )
+"""They are of all tenants together, so a server that asks who is there asks here, too."""

@@ -11,12 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.errors import ConjoinError
+from conjoin.gateway.rest.methods import allowed
 from conjoin.gateway.statuses import STATUSES, rejection, status_of
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.encoding.json_text import json_bytes
 
 _LOG = logging.getLogger(__name__)
 _AGAIN = {"Retry-After": "1"}
+_WHO = {"WWW-Authenticate": 'Basic realm="Conjoin", charset="UTF-8", Bearer realm="Conjoin"'}
+_HEADERS = {401: _WHO, 503: _AGAIN}
 _TITLES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 415: "UNSUPPORTED_MEDIA_TYPE"}
 
 
@@ -44,7 +47,7 @@ def refused(refusal: Refusal, intent: str = "") -> Problem:
     """`intent`: of the command that was refused, in the words that clients know from Zeebe."""
     status = STATUSES[refusal.code].http
     detail = rejection(intent, refusal) if intent else refusal.text
-    return Problem(status, refusal.code, detail, _AGAIN if status == 503 else None)
+    return Problem(status, refusal.code, detail, _HEADERS.get(status))
 
 
 def problem_response(request: Request, problem: Problem) -> Response:
@@ -79,7 +82,8 @@ async def on_http(request: Request, error: Exception) -> Response:
         405: f"{request.url.path} has no {request.method}",
     }
     title = _TITLES.get(error.status_code, "BAD_REQUEST")
-    problem = Problem(error.status_code, title, details.get(error.status_code, error.detail), error.headers)
+    headers = {"Allow": allowed(request.url.path, request.app.routes)} if error.status_code == 405 else error.headers
+    problem = Problem(error.status_code, title, details.get(error.status_code, error.detail), headers)
     return problem_response(request, problem)
 
 

@@ -1,24 +1,34 @@
-"""Reading requests: bodies no larger than allowed, JSON that is exactly what the endpoint takes, keys from addresses.
+"""Reading requests: bodies no larger and no slower than allowed, JSON that is exactly what the endpoint takes, keys.
 
 What is wrong is told with the name of the property, as Zeebe does.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.problems import Problem, invalid, refused
+from conjoin.gateway.room import Room, Share
 from conjoin.gateway.search.fields import read_key
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
 
 MOST_BYTES = 4 * 1024 * 1024
 """Of a body, as of a gRPC message."""
+LONGEST_PAUSE_S = 10.0
+"""Between two pieces of a body."""
+LONGEST_BODY_S = 30.0
+"""For all of a body that is not streamed."""
+SHARE = "conjoin.share"
+"""Where the scope of a request has its share of the room."""
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
+_NO_TEXT = "it is blank, or has characters that are no text (NUL)"
 _WRONG = re.compile(r"(.*?) - at `(.*)`", re.DOTALL)
 
 
@@ -32,24 +42,68 @@ def too_large(most: int) -> Problem:
     return Problem(413, "TOO_LARGE", detail, {"Connection": "close"})
 
 
-async def chunks(request: Request, most: int) -> AsyncIterator[bytes]:
-    """A body piece by piece; one that grows too large is not read to its end."""
+def too_slow() -> Problem:
+    detail = f"The body came too slowly: a piece every {LONGEST_PAUSE_S:g} s, and all of it within {LONGEST_BODY_S:g} s"
+    return Problem(408, "REQUEST_TIMEOUT", detail, {"Connection": "close"})
+
+
+def room_for(request: Request, room: Room) -> Share:
+    """For the bodies that are kept until the request is answered."""
+    share: Share = request.scope.setdefault(SHARE, Share(room))
+    return share
+
+
+def hold(request: Request, size: int) -> None:
+    """So many bytes of this request are in memory until it is answered."""
+    no_room = request.scope[SHARE].take(size)
+    if no_room is not None:
+        raise refused(no_room)
+
+
+def not_too_large(request: Request, most: int) -> None:
+    """As far as it says so itself."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise too_large(most)
-    size = 0
+
+
+async def chunks(request: Request, most: int) -> AsyncIterator[bytes]:
+    """A body piece by piece; one that grows too large or does not go on is not read to its end."""
+    not_too_large(request, most)
+    size, stream = 0, request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(LONGEST_PAUSE_S):
+                chunk = await anext(stream, None)
+        except ClientDisconnect:
+            raise invalid("The body was cut off") from None
+        except TimeoutError:
+            raise too_slow() from None
+        if chunk is None:
+            return
+        size += len(chunk)
+        if size > most:
+            raise too_large(most)
+        yield chunk
+
+
+@asynccontextmanager
+async def in_time() -> AsyncIterator[None]:
+    """For reading all of a body."""
     try:
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > most:
-                raise too_large(most)
-            yield chunk
-    except ClientDisconnect:
-        raise invalid("The body was cut off") from None
+        async with asyncio.timeout(LONGEST_BODY_S):
+            yield
+    except TimeoutError:
+        raise too_slow() from None
 
 
 async def body_of(request: Request, most: int = MOST_BYTES) -> bytes:
-    return b"".join([chunk async for chunk in chunks(request, most)])
+    pieces = []
+    async with in_time():
+        async for chunk in chunks(request, most):
+            hold(request, len(chunk))
+            pieces.append(chunk)
+    return b"".join(pieces)
 
 
 def of_type(request: Request, *media_types: str) -> None:
@@ -88,7 +142,8 @@ def _told(text: str) -> str:
     if missing:
         return f"No {_path(missing[2], missing[1])} provided"
     if wrong:
-        return f"Request property [{_path(wrong[2])}] cannot be parsed: {wrong[1]}"
+        why = _NO_TEXT if "matching regex" in wrong[1] else wrong[1]
+        return f"Request property [{_path(wrong[2])}] cannot be parsed: {why}"
     return f"The body cannot be parsed: {text}"
 
 

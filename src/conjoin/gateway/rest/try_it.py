@@ -58,8 +58,9 @@ function show(path, method, operation, schemas) {
   if (types.length && types[0] !== "multipart/form-data") {
     const input = field(form, "body", types.join(" or "), "textarea");
     input.rows = 4;
-    const shown = example(operation.requestBody.content[types[0]].schema, schemas);
-    input.value = types[0] === "application/json" ? JSON.stringify(shown, null, 2) : "";
+    const content = operation.requestBody.content[types[0]];
+    const shown = content.example ?? example(content.schema, schemas);
+    input.value = typeof shown === "string" ? shown : JSON.stringify(shown, null, 2);
   }
   form.append(element("button", "Send"));
   form.addEventListener("submit", (event) => send(event, path, method.toUpperCase(), types, result));

@@ -9,7 +9,7 @@ from conjoin.gateway.search.filters import OR, Condition, read_conditions
 from conjoin.gateway.search.paging import Page, read_page
 from conjoin.gateway.search.search import RowTest, Search
 
-_MOST_ALTERNATIVES = 100
+MOST_ALTERNATIVES = 100
 
 
 class Group(NamedTuple):
@@ -40,14 +40,14 @@ def read_asked(search: Search, said: Any) -> Asked:
     unknown = [f"Request property [{name}] cannot be parsed" for name in said if name not in ("filter", "sort", "page")]
     if unknown:
         raise InputError(unknown)
-    filters = said.get("filter") or {}
+    filters = {} if said.get("filter") is None else said["filter"]
     if not isinstance(filters, dict):
         raise InputError(["filter is an object of fields"])
     alone = {name: value for name, value in filters.items() if name != OR}
     return Asked(
         _read_group(search, alone, "filter"),
         _read_either(search, filters.get(OR)),
-        _read_sort(search, said.get("sort") or []),
+        _read_sort(search, [] if said.get("sort") is None else said["sort"]),
         read_page(said.get("page")),
     )
 
@@ -64,8 +64,8 @@ def _read_group(search: Search, said: Mapping[str, Any], where: str) -> Group:
 def _read_either(search: Search, said: Any) -> list[Group]:
     if said is None:
         return []
-    if not isinstance(said, list) or len(said) > _MOST_ALTERNATIVES:
-        raise InputError([f"filter.{OR} is a list of at most {_MOST_ALTERNATIVES} filters"])
+    if not isinstance(said, list) or len(said) > MOST_ALTERNATIVES:
+        raise InputError([f"filter.{OR} is a list of at most {MOST_ALTERNATIVES} filters"])
     return [_read_group(search, group, f"filter.{OR}") for group in said]
 
 
@@ -83,7 +83,7 @@ def _read_sorted(search: Search, said: dict[str, Any]) -> Sorted:
     field = search.sort_fields.get(name) if isinstance(name, str) else None
     if field is None:
         raise InputError([f"sort.field: {name!r:.60} is none of {', '.join(search.sort_fields)}"])
-    order = said.get("order") or "ASC"
+    order = "ASC" if said.get("order") is None else said["order"]
     if not isinstance(order, str) or order.upper() not in ("ASC", "DESC"):
         raise InputError([f"sort.order: {order!r:.60} is none of ASC, DESC"])
     return Sorted(field, order.upper() == "DESC")

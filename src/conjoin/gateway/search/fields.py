@@ -35,8 +35,9 @@ def _same(value: Any) -> Any:
 
 
 def read_key(value: Any) -> int:
-    if isinstance(value, str) and _KEY.fullmatch(value) and abs(int(value)) <= _LARGEST:
-        return int(value)
+    """What is larger than any key is the key of nothing, as the largest is."""
+    if isinstance(value, str) and _KEY.fullmatch(value):
+        return max(-_LARGEST, min(int(value), _LARGEST))
     raise ValueError("a key, which is a decimal number as a text")
 
 
@@ -65,9 +66,11 @@ def _read_instant(value: Any) -> int:
     return at
 
 
-TEXT = Kind("text", (*_EQUAL, "$like"), _read_text, _same, {"type": "string"})
-KEY = Kind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]+$"})
-NUMBER = Kind("number", _ORDERED, _read_number, _same, {"type": "integer"})
+_TEXT_SCHEMA = {"type": "string", "pattern": r"^[^\u0000]*$"}
+_NUMBER_SCHEMA = {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}
+TEXT = Kind("text", (*_EQUAL, "$like"), _read_text, _same, _TEXT_SCHEMA)
+KEY = Kind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]{1,25}$"})
+NUMBER = Kind("number", _ORDERED, _read_number, _same, _NUMBER_SCHEMA)
 INSTANT = Kind("instant", _ORDERED, _read_instant, instant_text, {"type": "string", "format": "date-time"})
 FLAG = Kind("flag", ("$eq", "$neq", "$exists"), _read_flag, _same, {"type": "boolean"})
 ANYTHING = Kind("anything", (), _same, _same, {})

@@ -13,9 +13,9 @@ from conjoin.errors import InputError
 from conjoin.gateway.search.fields import Field
 
 OR = "$or"
-_MOST_VALUES = 1_000
-_LONGEST_PATTERN = 1_000
-_MOST_WILDCARDS = 16
+MOST_VALUES = 1_000
+LONGEST_PATTERN = 1_000
+MOST_WILDCARDS = 16
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "$gt": lambda value, other: value > other,
     "$gte": lambda value, other: value >= other,
@@ -81,8 +81,8 @@ def _read_value(field: Field, operator: str, said: Any) -> Any:
             return said
         raise ValueError("true or false")
     if operator in ("$in", "$notIn"):
-        if not isinstance(said, list) or len(said) > _MOST_VALUES:
-            raise ValueError(f"a list of at most {_MOST_VALUES} values")
+        if not isinstance(said, list) or len(said) > MOST_VALUES:
+            raise ValueError(f"a list of at most {MOST_VALUES} values")
         return tuple(field.kind.read(value) for value in said)
     if operator == "$like":
         return _read_pattern(said)
@@ -90,12 +90,12 @@ def _read_value(field: Field, operator: str, said: Any) -> Any:
 
 
 def _read_pattern(said: Any) -> str:
-    if not isinstance(said, str) or len(said) > _LONGEST_PATTERN or "\0" in said:
-        raise ValueError(f"a text of at most {_LONGEST_PATTERN} characters, in which * and ? stand for others")
+    if not isinstance(said, str) or len(said) > LONGEST_PATTERN or "\0" in said:
+        raise ValueError(f"a text of at most {LONGEST_PATTERN} characters, in which * and ? stand for others")
     # Several in a row say the same as one, and take much longer.
     pattern: str = re.sub(r"(?<!\\)\*{2,}", "*", said)
-    if pattern.count("*") > _MOST_WILDCARDS:
-        raise ValueError(f"at most {_MOST_WILDCARDS} asterisks")
+    if pattern.count("*") > MOST_WILDCARDS:
+        raise ValueError(f"at most {MOST_WILDCARDS} asterisks")
     return pattern
 
 

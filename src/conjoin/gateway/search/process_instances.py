@@ -10,6 +10,7 @@ from typing import Any
 from conjoin.errors import InputError
 from conjoin.gateway.search.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
 from conjoin.gateway.search.filters import Condition, read_conditions
+from conjoin.gateway.search.schemas import filter_schema
 from conjoin.gateway.search.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_text
@@ -103,6 +104,11 @@ def _of_element(said: Any) -> RowTest:
     )
 
 
+_VARIABLE_SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "value": filter_schema(_VALUE)},
+}
 _ROW_FILTERS: dict[str, Callable[[Any], RowTest]] = {"variables": _of_variables, "elementId": _of_element}
 
 PROCESS_INSTANCES = Search(
@@ -129,5 +135,9 @@ PROCESS_INSTANCES = Search(
     ),
     _items,
     row_filters=_ROW_FILTERS,
+    row_filter_schemas={
+        "variables": {"type": "array", "items": _VARIABLE_SCHEMA},
+        "elementId": filter_schema(_ELEMENT),
+    },
     narrowed=_in_their_trees,
 )

@@ -42,6 +42,8 @@ class Search:
     """Rows of the same shape that are not in the table."""
     row_filters: Mapping[str, Callable[[Any], RowTest]] = field(default_factory=dict)
     """Filters by what is no field, made of what the client said. They raise `InputError`."""
+    row_filter_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For the document."""
     narrowed: Callable[[Broker, Sequence[Condition]], Sequence[Condition]] = not_narrowed
     """Conditions that follow from those of the client, for the store to have less to look through."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from conjoin.gateway.search.fields import ANYTHING, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
 from conjoin.gateway.search.filters import read_conditions
+from conjoin.gateway.search.schemas import filter_schema
 from conjoin.gateway.search.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.finding import rows_with
@@ -73,6 +74,8 @@ def _one_of(name: str) -> Callable[[Any], RowTest]:
     return read
 
 
+_CANDIDATES = ("candidateGroup", "candidateUser")
+
 USER_TASKS = Search(
     "user-tasks",
     "job",
@@ -105,5 +108,6 @@ USER_TASKS = Search(
     ),
     _items,
     {"type": (("=", USER_TASK),)},
-    row_filters={name: _one_of(name) for name in ("candidateGroup", "candidateUser")},
+    row_filters={name: _one_of(name) for name in _CANDIDATES},
+    row_filter_schemas={name: filter_schema(Field(name, TEXT)) for name in _CANDIDATES},
 )

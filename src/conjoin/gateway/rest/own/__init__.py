@@ -1,10 +1,11 @@
 """Our own interface, `/conjoin/v1`: what nobody else has. One file a subject, each with its table of endpoints."""
 
 from conjoin.gateway.rest.endpoint import Endpoint
-from conjoin.gateway.rest.own import bulk, explain, inbox, inbox_receiving, messages, policies, status
+from conjoin.gateway.rest.own import bulk, explain, inbox, inbox_receiving, messages, payloads, policies, status
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *messages.ENDPOINTS,
+    *payloads.ENDPOINTS,
     *bulk.ENDPOINTS,
     *explain.ENDPOINTS,
     *inbox_receiving.ENDPOINTS,

@@ -5,20 +5,33 @@ from typing import Any
 
 from starlette.requests import Request
 
+from conjoin.gateway.rest.endpoint import Parameter
 from conjoin.gateway.rest.problems import invalid
+from conjoin.gateway.rest.schemas import INSTANT, Schema, one_of_words
 from conjoin.runtime.instant_texts import read_instant
-from conjoin.runtime.lists import Asked, Page
+from conjoin.runtime.lists import Asked, Listing, Page
 from conjoin.runtime.telling import told
 
 MOST_ITEMS = 1_000
-PAGE = {
-    "since": "only from this instant on",
-    "until": "only before this instant",
-    "limit": f"how many, at most {MOST_ITEMS}",
-    "cursor": "where the page before said to go on",
-    "order": "asc, or desc: the newest first",
-}
+_NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
 _ORDERS = {"asc": False, "desc": True}
+PAGE = {
+    "since": Parameter("only from this instant on", INSTANT),
+    "until": Parameter("only before this instant", INSTANT),
+    "limit": Parameter("how many", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
+    "cursor": Parameter("where the page before said to go on"),
+    "order": Parameter("desc: the newest first", one_of_words(list(_ORDERS))),
+}
+
+
+def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, Parameter]:
+    """Of a list: its filters, and what all lists have."""
+    found = {name: Parameter(f"only with this {name.replace('_', ' ')}") for name in listing.filters}
+    found |= {
+        name: Parameter(f"only with this {name}", one_of_words(listing.choices[name])) for name in listing.choices
+    }
+    found |= {name: Parameter(f"only with this {name}", _NUMBER) for name in keys}
+    return {**found, **PAGE}
 
 
 def read_query(request: Request, known: Collection[str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from conjoin.runtime.messages import NewMessage
 
 NDJSON = "application/x-ndjson"
 AT_ONCE = 1_000
+"""Lines; fewer, if they are long."""
 MOST_LINES = 100_000
 MOST_BULK_BYTES = 256 * 1024 * 1024
 _Numbered = list[tuple[int, bytes]]
@@ -75,9 +76,10 @@ async def _publish(request: Request, service: Service, metrics: Metrics, told: "
 
 
 async def _chunks_of_lines(request: Request) -> AsyncIterator[_Numbered]:
-    """Lines with their numbers, a bounded number at a time; blank ones are nothing."""
-    number, rest, waiting = 0, b"", []
+    """Lines with their numbers, a bounded number of lines and bytes at a time; blank ones are nothing."""
+    number, rest, waiting, size = 0, b"", [], 0
     async for chunk in chunks(request, MOST_BULK_BYTES):
+        size += len(chunk)
         *lines, rest = (rest + chunk).split(b"\n")
         if len(rest) > MOST_BYTES:
             raise Problem(413, "TOO_LARGE", f"Line {number + len(lines) + 1} is longer than {MOST_BYTES:,} bytes")
@@ -85,9 +87,9 @@ async def _chunks_of_lines(request: Request) -> AsyncIterator[_Numbered]:
         number += len(lines)
         if number > MOST_LINES:
             raise Problem(413, "TOO_LARGE", f"There are more than {MOST_LINES:,} lines: send the others by themselves")
-        while len(waiting) >= AT_ONCE:
+        while len(waiting) >= AT_ONCE or (waiting and size >= MOST_BYTES):
             yield waiting[:AT_ONCE]
-            waiting = waiting[AT_ONCE:]
+            waiting, size = waiting[AT_ONCE:], 0
     if rest.strip():
         waiting.append((number + 1, rest))
     if waiting:
@@ -121,6 +123,7 @@ def _line(told: dict[str, Any]) -> bytes:
 
 
 _VERDICTS = {"type": "string", "description": "A line for each line that came, with its number."}
+_LINES = {"type": "string", "description": f"A message a line: {', '.join(sorted(MESSAGE_SCHEMA['properties']))}"}
 
 ENDPOINTS = (
     Endpoint(
@@ -128,6 +131,7 @@ ENDPOINTS = (
         publish_bulk,
         answer=_VERDICTS,
         answers_as=NDJSON,
-        takes={NDJSON: {"type": "string", "description": f"A message a line: {sorted(MESSAGE_SCHEMA['properties'])}"}},
+        takes={NDJSON: _LINES},
+        example='{"name": "paid", "key": "o-3", "ttl": "1h"}\n',
     ),
 )

@@ -4,10 +4,12 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, accepted, answer
-from conjoin.gateway.rest.own.message_fields import MESSAGE_SCHEMA, new_message
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.own.fates import EXPLANATION
+from conjoin.gateway.rest.own.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
-from conjoin.runtime.explain import explain, explain_named
+from conjoin.gateway.rest.schemas import array, whole
+from conjoin.runtime.explain import explain
 
 _READER = decoder(dict[str, Any])
 
@@ -20,18 +22,19 @@ async def explain_message(call: Call) -> Response:
 async def dry_run(call: Call) -> Response:
     """Nothing is sent and nothing is changed."""
     message = new_message(await read_json_body(call.request, _READER))
-    return answer((await call.service.look(explain_named, call.service.broker, message)).as_json())
+    return answer(accepted(await call.service.rehearse(message)).as_json())
 
 
 ENDPOINTS = (
     Endpoint(
         *("GET", "/conjoin/v1/messages/{messageKey}/explain", "explainMessage", "Why it was or was not correlated"),
         explain_message,
-        answer=ANY_OBJECT,
+        answer=EXPLANATION,
     ),
     Endpoint(
         *("POST", "/conjoin/v1/explain", "explainUnsent", "What would become of a message that is not sent", dry_run),
-        answer=ANY_OBJECT,
+        answer=whole({"dry_run": EXPLANATION, "known": array(EXPLANATION)}),
         takes={"application/json": MESSAGE_SCHEMA},
+        example=EXAMPLE,
     ),
 )

@@ -1,6 +1,6 @@
 """The inbox of a request: there may be none. Who does something to a message is written down with it."""
 
-from conjoin.gateway.rest.endpoint import Call
+from conjoin.gateway.rest.endpoint import USER, Call
 from conjoin.gateway.rest.problems import Problem, refused
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.inbox.inbox import Inbox
@@ -16,7 +16,7 @@ def inbox_of(call: Call) -> Inbox:
 
 
 def who_asks(call: Call) -> str:
-    user: object = call.request.scope.get("conjoin.user")
+    user: object = call.request.scope.get(USER)
     return user if isinstance(user, str) else _ANYBODY
 
 

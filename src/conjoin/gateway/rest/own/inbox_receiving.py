@@ -1,7 +1,7 @@
 """Receiving into a channel of the inbox: a message, or lines of them. What cannot be read is kept as a dead letter."""
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 from uuid import uuid4
 
@@ -9,10 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.errors import InputError
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
 from conjoin.gateway.rest.own.inbox_access import inbox_of
 from conjoin.gateway.rest.problems import invalid, not_found
 from conjoin.gateway.rest.reading import body_of, chunks
+from conjoin.gateway.rest.schemas import COUNT, TEXT, closed
 from conjoin.runtime.inbox.channel_rows import Headers, Row
 from conjoin.runtime.inbox.counts import Counts
 
@@ -38,7 +39,7 @@ async def receive(call: Call) -> Response:
 
 async def _received(call: Call, channel: str, rows: list[Row]) -> Counts:
     try:
-        return await call.service.look(inbox_of(call).receive_rows, channel, rows)
+        return await call.service.carry_out(inbox_of(call).receive_rows, channel, rows)
     except InputError as error:
         raise invalid(str(error)) from None
 
@@ -78,7 +79,7 @@ ENDPOINTS = (
             "Receive a message, or lines of them",
             receive,
         ),
-        answer=ANY_OBJECT,
+        answer=closed({"channel": TEXT, **{it.name: COUNT for it in fields(Counts)}}, ["channel", "received"]),
         status=202,
         takes=_TAKES,
     ),

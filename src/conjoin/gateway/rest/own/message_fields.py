@@ -8,18 +8,29 @@ from typing import Any
 
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import tenant_of
+from conjoin.gateway.rest.schemas import INSTANT, INT64, NAME, OBJECT, TENANT, TEXT, Schema, closed, nullable
 from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
 from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.messages import LONGEST_BUSINESS_ID, LONGEST_KEY, NewMessage
 
-_TEXT = {"type": "string"}
-_NAMES = {"name": _TEXT, "key": _TEXT, "id": _TEXT, "variables": {"type": "object"}, "tenant": _TEXT}
-MESSAGE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["name"],
-    "properties": {**_NAMES, "ttl": {"type": ["string", "integer"]}, "business_id": _TEXT, "published_at": _TEXT},
-    "additionalProperties": False,
+_LABEL: Schema = {"anyOf": [{**TEXT, "maxLength": LONGEST_KEY}, INT64]}
+_TTL: Schema = {"type": "string", "pattern": "^[0-9]{1,9}(ms|s|m|h|d)$", "description": "Or ISO 8601, as PT1H"}
+_MILLISECONDS: Schema = {"type": "integer", "minimum": -(2**53) + 1, "maximum": 2**53 - 1}
+_FIELDS: dict[str, Schema] = {
+    "name": NAME,
+    "key": _LABEL,
+    "id": _LABEL,
+    "ttl": {"anyOf": [_TTL, {"type": "integer", "minimum": -(2**63) + 1, "maximum": 2**63 - 1}]},
+    "variables": OBJECT,
+    "tenant": TENANT,
+    "business_id": {**TEXT, "maxLength": LONGEST_BUSINESS_ID},
+    "published_at": {"anyOf": [INSTANT, _MILLISECONDS]},
 }
+MESSAGE_SCHEMA = closed(
+    {spelling: _FIELDS[name] if name == "name" else nullable(_FIELDS[name]) for spelling, name in SPELLINGS.items()},
+    ["name"],
+)
+EXAMPLE = {"name": "paid", "key": "o-1", "ttl": "1h", "variables": {"amount": 40}}
 
 
 def new_message(said: Mapping[str, Any]) -> NewMessage:

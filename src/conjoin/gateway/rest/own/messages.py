@@ -6,29 +6,35 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, accepted, answer
-from conjoin.gateway.rest.own.asking import PAGE, asked_of, page_as_json
-from conjoin.gateway.rest.own.message_fields import MESSAGE_SCHEMA, new_message
+from conjoin.gateway.newest import newest_page
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.own.asking import asked_of, page_as_json, parameters
+from conjoin.gateway.rest.own.fates import ATTEMPT, fate
+from conjoin.gateway.rest.own.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
 from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
+from conjoin.gateway.rest.schemas import array, page, record
 from conjoin.gateway.service import Service
 from conjoin.runtime.explain import explain
 from conjoin.runtime.explanation import Explanation
 from conjoin.runtime.known_messages import message_with_key
-from conjoin.runtime.lists import LISTS, list_page
+from conjoin.runtime.list_items import MessageItem
+from conjoin.runtime.lists import LISTS, page_of
 
 LONGEST_WAIT_MS = 60_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25
 _UNDECIDED = ("buffered", "waiting")
 _READER = decoder(dict[str, Any])
-_FILTERS = LISTS["messages"].filters
+_LISTING = LISTS["messages"]
+_FILTERS = _LISTING.filters
 _FATE = ("message", "verdict", "reason", "decided_at", "sentence", "storage", "attempts", "still_buffered")
 
 
 async def list_messages(call: Call) -> Response:
     asked = asked_of(call.request, _FILTERS, keys=["instance"])
-    return answer(page_as_json(await call.service.look(list_page, call.service.broker, "messages", asked)))
+    listed = (call.service.broker, "messages", _LISTING, asked)
+    return answer(page_as_json(await call.service.look(newest_page if asked.newest_first else page_of, *listed)))
 
 
 async def show_message(call: Call) -> Response:
@@ -66,22 +72,27 @@ async def _result(service: Service, key: int, wait_ms: int) -> Any:
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-_WAITED = {**MESSAGE_SCHEMA, "properties": {**MESSAGE_SCHEMA["properties"], "wait_ms": {"type": "integer"}}}
+_WAIT = {"wait_ms": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT_MS}}
+_WAITED = {**MESSAGE_SCHEMA, "properties": {**MESSAGE_SCHEMA["properties"], **_WAIT}}
+_TOLD = fate(_FATE)
 
 ENDPOINTS = (
     Endpoint(
         *("GET", "/conjoin/v1/messages", "listMessages", "Messages and what became of them", list_messages),
-        answer=ANY_OBJECT,
-        query={**{name: f"only with this {name.replace('_', ' ')}" for name in _FILTERS}, **PAGE},
+        answer=page(record(MessageItem, attempts=array(ATTEMPT))),
+        query=parameters(_LISTING, ["instance"]),
     ),
     Endpoint(
         *("POST", "/conjoin/v1/messages", "publishWithResult", "Publish a message, and wait for what becomes of it"),
         publish,
-        answer=ANY_OBJECT,
+        answer=_TOLD,
         takes={"application/json": _WAITED},
+        refuses=(409, 504),
+        example=EXAMPLE,
+        links={name: {"messageKey": "$response.body#/message/key"} for name in ("showMessage", "explainMessage")},
     ),
     Endpoint(
         *("GET", "/conjoin/v1/messages/{messageKey}", "showMessage", "What became of a message", show_message),
-        answer=ANY_OBJECT,
+        answer=_TOLD,
     ),
 )

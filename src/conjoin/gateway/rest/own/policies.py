@@ -4,8 +4,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
 from conjoin.gateway.rest.reading import needed
+from conjoin.gateway.rest.schemas import COUNT, INSTANT, TEXT, array, whole
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.policies_set import in_force, policies_as_json
 
@@ -19,7 +20,8 @@ async def list_policies(call: Call) -> Response:
 async def set_policy(call: Call) -> Response:
     """All that is set for this name; what is not named is as the profile says."""
     name = needed("name", call.request.path_params["name"])
-    return answer(await call.service.look(_set, call.service.broker, name, call.body))
+    call.tell(policy=call.body)
+    return answer(await call.service.carry_out(_set, call.service.broker, name, call.body))
 
 
 def _set(broker: Broker, name: str, answers: Answers) -> dict[str, Any]:
@@ -28,11 +30,18 @@ def _set(broker: Broker, name: str, answers: Answers) -> dict[str, Any]:
     return {"name": name, "policy": in_force(broker.catalog).get(name, {}), "catalog_version": version}
 
 
+_POLICY = {"type": "object", "additionalProperties": {"type": ["string", "integer", "boolean"]}}
+_CHANGE = whole({"catalog_version": COUNT, "name": TEXT, "policy": _POLICY, "set_at": INSTANT})
+_POLICIES = whole(
+    {"profile": TEXT, "policies": {"type": "object", "additionalProperties": _POLICY}, "changes": array(_CHANGE)}
+)
+
 ENDPOINTS = (
-    Endpoint("GET", "/conjoin/v1/policies", "listPolicies", "What is in force", list_policies, answer=ANY_OBJECT),
+    Endpoint("GET", "/conjoin/v1/policies", "listPolicies", "What is in force", list_policies, answer=_POLICIES),
     Endpoint(
         *("PUT", "/conjoin/v1/policies/{name}", "setPolicy", "Set the policies of a message name", set_policy),
         body=Answers,
-        answer=ANY_OBJECT,
+        answer=whole({"name": TEXT, "policy": _POLICY, "catalog_version": COUNT}),
+        example={"time_to_live": "1h"},
     ),
 )

@@ -5,7 +5,8 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.gateway.metrics import OPEN
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.schemas import COUNT, FLAG, TEXT, whole
 from conjoin.runtime import finding
 from conjoin.runtime.broker import Broker
 
@@ -31,4 +32,16 @@ def _status(broker: Broker) -> dict[str, Any]:
     }
 
 
-ENDPOINTS = (Endpoint("GET", "/conjoin/v1/status", "getStoreStatus", "How the store is", status, answer=ANY_OBJECT),)
+_STATUS = whole(
+    {
+        "profile": TEXT,
+        "shards": COUNT,
+        "unique_business_ids": FLAG,
+        "catalog_version": COUNT,
+        "processes": {"type": "object", "additionalProperties": COUNT},
+        "open": whole(dict.fromkeys(OPEN, COUNT)),
+        "counted_up_to": COUNT,
+    }
+)
+
+ENDPOINTS = (Endpoint("GET", "/conjoin/v1/status", "getStoreStatus", "How the store is", status, answer=_STATUS),)

@@ -4,7 +4,41 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.v2.shapes import Shape
+
+
+class Partition(Shape):
+    partition_id: int
+    role: str
+    health: str
+    state: str
+
+
+class BrokerInfo(Shape):
+    node_id: int
+    broker_id: str
+    host: str
+    port: int
+    partitions: list[Partition]
+    version: str
+
+
+class TopologyTold(Shape):
+    brokers: list[BrokerInfo]
+    cluster_id: str | None
+    cluster_size: int
+    partitions_count: int
+    replication_factor: int
+    gateway_version: str
+    last_completed_change_id: str
+
+
+class License(Shape):
+    valid_license: bool
+    license_type: str
+    is_commercial: bool
+    expires_at: str | None
 
 
 async def topology(call: Call) -> Response:
@@ -36,7 +70,7 @@ async def license_(call: Call) -> Response:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v2/topology", "getTopology", "The broker and its partitions", topology, answer=ANY_OBJECT),
+    Endpoint("GET", "/v2/topology", "getTopology", "The broker and its partitions", topology, answer=TopologyTold),
     Endpoint("GET", "/v2/status", "getStatus", "Is there a broker to work with?", status),
-    Endpoint("GET", "/v2/license", "getLicense", "What is licensed", license_, answer=ANY_OBJECT),
+    Endpoint("GET", "/v2/license", "getLicense", "What is licensed", license_, answer=License),
 )

@@ -4,13 +4,15 @@ from typing import Any
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message
 
-from conjoin.gateway.rest.endpoint import ANY_OBJECT, Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
 from conjoin.gateway.rest.problems import invalid
-from conjoin.gateway.rest.reading import MOST_BYTES, of_type, tenant_of, too_large
+from conjoin.gateway.rest.reading import MOST_BYTES, hold, in_time, not_too_large, of_type, tenant_of, too_large
+from conjoin.gateway.rest.schemas import TENANT, closed
+from conjoin.gateway.rest.v2.shapes import KeyText, Shape, Tenant
 from conjoin.runtime.answers import DeployedProcess
 
 _MOST_FILES = 1_000
@@ -19,9 +21,7 @@ _OTHERS = ("decisionDefinition", "decisionRequirements", "form", "resource")
 
 def _limited(request: Request) -> Request:
     """The same request, which breaks off when it grows too large."""
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > MOST_BYTES:
-        raise too_large(MOST_BYTES)
+    not_too_large(request, MOST_BYTES)
     size = 0
 
     async def receive() -> Message:
@@ -30,6 +30,7 @@ def _limited(request: Request) -> Request:
         size += len(message.get("body", b""))
         if size > MOST_BYTES:
             raise too_large(MOST_BYTES)
+        hold(request, len(message.get("body", b"")))
         return message
 
     return Request(request.scope, receive)
@@ -39,10 +40,13 @@ async def deploy(call: Call) -> Response:
     of_type(call.request, "multipart/form-data")
     try:
         form = _limited(call.request).form(max_files=_MOST_FILES, max_fields=10)
-        async with form as fields:
+        async with in_time(), form as fields:
             resources, tenant_id = await _read(fields)
     except HTTPException as error:
         raise invalid(f"The form cannot be read: {error.detail}") from None
+    except ClientDisconnect:
+        raise invalid("The body was cut off") from None
+    call.tell(resources=[name for name, _ in resources], tenantId=tenant_id)
     deployment = accepted(await call.service.deploy(resources, tenant_id), "CREATE")
     told = [_told(process, tenant_id) for process in deployment.processes]
     return answer({"deploymentKey": str(deployment.key), "tenantId": tenant_id, "deployments": told})
@@ -74,19 +78,36 @@ def _told(process: DeployedProcess, tenant_id: str) -> dict[str, Any]:
     return {"processDefinition": deployed, **dict.fromkeys(_OTHERS)}
 
 
-_FORM = {
-    "type": "object",
-    "required": ["resources"],
-    "properties": {
-        "resources": {"type": "array", "items": {"type": "string", "contentMediaType": "application/octet-stream"}},
-        "tenantId": {"type": "string"},
-    },
-}
+class Definition(Shape):
+    process_definition_id: str
+    process_definition_version: int
+    process_definition_key: KeyText
+    resource_name: str
+    tenant_id: Tenant
+
+
+class Deployed(Shape):
+    process_definition: Definition
+    decision_definition: None
+    decision_requirements: None
+    form: None
+    resource: None
+
+
+class DeploymentTold(Shape):
+    deployment_key: KeyText
+    tenant_id: Tenant
+    deployments: list[Deployed]
+
+
+_FILES = {"type": "array", "minItems": 1, "items": {"type": "string", "contentMediaType": "application/octet-stream"}}
+_FORM = closed({"resources": _FILES, "tenantId": TENANT}, ["resources"])
 
 ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/deployments", "createDeployment", "Deploy model files: all of them or none", deploy),
-        answer=ANY_OBJECT,
+        answer=DeploymentTold,
+        refuses=(409,),
         takes={"multipart/form-data": _FORM},
     ),
 )

@@ -1,5 +1,6 @@
 """Process instances: created (and awaited), cancelled; variables, incidents and signals."""
 
+from itertools import permutations
 from typing import Any
 
 from starlette.responses import Response
@@ -8,7 +9,17 @@ from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
 from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.problems import invalid, unimplemented
 from conjoin.gateway.rest.reading import key_in, key_of, needed, tenant_of
-from conjoin.gateway.rest.v2.shapes import OperationReference, Shape, Variables
+from conjoin.gateway.rest.v2.shapes import (
+    BusinessId,
+    Int32,
+    Int64,
+    KeyText,
+    Name,
+    OperationReference,
+    Shape,
+    Tenant,
+    Variables,
+)
 from conjoin.runtime.answers import CreatedInstance
 from conjoin.runtime.calls import NewInstance
 
@@ -23,15 +34,15 @@ class Creation(Shape):
     """By the id of a process, or by the key of a definition."""
 
     process_definition_id: str | None = None
-    process_definition_key: str | int | None = None
-    process_definition_version: int | None = None
+    process_definition_key: KeyText | Int64 | None = None
+    process_definition_version: Int32 | None = None
     variables: Variables | None = None
-    tenant_id: str | None = None
-    business_id: str | None = None
+    tenant_id: Tenant | None = None
+    business_id: BusinessId | None = None
     await_completion: bool | None = None
-    request_timeout: int | None = None
+    request_timeout: Int64 | None = None
     fetch_variables: list[str] | None = None
-    operation_reference: int | None = None
+    operation_reference: Int64 | None = None
     start_instructions: list[dict[str, Any]] | None = None
     runtime_instructions: list[dict[str, Any]] | None = None
     tags: list[str] | None = None
@@ -40,9 +51,9 @@ class Creation(Shape):
 class Created(Shape):
     process_definition_id: str
     process_definition_version: int
-    process_definition_key: str
-    process_instance_key: str
-    tenant_id: str
+    process_definition_key: KeyText
+    process_instance_key: KeyText
+    tenant_id: Tenant
     variables: Variables
     tags: list[str]
     business_id: str | None
@@ -51,18 +62,18 @@ class Created(Shape):
 class NewVariables(Shape):
     variables: Variables
     local: bool | None = None
-    operation_reference: int | None = None
+    operation_reference: Int64 | None = None
 
 
 class Signal(Shape):
-    signal_name: str
+    signal_name: Name
     variables: Variables | None = None
-    tenant_id: str | None = None
+    tenant_id: Tenant | None = None
 
 
 class Broadcast(Shape):
-    tenant_id: str
-    signal_key: str
+    tenant_id: Tenant
+    signal_key: KeyText
 
 
 async def create(call: Call) -> Response:
@@ -79,7 +90,7 @@ async def create(call: Call) -> Response:
 
 
 def _new(said: Creation) -> NewInstance:
-    by_id, by_key = bool(said.process_definition_id), said.process_definition_key is not None
+    by_id, by_key = said.process_definition_id is not None, said.process_definition_key is not None
     if by_id == by_key:
         raise invalid("At least one of [processDefinitionId, processDefinitionKey] is required, and only one of them")
     version = said.process_definition_version if said.process_definition_version is not None else -1
@@ -128,12 +139,27 @@ async def broadcast(call: Call) -> Response:
     return answer({"tenantId": tenant_id, "signalKey": "0"})
 
 
+_ONE_WAY = {
+    "oneOf": [
+        {"required": [given], "properties": {given: {"type": ["string", "integer"]}, other: {"type": "null"}}}
+        for given, other in permutations(("processDefinitionId", "processDefinitionKey"))
+    ],
+    "properties": {"processDefinitionVersion": {"anyOf": [{"const": -1}, {"minimum": 1}, {"type": "null"}]}},
+}
+
 ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/process-instances", "createProcessInstance", "Create an instance, and wait for it if asked"),
         create,
         body=Creation,
+        narrower=_ONE_WAY,
         answer=Created,
+        refuses=(404, 409, 501, 504),
+        example={"processDefinitionId": "order", "variables": {"orderId": "o-1"}},
+        links={
+            name: {"processInstanceKey": "$response.body#/processInstanceKey"}
+            for name in ("getProcessInstance", "cancelProcessInstance", "searchProcessInstanceIncidents")
+        },
     ),
     Endpoint(
         *("POST", "/v2/process-instances/{processInstanceKey}/cancellation", "cancelProcessInstance"),
@@ -141,22 +167,30 @@ ENDPOINTS = (
         cancel,
         body=OperationReference,
         needs_body=False,
+        refuses=(409, 504),
+        example={},
     ),
     Endpoint(
         *("PUT", "/v2/element-instances/{elementInstanceKey}/variables", "createElementInstanceVariables"),
         "Set variables of an instance or of a scope in it",
         set_variables,
         body=NewVariables,
+        refuses=(409, 504),
+        example={"variables": {"amount": 40}},
     ),
     Endpoint(
         *("POST", "/v2/incidents/{incidentKey}/resolution", "resolveIncident", "Try again where an instance is stuck"),
         resolve,
         body=OperationReference,
         needs_body=False,
+        refuses=(409, 504),
+        example={},
     ),
     Endpoint(
         *("POST", "/v2/signals/broadcast", "broadcastSignal", "Broadcast a signal", broadcast),
         body=Signal,
         answer=Broadcast,
+        refuses=(409, 504),
+        example={"signalName": "stop"},
     ),
 )

@@ -1,27 +1,28 @@
 """Jobs: activated by workers (the request waits until there are some), completed, failed, ended with an error."""
 
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta
 from starlette.responses import Response
 
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
 from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.problems import invalid, unimplemented
 from conjoin.gateway.rest.reading import key_in, needed, tenant_of
-from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.tenants import tenants_or_default
 from conjoin.runtime.answers import ActivatedJob
 from conjoin.runtime.jobs import JobsWanted
 
 
 class Activation(Shape):
-    type: str
-    timeout: int
-    max_jobs_to_activate: int
-    worker: str | None = None
+    type: Name
+    timeout: Annotated[int, Meta(ge=1, le=2**63 - 1)]
+    max_jobs_to_activate: Annotated[int, Meta(ge=1, le=2**31 - 1)]
+    worker: Text | None = None
     fetch_variable: list[str] | None = None
-    request_timeout: int | None = None
-    tenant_ids: list[str] | None = None
+    request_timeout: Int64 | None = None
+    tenant_ids: list[Tenant] | None = None
     tenant_filter: str | None = None
     with_lease: bool | None = None
 
@@ -34,28 +35,28 @@ class Completion(Shape):
 
 
 class Failure(Shape):
-    retries: int | None = None
-    error_message: str | None = None
-    retry_back_off: int | None = None
+    retries: Int32 | None = None
+    error_message: Text | None = None
+    retry_back_off: Int64 | None = None
     variables: Variables | None = None
     lease_token: str | None = None
 
 
 class ThrownError(Shape):
-    error_code: str
-    error_message: str | None = None
+    error_code: Name
+    error_message: Text | None = None
     variables: Variables | None = None
     lease_token: str | None = None
 
 
 class Changeset(Shape):
-    retries: int | None = None
-    timeout: int | None = None
+    retries: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
+    timeout: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
 
 
 class Update(Shape):
     changeset: Changeset
-    operation_reference: int | None = None
+    operation_reference: Int64 | None = None
 
 
 async def activate(call: Call) -> Response:
@@ -118,37 +119,90 @@ async def update(call: Call) -> Response:
     key, said = key_in(call.request, "jobKey"), call.body.changeset
     if said.retries is None and said.timeout is None:
         raise invalid("No changeset provided: it has retries, timeout or both")
-    if said.retries is not None:
-        accepted(await call.service.update_retries(key, said.retries), "UPDATE_RETRIES")
+    # All or nothing: the first can be refused, the second is not, unless the job is gone and all of it with it.
     if said.timeout is not None:
         accepted(await call.service.update_timeout(key, said.timeout), "UPDATE_TIMEOUT")
+    if said.retries is not None:
+        accepted(await call.service.update_retries(key, said.retries), "UPDATE_RETRIES")
     return Response(status_code=204)
 
 
-_JOBS = {"type": "object", "required": ["jobs"], "properties": {"jobs": {"type": "array", "items": {"type": "object"}}}}
+class JobTold(Shape):
+    job_key: KeyText
+    type: str
+    process_instance_key: KeyText
+    root_process_instance_key: KeyText | None
+    process_definition_id: str
+    process_definition_version: int
+    process_definition_key: KeyText
+    element_id: str
+    element_instance_key: KeyText
+    custom_headers: dict[str, str]
+    worker: str
+    retries: int
+    deadline: int
+    variables: Variables
+    tenant_id: Tenant
+    business_id: str | None
+    kind: str
+    listener_event_type: str
+    user_task: None
+    tags: list[str]
+    priority: int
+    lease_token: str | None
+    physical_tenant_id: str
+
+
+class Activated(Shape):
+    jobs: list[JobTold]
+
+
+_SOMETHING = {
+    "properties": {
+        "changeset": {
+            "anyOf": [
+                {"required": [name], "properties": {name: {"type": "integer"}}} for name in ("retries", "timeout")
+            ]
+        }
+    }
+}
 
 ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/jobs/activation", "activateJobs", "Take jobs of a type; waits until there are some", activate),
         body=Activation,
-        answer=_JOBS,
+        answer=Activated,
+        refuses=(501, 504),
+        example={"type": "ship", "timeout": 60_000, "maxJobsToActivate": 1, "requestTimeout": -1},
+        links={
+            name: {"jobKey": "$response.body#/jobs/0/jobKey"} for name in ("completeJob", "failJob", "throwJobError")
+        },
     ),
     Endpoint(
         *("POST", "/v2/jobs/{jobKey}/completion", "completeJob", "The job is done", complete),
         body=Completion,
         needs_body=False,
+        refuses=(409, 501, 504),
+        example={"variables": {"shipped": True}},
     ),
     Endpoint(
         *("POST", "/v2/jobs/{jobKey}/failure", "failJob", "The job failed; without retries it is an incident", fail),
         body=Failure,
         needs_body=False,
+        refuses=(409, 504),
+        example={"retries": 2, "errorMessage": "no stock"},
     ),
     Endpoint(
         *("POST", "/v2/jobs/{jobKey}/error", "throwJobError", "The job ends with an error of the model", throw_error),
         body=ThrownError,
+        refuses=(409, 504),
+        example={"errorCode": "out-of-stock"},
     ),
     Endpoint(
         *("PATCH", "/v2/jobs/{jobKey}", "updateJob", "Change the retries or the timeout of a job", update),
         body=Update,
+        narrower=_SOMETHING,
+        refuses=(409, 504),
+        example={"changeset": {"retries": 3}},
     ),
 )

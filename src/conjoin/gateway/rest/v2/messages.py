@@ -4,37 +4,47 @@ from starlette.responses import Response
 
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
 from conjoin.gateway.rest.reading import needed, tenant_of
-from conjoin.gateway.rest.v2.shapes import Shape, Variables
+from conjoin.gateway.rest.v2.shapes import (
+    BusinessId,
+    CorrelationKey,
+    Int64,
+    KeyText,
+    MessageId,
+    MessageName,
+    Shape,
+    Tenant,
+    Variables,
+)
 from conjoin.runtime.messages import NewMessage
 
 
 class Publication(Shape):
-    name: str
-    correlation_key: str | None = None
-    time_to_live: int | None = None
-    message_id: str | None = None
+    name: MessageName
+    correlation_key: CorrelationKey | None = None
+    time_to_live: Int64 | None = None
+    message_id: MessageId | None = None
     variables: Variables | None = None
-    tenant_id: str | None = None
-    business_id: str | None = None
+    tenant_id: Tenant | None = None
+    business_id: BusinessId | None = None
 
 
 class Published(Shape):
-    tenant_id: str
-    message_key: str
+    tenant_id: Tenant
+    message_key: KeyText
 
 
 class Correlation(Shape):
-    name: str
-    correlation_key: str | None = None
+    name: MessageName
+    correlation_key: CorrelationKey | None = None
     variables: Variables | None = None
-    tenant_id: str | None = None
-    business_id: str | None = None
+    tenant_id: Tenant | None = None
+    business_id: BusinessId | None = None
 
 
 class Correlated(Shape):
-    tenant_id: str
-    message_key: str
-    process_instance_key: str
+    tenant_id: Tenant
+    message_key: KeyText
+    process_instance_key: KeyText
 
 
 async def publish(call: Call) -> Response:
@@ -65,10 +75,16 @@ ENDPOINTS = (
         *("POST", "/v2/messages/publication", "publishMessage", "Publish a message; who takes it is not told", publish),
         body=Publication,
         answer=Published,
+        refuses=(409, 504),
+        example={"name": "paid", "correlationKey": "o-1", "timeToLive": 3_600_000, "variables": {"amount": 40}},
+        links={name: {"messageKey": "$response.body#/messageKey"} for name in ("showMessage", "explainMessage")},
     ),
     Endpoint(
         *("POST", "/v2/messages/correlation", "correlateMessage", "Correlate a message now, or not at all", correlate),
         body=Correlation,
         answer=Correlated,
+        refuses=(404, 409, 504),
+        example={"name": "paid", "correlationKey": "o-1"},
+        links={"getProcessInstance": {"processInstanceKey": "$response.body#/processInstanceKey"}},
     ),
 )

@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from conjoin.gateway.rest.methods import NOT_HERE
 from conjoin.gateway.rest.problems import unimplemented
 
 _SUBJECTS = (
@@ -53,7 +54,7 @@ async def _missing(request: Request) -> Response:
 def routes() -> list[Route]:
     calls = [call.split() for call in _CALLS]
     return [
-        *(Route(f"/v2{path}", _missing, methods=[method]) for method, path in calls),
-        *(Route(f"/v2/{subject}", _missing, methods=_METHODS) for subject in _SUBJECTS),
-        *(Route(f"/v2/{subject}/{{rest:path}}", _missing, methods=_METHODS) for subject in _SUBJECTS),
+        *(Route(f"/v2{path}", _missing, methods=[method], name=NOT_HERE) for method, path in calls),
+        *(Route(f"/v2/{subject}", _missing, methods=_METHODS, name=NOT_HERE) for subject in _SUBJECTS),
+        *(Route(f"/v2/{subject}/{{rest:path}}", _missing, methods=_METHODS, name=NOT_HERE) for subject in _SUBJECTS),
     ]

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.errors import InputError
-from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, Parameter, answer
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.search import SEARCHES
@@ -18,6 +18,8 @@ from conjoin.gateway.search.search import Search
 from conjoin.gateway.search.variables import VARIABLES, cut
 
 _READER = decoder(Any)
+_FLAGS = ("true", "false")
+_FLAG = {"type": "boolean"}
 
 
 async def _asked(call: Call, what: Search) -> Asked:
@@ -47,7 +49,10 @@ def _handler(what: Search) -> Handler:
 
 async def search_variables(call: Call) -> Response:
     told = await _found(call, VARIABLES, await _asked(call, VARIABLES))
-    if call.request.query_params.get("truncateValues") != "false":
+    said = call.request.query_params.get("truncateValues", "true")
+    if said not in _FLAGS:
+        raise invalid(f"truncateValues: {said!r:.40} is none of {', '.join(_FLAGS)}")
+    if said == "true":
         told["items"] = [cut(item) for item in told["items"]]
     return answer(told)
 
@@ -67,11 +72,12 @@ def _name(what: Search) -> str:
 
 
 def _endpoint(path: str, name: str, what: Search, handler: Handler) -> Endpoint:
-    query = {"truncateValues": "false: values are not cut"} if what is VARIABLES else {}
+    query = {"truncateValues": Parameter("false: values are not cut", _FLAG)} if what is VARIABLES else {}
     takes = {"application/json": query_schema(what)}
     summary = f"Search for {what.name.replace('-', ' ')}"
     told = page_schema(what)
-    return Endpoint("POST", path, name, summary, handler, answer=told, takes=takes, query=query, may_be_empty=True)
+    about: Any = {"answer": told, "takes": takes, "query": query, "example": {"page": {"limit": 5}}}
+    return Endpoint("POST", path, name, summary, handler, may_be_empty=True, **about)
 
 
 ENDPOINTS = (

@@ -1,8 +1,12 @@
 """What requests of `/v2` have in common: strict objects in camelCase, where null means the same as leaving it out."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
+
+from conjoin.gateway.rest import schemas
+from conjoin.runtime.messages import LONGEST_BUSINESS_ID, LONGEST_KEY
 
 
 class Shape(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -10,9 +14,22 @@ class Shape(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=
 
 
 Variables = dict[str, Any]
+Text = Annotated[str, Meta(pattern=schemas.TEXT["pattern"])]
+Name = Annotated[str, Meta(pattern=schemas.NAME["pattern"])]
+# These are told here and checked where they are used, in the words of that place.
+MessageName = Annotated[str, Meta(extra_json_schema={"pattern": schemas.NAME["pattern"]})]
+MessageId = Annotated[str, Meta(extra_json_schema={"pattern": schemas.TEXT["pattern"]})]
+KeyText = Annotated[str, Meta(extra_json_schema={"pattern": schemas.KEY["pattern"]})]
+CorrelationKey = Annotated[str, Meta(extra_json_schema={"pattern": schemas.TEXT["pattern"], "maxLength": LONGEST_KEY})]
+BusinessId = Annotated[
+    str, Meta(extra_json_schema={"pattern": schemas.TEXT["pattern"], "maxLength": LONGEST_BUSINESS_ID})
+]
+Tenant = Annotated[str, Meta(extra_json_schema={"pattern": schemas.TENANT["pattern"]})]
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class OperationReference(Shape):
     """Ours is not kept: nothing can ask for it."""
 
-    operation_reference: int | None = None
+    operation_reference: Int64 | None = None

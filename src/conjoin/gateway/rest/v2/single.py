@@ -18,17 +18,20 @@ from conjoin.gateway.search.search import Item, Search
 from conjoin.gateway.search.user_tasks import USER_TASKS
 from conjoin.gateway.search.variables import VARIABLES
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.finding import rows_with
 from conjoin.runtime.holding import instance_holding
 from conjoin.runtime.inside import scope_of_variable
 
 Find = Callable[[Broker, Search, int], Item | None]
+_LARGEST = 2**63 - 1
 
 
 def _inside(scope: Callable[[int], int]) -> Find:
     """Of an instance that is found by the key of a scope in it."""
 
     def find(broker: Broker, what: Search, key: int) -> Item | None:
-        row = instance_holding(broker, scope(key))
+        inner = scope(key)
+        row = instance_holding(broker, inner) if 0 < inner <= _LARGEST else None
         items = [] if row is None else next(iter(what.items(broker, [row])))
         return next((item for item in items if item[what.key.name] == key), None)
 
@@ -56,7 +59,7 @@ async def xml(call: Call) -> Response:
 
 def _content(broker: Broker, key: int) -> bytes | None:
     view = broker.catalog.view()
-    return view.deployments.resource(key)[1] if key in view.definitions.by_key else None
+    return view.deployments.resource(key)[1] if rows_with(broker, "definition", [key]) else None
 
 
 def _endpoint(what: Search, name: str, handler: Handler) -> Endpoint:

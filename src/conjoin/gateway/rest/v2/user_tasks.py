@@ -1,17 +1,21 @@
 """User tasks of Zeebe's form: assigned to a person, and completed. They are jobs that no worker sees."""
 
+from typing import Annotated
+
+from msgspec import Meta
 from starlette.responses import Response
 
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, done
 from conjoin.gateway.rest.problems import invalid, not_found
 from conjoin.gateway.rest.reading import key_in
+from conjoin.gateway.rest.schemas import TEXT
 from conjoin.gateway.rest.v2.shapes import Shape, Variables
 from conjoin.gateway.search.engine import one
 from conjoin.gateway.search.user_tasks import USER_TASKS
 
 
 class Assignment(Shape):
-    assignee: str | None = None
+    assignee: Annotated[str, Meta(min_length=1, pattern=TEXT["pattern"])]
     allow_override: bool | None = None
     action: str | None = None
 
@@ -46,13 +50,22 @@ ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/user-tasks/{userTaskKey}/assignment", "assignUserTask", "Assign a task to a person", assign),
         body=Assignment,
+        refuses=(409, 504),
+        example={"assignee": "ada"},
     ),
     Endpoint(
-        "DELETE", "/v2/user-tasks/{userTaskKey}/assignee", "unassignUserTask", "Take a task from a person", unassign
+        "DELETE",
+        "/v2/user-tasks/{userTaskKey}/assignee",
+        "unassignUserTask",
+        "Take a task from a person",
+        unassign,
+        refuses=(409, 504),
     ),
     Endpoint(
         *("POST", "/v2/user-tasks/{userTaskKey}/completion", "completeUserTask", "The task is done", complete),
         body=Completion,
         needs_body=False,
+        refuses=(409, 504),
+        example={"variables": {"approved": True}},
     ),
 )

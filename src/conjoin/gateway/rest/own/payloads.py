@@ -1,0 +1,20 @@
+"""What a message carried, deleted on request; what became of the message is kept."""
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.endpoint import Call, Endpoint, done
+from conjoin.gateway.rest.reading import key_in
+
+
+async def erase(call: Call) -> Response:
+    return done(await call.service.erase_payload(key_in(call.request, "messageKey")), "DELETE")
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("DELETE", "/conjoin/v1/messages/{messageKey}/payload", "erasePayload"),
+        "Delete what a message that is over carried; its verdict is kept",
+        erase,
+        refuses=(409,),
+    ),
+)
