@@ -74,3 +74,13 @@ class Bench:
 
     def kinds(self, message_key: int) -> list[str]:
         return [miss["kind"] for miss in self.explain(message_key).near_misses]
+
+
+def waits_on_another_shard() -> tuple[Bench, str]:
+    """A journey that waits in a city whose key is not on its own shard."""
+    bench = Bench(2)
+    bench.deploy(JOURNEY)
+    city = next(name for name in ("Bonn", "Ulm", "Hof") if shard_of(name, 2) != shard_of("ICE", 2))
+    bench.start("journey", {"train": "ICE", "city": city})
+    bench.publish("left", "ICE")
+    return bench, city

@@ -9,9 +9,11 @@ from conjoin.runtime.answers import PublishedMessage, Refusal
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.replay import verify_store
 from conjoin.runtime.working_set import MOST_MESSAGES
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
+from tests.runtime.broker_bench import waits_on_another_shard
 
 HOUR_MS = 3_600_000
 
@@ -51,3 +53,15 @@ def test_all_of_them_expire(broker: Broker, clock: FakeClock) -> None:
     clock.advance_ms(HOUR_MS)
     assert broker.tick() == 2 * MOST_MESSAGES
     assert {row.verdict for row in broker.store.rows(t.MESSAGE, {}, None, 1_000)} == {"expired"}
+
+
+def test_message_that_is_held_behind_those_that_are_loaded_goes_on_when_somebody_has_answered() -> None:
+    bench, city = waits_on_another_shard()
+    for number in range(2 * MOST_MESSAGES):
+        bench.broker.publish(NewMessage("other", city, {}, HOUR_MS, f"id-{number}"))
+    bench.undelivered(NewMessage("arrived", city, {}, HOUR_MS))
+    held = bench.undelivered(NewMessage("arrived", city))
+    assert bench.explain(held).storage == "held"
+    bench.broker.tick()
+    assert (bench.explain(held).verdict, bench.explain(held).reason) == ("discarded", "ttl_zero")
+    assert all(it.difference is None for it in verify_store(bench.broker.store))

@@ -119,6 +119,14 @@ def test_messages_are_found_by_their_keys_live_or_not(shard: ShardStore) -> None
         assert sorted(snapshot.messages([1, 2, 9])) == [message(1), message(2, live=0)]
 
 
+def test_held_messages_are_those_of_the_key_that_wait_for_an_answer(shard: ShardStore) -> None:
+    held = {"verdict": "buffered", "reason": "busy"}
+    others = message(3, reason="nobody_waits"), message(4, live=0, **held), message(5, correlation_key="o-2", **held)
+    commit(shard, {t.MESSAGE: [message(2, **held), message(1, **held), *others, message(6, tenant_id="other", **held)]})
+    with reading(shard) as snapshot:
+        assert [row.key for row in snapshot.held_messages("acme", message(1).correlation_key)] == [1, 2]
+
+
 def test_due_messages_come_by_instant_and_then_by_key(shard: ShardStore) -> None:
     dues = {1: 50, 2: 40, 3: None, 4: 40, 5: 60, 6: 45}
     commit(shard, {t.MESSAGE: [message(key, due_at=due) for key, due in dues.items()]})

@@ -180,6 +180,10 @@ class WorkingSet(Shard):
         for row in rows.messages:
             if keys[row.correlation_key] == MOST_MESSAGES:
                 self.spaces.by_place[tenant_id, row.correlation_key].oldest_up_to = row.key
+        for key in (key for key, count in keys.items() if count == MOST_MESSAGES):
+            # Whoever answers lets them go, however many are older.
+            held = self.snapshot.held_messages(tenant_id, key)
+            add_messages(self.spaces.by_place[tenant_id, key], held, self.policy_of)
 
     def _with_those_on_their_way(self, rows: KeyRows) -> KeyRows:
         """A message that somebody is about to take is needed, however many older ones there are."""

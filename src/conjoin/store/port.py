@@ -104,6 +104,9 @@ class ShardSnapshot(InboxSnapshot, Protocol):
     def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
         """The live messages of one name on one key, oldest first, from a message key on."""
 
+    def held_messages(self, tenant_id: str, key: str) -> Sequence[MessageRow]:
+        """Those of a key that are held until somebody busy has answered, the oldest first."""
+
     def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
         """The live ones, oldest first."""
 

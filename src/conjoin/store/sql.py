@@ -29,6 +29,12 @@ _READS: dict[str, tuple[Table, str]] = {
         "from message as t where t.correlation_key = {p} and t.tenant_id = {p} and t.live = 1 and t.name = {p}"
         " and t.key > {p} order by t.key limit {p}",
     ),
+    "held_messages": (
+        t.MESSAGE,
+        # By their reason, of which there are few; by the key there may be a million, so its index is made useless.
+        "from message as t where t.reason = 'busy' and t.verdict <> 'correlated' and t.live = 1"
+        " and t.correlation_key || '' = {p} and t.tenant_id = {p} order by t.key",
+    ),
     "messages_with_id": (
         t.MESSAGE,
         "from message as t where t.correlation_key = {p} and t.tenant_id = {p} and t.live = 1 and t.name = {p}"
@@ -234,6 +240,9 @@ class Reads(InboxReads):
 
     def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
         return self._rows("live_messages", key, tenant_id, name, after, limit)
+
+    def held_messages(self, tenant_id: str, key: str) -> Sequence[MessageRow]:
+        return self._rows("held_messages", key, tenant_id)
 
     def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
         return self._rows("messages_with_id", key, tenant_id, name, message_id)

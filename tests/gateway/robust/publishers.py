@@ -21,7 +21,7 @@ from tests.gateway.grpc_client import Client
 from tests.gateway.robust.serving import ServingProcess
 
 LINES_AT_ONCE = 40
-KEPT_FOR = 100
+KEPT_FOR = 5_000
 _KEYS = ("orderId", "parcelId")
 _KINDS = ("create", "publish")
 _REFUSED = ("ALREADY_EXISTS", "INVALID_ARGUMENT", "NOT_FOUND")

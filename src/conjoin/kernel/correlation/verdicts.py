@@ -92,6 +92,9 @@ def _buffered(space: KeySpace, message: Message, now: int, catalog: Catalog) -> 
     topic = space.topics.get(message.name)
     if message.given_back is not None:
         return Verdict("buffered", "given_back", message.given_back.at, message.given_back)
+    if topic is not None and topic.held and message in topic.held:
+        # It cannot be kept, so it waits for nothing else.
+        return Verdict("buffered", "busy", message.published_at, None)
     starts = catalog.starts_for(space.tenant_id, message.name, now)
     if locked_starts(space, message, starts) or starts_behind_id(space, message, starts, catalog):
         return Verdict("buffered", "locked", message.published_at, None)
