@@ -86,7 +86,7 @@ def test_any_number_of_partitions_gives_the_same_rows(spark: SparkSession, seed:
         assert whole(other) == expected
 
 
-@pytest.mark.parametrize("cuts", [(3, 7)])
+@pytest.mark.parametrize("cuts", [(5,)] if HISTORIES <= 2_000 else [(5,), (3, 7), (2, 4, 6, 8)])
 def test_chained_runs_give_the_pairs_and_last_verdicts_of_one_run(
     spark: SparkSession, seed: int, cuts: tuple[int, ...], tmp_path: Path
 ) -> None:

@@ -156,7 +156,7 @@ def test_buffered_messages_keep_their_order_beside_younger_ones(
     assert job.variables["text"] == "old"
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(3))
 def test_random_story_goes_on_and_replays_from_the_first_backup(
     seed: int, number: int, resharded: Callable[[Broker, int], Broker], tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ _TEMPORAL = frozenset((Date, Time, DateTime, Duration, DaysTime, YearsMonths))
 _AS_IT_IS = frozenset((str, int, bool, type(None)))
 _DEEPEST = 200
 _MOST_VALUES = 1_000_000
+_MOST_IN_TEXT = 200_000
+"""A list of so many is no text that anybody reads."""
 
 
 class _Walk:
@@ -23,8 +25,8 @@ class _Walk:
 
     __slots__ = ("left",)
 
-    def __init__(self) -> None:
-        self.left = _MOST_VALUES
+    def __init__(self, most: int) -> None:
+        self.left = most
 
     def step(self, depth: int) -> None:
         self.left -= 1
@@ -41,7 +43,7 @@ def to_json_value(value: Any) -> Any:
     if type(value) in _AS_IT_IS:
         return value
     try:
-        return _json_value(value, _Walk(), 0)
+        return _json_value(value, _Walk(_MOST_VALUES), 0)
     except Unanswerable:
         return None
 
@@ -71,7 +73,7 @@ def text_of(value: Any) -> str | None:
     """As `string(...)` writes a value; null has no text."""
     if type(value) is str:
         return value
-    return None if value is None else _text(value, _Walk(), 0)
+    return None if value is None else _text(value, _Walk(_MOST_IN_TEXT), 0)
 
 
 def _text(value: Any, walk: _Walk, depth: int) -> str | None:

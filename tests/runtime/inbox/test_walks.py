@@ -30,7 +30,7 @@ from tests.kernel.inbox.simulator import S, make, preset
 from tests.runtime.inbox.bench import CHANNEL, CHANNELS, REMOTE, Bench
 
 WALKS = int(os.environ.get("WALKS", "12"))
-RUNS, EVERY_S = 20, 6
+RUNS, EVERY_S = 12, 6
 SETTINGS = st.builds(
     preset,
     st.sampled_from(["conjoin", "correlate-docs", "correlate-code"]),

@@ -12,7 +12,7 @@ from conjoin.feel.errors import Unanswerable
 from conjoin.feel.patterns.characters import is_word
 from conjoin.feel.patterns.program import CHECK, FORK, MATCH, SAVE, Program, program_of
 
-MOST_STEPS = 2_000_000
+MOST_STEPS = 500_000
 """Instructions one function call may run; what needs more is null."""
 
 Spans = tuple[int, ...]
