@@ -93,6 +93,7 @@ def serve(
     address = shop.address if shop else address_of(data, store)
     inbox = shop.inbox if shop else _inbox()
     broker = shop.broker if shop else _opened(address)
+    broker.hiding = security.hiding
     pages = partial(console_routes, read_only=read_only_console)
     served = serving.Served(
         *(host, grpc_port, shop.rest_port if shop else rest_port, kept, inbox, receivers),

@@ -40,9 +40,10 @@ def instance(broker: Broker, key: int) -> dict[str, Any]:
     [item] = instance_items(broker, [row])
     elements = [_element(broker, row, it) for it in elements_of(row)]
     names = {it["key"]: it["element_id"] for it in elements}
+    shown = ((it, json_text(broker.hiding.value(it.name, it.value))) for it in variables_of(row))
     variables = [
-        {"key": str(it.key), "name": it.name, "value": json_text(it.value), "scope": names.get(str(it.scope_key), "")}
-        for it in variables_of(row)
+        {"key": str(it.key), "name": it.name, "value": value, "scope": names.get(str(it.scope_key), "")}
+        for it, value in shown
     ]
     return {**told(item), "definition_key": str(row.definition_key), "elements": elements, "variables": variables}
 
@@ -101,7 +102,7 @@ def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any]:
     found = history_of(broker, _row(broker, key), patience_s)
     taken = finding.rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
     return {
-        "moments": [_moment(it, it.message_key in taken) for it in found.moments],
+        "moments": [_moment(broker, it, it.message_key in taken) for it in found.moments],
         "messages": [told(it) for it in message_items(broker, list(taken.values()))],
         "looked_to": instant_text(found.looked_to) if found.looked_to is not None else "",
         "begins_at": instant_text(found.begins_at) if found.begins_at is not None else "",
@@ -109,7 +110,7 @@ def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any]:
     }
 
 
-def _moment(it: Moment, is_known: bool) -> dict[str, Any]:
+def _moment(broker: Broker, it: Moment, is_known: bool) -> dict[str, Any]:
     """`is_known`: the message is still there to be looked at."""
-    said = json_text(it.variables)[:_LONGEST] if it.variables else ""
+    said = json_text(broker.hiding.of(it.variables))[:_LONGEST] if it.variables else ""
     return {**told(it._replace(variables=None)), "at": instant_text(it.at), "variables": said, "is_known": is_known}

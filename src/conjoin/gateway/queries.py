@@ -73,6 +73,8 @@ def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
     """
     listing = LISTING[what]
     filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
+    if "variables" in filters and any(map(broker.hiding.hides, filters["variables"].path)):
+        raise invalid("variables: a value that is hidden cannot be looked for")
     asked = Asked(filters, wanted.since, None, wanted.limit, wanted.cursor)
     is_one_key = any(listing.columns.get(name) == "key" for name in filters)
     if listing.table.key != ("key",) or is_one_key:

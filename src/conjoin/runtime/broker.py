@@ -20,6 +20,7 @@ from conjoin.runtime.calls import ReadyJob
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.generations import KeyHomes, homes_of
+from conjoin.runtime.hiding import NOTHING_HIDDEN
 from conjoin.runtime.late_answers import stored_answer
 from conjoin.runtime.peek import Peeked, peek
 from conjoin.runtime.post import Post
@@ -49,6 +50,7 @@ class Broker(Api):
         self.catalog = StoredCatalog(store.catalog, store.facts.profile)
         self.post = Post(store, clock, self.catalog.view)
         self.carrier: Carrier = self.post
+        self.hiding = NOTHING_HIDDEN
         self._clock = clock
 
     def close(self) -> None:

@@ -44,7 +44,7 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
     message = view.messages.get(message_key)
     if message is None:
         return _unknown(message_key)
-    return _explained(Surroundings(broker.store, view, message.name), message, message_key)
+    return _shown(broker, _explained(Surroundings(broker.store, view, message.name), message, message_key))
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
@@ -63,7 +63,7 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
         new.business_id,
     )
     around = Surroundings(broker.store, view, new.name)
-    known = [_explained(around, view.messages[key], key) for key in keys if key in view.messages]
+    known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
     return NamedExplanation(_dry_run(around, new), known)
 
 
@@ -83,6 +83,10 @@ def wait_for_verdict(
                 return found
         pause(min(pause_s, left_s))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _shown(broker: Broker, found: Explanation) -> Explanation:
+    return found._replace(message=found.message._replace(variables=broker.hiding.of(found.message.variables)))
 
 
 def _unknown(message_key: int) -> Refusal:

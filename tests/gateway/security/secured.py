@@ -68,6 +68,7 @@ class Secured(ServerThread):
         self.console: list[BaseRoute] = []
         guarded = {"guard": security.guard, "tls": security.tls, "pages": self._pages}
         super().__init__(2, Served(grpc_port=0, rest_port=0, sweep_every_s=0.05, **guarded))
+        self.broker.hiding = security.hiding
 
     def _pages(self, gateway: Any) -> list[BaseRoute]:
         self.console = list(console_routes(gateway))

@@ -15,11 +15,11 @@ CUT_AT = 8_191
 
 def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
     for row in rows:
-        yield [_item(row, it) for it in variables_of(row)]
+        yield [_item(row, it, broker.hiding.value(it.name, it.value)) for it in variables_of(row)]
 
 
-def _item(row: Any, it: Any) -> Item:
-    value = json_text(it.value)
+def _item(row: Any, it: Any, shown: Any) -> Item:
+    value = json_text(shown)
     return {
         "variableKey": it.key,
         "name": it.name,

@@ -18,6 +18,7 @@ from conjoin.gateway.security.callers import CallerFile
 from conjoin.gateway.security.grants import ACTIONS, EVERYTHING, Grant, Patterns
 from conjoin.gateway.security.guarding import SecurityGuard
 from conjoin.gateway.security.tls import Tls
+from conjoin.runtime.hiding import NOTHING_HIDDEN, Hiding
 
 ADMIN = "admin"
 """A role that is always there, unless the settings give it another meaning."""
@@ -62,6 +63,7 @@ class _Section(_Part):
     oidc: _Oidc | None = None
     tls: _Tls | None = None
     audit: str | None = None
+    redact: tuple[str, ...] = ()
     roles: dict[str, _Role] = {}
 
 
@@ -69,6 +71,7 @@ class Security(NamedTuple):
     guard: Guard = allow_all
     tls: Tls | None = None
     asks_who: bool = False
+    hiding: Hiding = NOTHING_HIDDEN
 
     @property
     def is_closed(self) -> bool:
@@ -90,7 +93,7 @@ def read_security(section: Mapping[str, Any]) -> Security:
     tls = _tls(said.tls).checked() if said.tls is not None else None
     authenticating = _authenticating(said)
     audit = Audit(Path(said.audit)) if said.audit is not None else None
-    return Security(SecurityGuard(authenticating, audit), tls, authenticating is not None)
+    return Security(SecurityGuard(authenticating, audit), tls, authenticating is not None, Hiding(said.redact))
 
 
 def _problems(said: _Section) -> Iterator[str]:
