@@ -12,7 +12,6 @@ from conjoin.gateway.rest.endpoint import accepted
 from conjoin.gateway.rest.own.message_fields import new_message
 from conjoin.gateway.rest.problems import Problem, invalid
 from conjoin.gateway.rest.reading import key_of
-from conjoin.runtime.hiding import MARK
 
 FIELDS = ("name", "key", "variables", "ttl", "id", "business_id", "tenant")
 
@@ -48,8 +47,8 @@ def _said(visit: Visit) -> dict[str, str]:
 
 
 def _given(said: dict[str, str]) -> dict[str, Any]:
-    if MARK in said["variables"]:
-        raise invalid(f"variables: write out what is {MARK} here, or it is sent like that")
+    if queries.has_hidden(said["variables"]):
+        raise invalid("variables: write out what is hidden here, or it is sent like that")
     return {name: value for name, value in said.items() if value.strip() or (name == "key" and value)}
 
 

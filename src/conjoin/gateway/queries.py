@@ -20,6 +20,7 @@ from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.explain import explain
 from conjoin.runtime.finding import Meets
+from conjoin.runtime.hiding import MARK
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
 from conjoin.runtime.inbox_orders import SIMPLE
@@ -124,6 +125,11 @@ def why_not(outcome: object) -> str | None:
 
 def explained(broker: Broker, key: int) -> dict[str, Any]:
     return dict(accepted(explain(broker, key)).as_json())
+
+
+def has_hidden(text: str) -> bool:
+    """Of variables that were shown: something stands there in place of a value."""
+    return MARK in text
 
 
 def newest_messages(broker: Broker, limit: int = MOST_MESSAGES) -> list[Any]:
