@@ -1,7 +1,11 @@
 """conjoin ingest: files or a Kafka topic into a store, each row exactly once."""
 
 import re
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from conjoin.kernel.inbox.channels import Channel
     from conjoin.pipeline.ingest.batch import Ingest, Ingested
 
+_LOOK_EVERY_S = 0.5
 _NOT_FOR_A_FOLDER = re.compile(r"[^\w.-]+")
 
 EXAMPLES = """
@@ -181,11 +186,23 @@ def _started(spark: Any, job: "Ingest", asked: _Asked) -> Any:
 
 
 def _await(query: Any) -> None:
-    """Ctrl-C ends it after the batch that is under way."""
-    try:
-        query.awaitTermination()
-    except KeyboardInterrupt:
+    """Ctrl-C ends it. It is noticed between two calls: one that is cut short leaves the way to Spark unusable."""
+    with _noticed_interrupt() as interrupted:
+        while not query.awaitTermination(_LOOK_EVERY_S):
+            if interrupted.is_set():
+                break
+    if interrupted.is_set():
         query.stop()
+
+
+@contextmanager
+def _noticed_interrupt() -> Iterator[Event]:
+    interrupted = Event()
+    before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _told(total: "Ingested", done: "Ingested", step: Step) -> None:
