@@ -8,12 +8,18 @@
     ├── InputError       input         the input cannot be read as what it should be
     ├── ModelError       model         a BPMN model cannot be run as it is
     ├── PolicyError      policy        policies that contradict each other
-    ├── EndlessRequest   endless       what follows from a request does not come to an end; nothing of it is done
+    ├── TooMuchFollows   too_much      what follows from a request is more than is allowed; nothing of it is done
+    │   ├── EndlessRequest   endless       it does not come to an end
+    │   └── InstanceTooLarge instance_too_large an instance would hold more than is allowed
     ├── StoreMissing     store_missing there is no store where one should be
     ├── StoreExists      store_exists  there is a store where a new one should be made
     ├── StoreTooNew      store_too_new the store was written by a newer Conjoin
+    ├── StoreInUse       store_in_use  other processes work on the store, and this must not run beside them
+    ├── StoreUnfinished  store_unfinished a restore or reshard into this store was interrupted
     ├── StoreDamaged     store_damaged what the store holds cannot be read any more
     ├── StoreFailed      store_failed  the store does not answer, is full or is busy; what was asked is not done
+    │   └── ReadStopped      read_stopped  a reading of the store took too long, or nobody waits for it any more
+    ├── OutcomeUnknown   outcome_unknown whether what was asked is done cannot be known now
     └── CallFailed       error         a server did not do what a client of it has asked; those below have its code
         ├── NoAnswer         UNAVAILABLE         no server, no connection, no time left; perhaps it was done
         ├── ServerBusy       RESOURCE_EXHAUSTED  it has too much to do, or its store does not answer
@@ -119,20 +125,44 @@ class PolicyError(_ListedError):
     code = "policy"
 
 
-class EndlessRequest(ConjoinError):  # noqa: N818 - the name says what is the matter
-    """How many steps were taken before it was given up."""
+class TooMuchFollows(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """It is the fault of what was asked, and asking again does not help."""
+
+    code = "too_much"
+
+
+class EndlessRequest(TooMuchFollows):
+    """How many steps were taken before it was given up, and what else they had come to."""
 
     code = "endless"
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
-        super().__init__(steps)
+    def __init__(self, steps: int, measure: str = "") -> None:
+        self.steps, self.measure = steps, measure
+        super().__init__(steps, measure)
+
+    def __str__(self) -> str:
+        measure = f" and {self.measure}" if self.measure else ""
+        return (
+            f"what follows from this request has no end in sight after {self.steps:,} steps{measure}, so nothing of it"
+            " is done: a model goes round and round or calls itself without waiting, a loop is too large, or a kept"
+            " message with cardinality=all is taken again by each round of a loop"
+        )
+
+
+class InstanceTooLarge(TooMuchFollows):
+    """The key of the instance, how many bytes it would have, and how many are allowed."""
+
+    code = "instance_too_large"
+
+    def __init__(self, key: int, size: int, most: int) -> None:
+        self.key, self.size, self.most = key, size, most
+        super().__init__(key, size, most)
 
     def __str__(self) -> str:
         return (
-            f"what follows from this request has no end in sight after {self.steps:,} steps, so nothing of it is done:"
-            " a model goes round and round without waiting, or a kept message with cardinality=all is taken again"
-            " by each round of a loop"
+            f"instance {self.key} would hold {self.size:,} bytes, and {self.most:,} are allowed for its variables and"
+            " elements together, so nothing of this request is done: keep large values elsewhere, and a reference"
+            " to them in the variables"
         )
 
 
@@ -160,6 +190,28 @@ class StoreTooNew(ConjoinError):  # noqa: N818 - the name says what is the matte
         )
 
 
+class StoreInUse(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Where the store is, who works on it, and what to do."""
+
+    code = "store_in_use"
+
+
+class StoreUnfinished(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Where the store is, and what was filling it."""
+
+    code = "store_unfinished"
+
+    def __init__(self, place: str, task: str) -> None:
+        self.place, self.task = place, task
+        super().__init__(place, task)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.place} is only half made: '{self.task}' was interrupted while it filled it, or still runs."
+            " Remove it (delete the folder, or drop the database) and run that command again; its source is unchanged"
+        )
+
+
 class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matter
     """Where the damage is, and how it was noticed."""
 
@@ -174,8 +226,30 @@ class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matt
 
 
 class StoreFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Nothing of what was asked is done, so the same call can be made again."""
+
     code = "store_failed"
     retryable = True
+
+
+class ReadStopped(StoreFailed):
+    code = "read_stopped"
+
+
+class OutcomeUnknown(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """What went wrong. Done or not done: only a message with an id can be sent again without a second look."""
+
+    code = "outcome_unknown"
+
+    def __init__(self, cause: str) -> None:
+        self.cause = cause
+        super().__init__(cause)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.cause}; whether this was done is not known: look before you do it again,"
+            " or send the message again with the same id"
+        )
 
 
 class CallFailed(ConjoinError):  # noqa: N818 - the name says what is the matter

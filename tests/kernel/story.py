@@ -79,10 +79,12 @@ class Story:
         message = self._message(label, at, **about)
         return self.do(self.space(label), c.PublishMessage(message, self._at(at)))
 
-    def correlate(self, label: str, at: int | None = None, **about: Any) -> list[str]:
+    def correlate(
+        self, label: str, at: int | None = None, *, subscriptions_only: bool = False, **about: Any
+    ) -> list[str]:
         """Synchronous: it names no time to live and no id (O15)."""
         message = self._message(label, at, **about)
-        message.sync = True
+        message.sync, message.subscriptions_only = True, subscriptions_only
         return self.do(self.space(label), c.CorrelateMessage(message, self._at(at)))
 
     def offer_again(self, label: str, at: int | None = None) -> list[str]:

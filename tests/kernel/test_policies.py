@@ -28,8 +28,8 @@ def test_the_profiles_answer_as_the_table_says(question: str) -> None:
     assert answers == TABLE[question]
 
 
-def test_there_are_three_profiles_and_twelve_questions() -> None:
-    assert list(PROFILES) == ["zeebe", "correlate", "fleans"]
+def test_there_are_four_profiles_and_twelve_questions() -> None:
+    assert list(PROFILES) == ["zeebe", "zeebe-0.2x", "correlate", "fleans"]
     assert {name for name in Policy.__dataclass_fields__ if name != "keeps"} == set(TABLE)
 
 
@@ -105,7 +105,7 @@ def test_every_problem_is_reported_at_once() -> None:
 
 def test_an_unknown_profile_is_a_problem_that_names_the_known_ones() -> None:
     policies, problems = read_policies("camunda", {})
-    assert problems == ["profile: 'camunda' is none of zeebe, correlate, fleans"]
+    assert problems == ["profile: 'camunda' is none of zeebe, zeebe-0.2x, correlate, fleans"]
     assert policies == Policies()
 
 

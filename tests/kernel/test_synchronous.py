@@ -225,3 +225,21 @@ def test_a_synchronous_message_is_answered_once_and_marked_like_any_other() -> N
     story.acknowledge("s1")
     assert story.takers("m1") == ["s1"]
     assert sum(line.startswith("answered") for line in map(story.tell, story.events)) == 1
+
+
+@pytest.mark.parametrize("precedence", ["both", "subscription_first", "start_only"])
+def test_for_subscriptions_only_starts_no_instance_under_any_policy(precedence: str) -> None:
+    story = Story(starts=[start("audit")], policy={"start_precedence": precedence})
+    assert story.correlate("m1", subscriptions_only=True) == ["refused m1: not_found"]
+    story.open("s1", "order")
+    assert story.correlate("m2", subscriptions_only=True) == ["published m2", "m2 -> s1"]
+    assert story.acknowledge("s1") == ["closed s1", "answered m2: i-s1"]
+
+
+def test_for_subscriptions_only_starts_no_instance_after_it_was_held() -> None:
+    story = Story(starts=[start("audit")])
+    story.open("s1", "order")
+    story.correlate("m1", subscriptions_only=True)
+    assert story.correlate("m2", subscriptions_only=True) == ["held m2"]
+    assert "released m2" in story.acknowledge("s1")
+    assert story.offer_again("m2") == ["refused m2: not_found"]

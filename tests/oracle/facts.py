@@ -31,6 +31,16 @@ PROFILES: dict[str, Policy] = {
         "time_to_live": 0,
         "expected": "off",
     },
+    "zeebe-0.2x": {
+        "cardinality": "once_per_instance",
+        "on_no_match": "buffer",
+        "duplicate_subscription": "allow",
+        "dedup": "while_buffered",
+        "start_uniqueness": "per_key",
+        "start_precedence": "both",
+        "time_to_live": 0,
+        "expected": "off",
+    },
     "correlate": {
         "cardinality": "exactly_one",
         "on_no_match": "retry",

@@ -51,7 +51,7 @@ def generate(seed: int, key_prefix: str = "") -> History:
     rng = random.Random(seed)
     pools = _pools(rng, key_prefix)
     starts = _starts(rng, pools)
-    profile = rng.choices(["zeebe", "correlate", "fleans"], [8, 1, 1])[0]
+    profile = rng.choices(["zeebe", "zeebe-0.2x", "correlate", "fleans"], [7, 1, 1, 1])[0]
     return History(
         messages=_messages(rng, pools),
         subscriptions=_subscriptions(rng, pools),

@@ -16,10 +16,12 @@ class Definition:
     version: int
     tenant_id: str
     plan: Plan
-    reach: dict[str, frozenset[str]] = field(default_factory=dict)
-    """What was found out about the plan while it ran: from an element, the flows that a token may still take."""
+    reach: dict[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    """What was found out about the plan while it ran: from an element, the ways into an inclusive gateway."""
     merging: dict[str, tuple[Element, ...]] = field(default_factory=dict)
     """The inclusive gateways with several ways in, by the id of their scope."""
+    targets: dict[str, Element] = field(default_factory=dict)
+    """Where flows lead, if there are such gateways."""
 
     def __post_init__(self) -> None:
         merging: dict[str, list[Element]] = {}
@@ -27,6 +29,9 @@ class Definition:
             if element.kind == "inclusive_gateway" and len(element.incoming) > 1 and element.scope is not None:
                 merging.setdefault(element.scope.id, []).append(element)
         self.merging = {scope: tuple(gateways) for scope, gateways in merging.items()}
+        if merging:
+            incoming = (flow for element in self.plan.elements.values() for flow in element.incoming)
+            self.targets = {flow.id: flow.target for flow in incoming}
 
     @property
     def process_id(self) -> str:

@@ -6,19 +6,21 @@ is a number like any other, so a deadline never overflows and "never" needs no s
 
 import re
 
+from conjoin.kernel.storable import LARGEST_INT64
+
 NEVER = 2**63 - 1
 """The instant that does not come: the deadline of a message that is kept for ever."""
 
 ALWAYS = -(2**63)
 """The instant before all others."""
 
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"\s*(\d+)\s*(ms|s|m|h|d)\s*")
+_UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"\s*(\d{1,19})\s*(ms|s|m|h|d)?\s*")
 
 
 def after(at: int, duration_ms: int) -> int:
-    """The instant a duration later; the end of time when that is farther away."""
-    return min(at + duration_ms * 1_000, NEVER)
+    """The instant a duration later; the end of time when that is farther away, and so at its other end."""
+    return max(ALWAYS, min(at + duration_ms * 1_000, NEVER))
 
 
 def elapsed_ms(start: int, end: int) -> int:
@@ -28,14 +30,13 @@ def elapsed_ms(start: int, end: int) -> int:
 
 
 def read_duration_ms(text: object) -> int | None:
-    """Milliseconds of `1500`, `"1500ms"`, `"30s"`, `"5m"`, `"1h"`, `"7d"`; None when it is none of these."""
-    if isinstance(text, bool):
+    """Milliseconds of `1500`, `"1500ms"`, `"30s"`, `"5m"`, `"1h"`, `"7d"`; None when it is none of these.
+
+    Nor is one that 64 bits do not hold.
+    """
+    if isinstance(text, str):
+        match = _DURATION.fullmatch(text)
+        text = int(match[1]) * _UNITS_MS[match[2]] if match else None
+    if isinstance(text, bool) or not isinstance(text, int):
         return None
-    if isinstance(text, int):
-        return text
-    if not isinstance(text, str):
-        return None
-    if text.strip().isdecimal():
-        return int(text)
-    match = _DURATION.fullmatch(text)
-    return int(match[1]) * _UNITS_MS[match[2]] if match else None
+    return text if abs(text) <= LARGEST_INT64 else None

@@ -7,18 +7,23 @@ not such a text answers None.
 import re
 from typing import NamedTuple
 
+from conjoin.kernel.instants import ALWAYS, NEVER
+from conjoin.kernel.storable import LARGEST_INT64
+
 DAY_US = 86_400_000_000
 FOREVER = -1
 """As many repetitions as there is time for."""
 
+_MOST_MONTHS = 12 * 1_000_000
+"""More than there is time for."""
 _DURATION = re.compile(
-    r"([+-])?P(?!$)(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?"
-    r"(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:[.,](\d{1,9}))?S)?)?"
+    r"([+-])?P(?!$)(?:(\d{1,19})Y)?(?:(\d{1,19})M)?(?:(\d{1,19})W)?(?:(\d{1,19})D)?"
+    r"(?:T(?=\d)(?:(\d{1,19})H)?(?:(\d{1,19})M)?(?:(\d{1,19})(?:[.,](\d{1,9}))?S)?)?"
 )
 _INSTANT = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d:?\d\d)?(?:\[[\w/+-]+\])?"
 )
-_REPEATING = re.compile(r"R(\d*)/(?:([^/]+)/)?([^/]+)")
+_REPEATING = re.compile(r"R(\d{0,19})/(?:([^/]+)/)?([^/]+)")
 
 
 class Interval(NamedTuple):
@@ -35,14 +40,16 @@ class Cycle(NamedTuple):
 
 
 def read_interval(text: str) -> Interval | None:
-    """`P1Y2M3DT4H5M6.7S`"""
+    """`P1Y2M3DT4H5M6.7S`; None also for one that 64 bits of microseconds do not hold."""
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         return None
     sign = -1 if match[1] == "-" else 1
     years, months, weeks, days, hours, minutes, seconds = (int(match[n] or 0) for n in range(2, 9))
     whole = ((days + weeks * 7) * 24 + hours) * 3600 + minutes * 60 + seconds
-    return Interval(sign * (years * 12 + months), sign * (whole * 1_000_000 + _microseconds(match[9])))
+    interval = Interval(sign * (years * 12 + months), sign * (whole * 1_000_000 + _microseconds(match[9])))
+    fits = abs(interval.months) <= _MOST_MONTHS and abs(interval.microseconds) <= LARGEST_INT64
+    return interval if fits else None
 
 
 def read_instant(text: str) -> int | None:
@@ -67,7 +74,8 @@ def read_cycle(text: str) -> Cycle | None:
     start = None if match[2] is None else read_instant(match[2])
     if interval is None or (match[2] is not None and start is None):
         return None
-    return Cycle(int(match[1]) if match[1] else FOREVER, start, interval)
+    repetitions = int(match[1]) if match[1] else FOREVER
+    return Cycle(repetitions, start, interval) if repetitions <= LARGEST_INT64 else None
 
 
 def instant_text(instant: int) -> str:
@@ -80,7 +88,7 @@ def instant_text(instant: int) -> str:
 
 
 def later(instant: int, interval: tuple[int, int]) -> int:
-    """The instant an interval later."""
+    """The instant an interval later; an end of time when that is farther away."""
     months, microseconds = interval
     if months:
         days, time = divmod(instant, DAY_US)
@@ -88,7 +96,7 @@ def later(instant: int, interval: tuple[int, int]) -> int:
         year, month = divmod(year * 12 + month - 1 + months, 12)
         day = min(day, _days_in_month(year, month + 1))
         instant = days_from_civil(year, month + 1, day) * DAY_US + time
-    return instant + microseconds
+    return max(ALWAYS, min(instant + microseconds, NEVER))
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:

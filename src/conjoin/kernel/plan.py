@@ -10,8 +10,26 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
+class ExpressionStoppedError(Exception):
+    """An evaluation that cost too much; the text is for people. `decide` makes an incident of it."""
+
+
+class Meter:
+    """What several expressions may cost together: variables that have a `meter` hand it from one to the next."""
+
+    __slots__ = ("bytes_left", "work_left")
+
+    def __init__(self) -> None:
+        # How much there is, the first expression knows.
+        self.work_left: int | None = None
+        self.bytes_left: int | None = None
+
+
 class Expression(Protocol):
-    """A compiled expression: total, it answers None (null) where nothing can be computed."""
+    """A compiled expression: it answers None (null) where nothing can be computed, and is stopped if it costs too much.
+
+    What stops it raises `ExpressionStoppedError`, for the same variables every time.
+    """
 
     @property
     def text(self) -> str:
@@ -32,6 +50,14 @@ class Literal:
 
     def __call__(self, variables: Mapping[str, Any], now: int) -> Any:
         return self.value
+
+
+def value_or_null(expression: Expression, variables: Mapping[str, Any], now: int) -> Any:
+    """For whoever only looks, outside of `decide`: what is stopped has no value."""
+    try:
+        return expression(variables, now)
+    except ExpressionStoppedError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +240,8 @@ class Plan:
     name: str | None = None
     version_tag: str | None = None
     warnings: Sequence[str] = ()
+    unreadable: str = ""
+    """Why a model that was deployed once cannot be run any more: it has no elements, and starts nothing."""
 
     def __repr__(self) -> str:
         return f"Plan({self.process_id!r})"

@@ -56,6 +56,7 @@ class Policy:
 
 PROFILES: dict[str, Policy] = {
     "zeebe": Policy(),
+    "zeebe-0.2x": Policy(cardinality=ONCE_PER_INSTANCE),
     "correlate": Policy(
         cardinality=EXACTLY_ONE,
         on_no_match=RETRY,

@@ -36,6 +36,13 @@ def accepted(settings: InboxSettings) -> object:
     return message[8:] if isinstance(message, InboxMessage) else message
 
 
+def accepted_with_grace(settings: InboxSettings) -> object:
+    headers = (("X-CORRELATE-Timestamp", "1970-01-01T00:00:01Z"), ("X-CORRELATE-TTL", "PT1S"))
+    message = accept(Arrival(1, "orders-0", 7, 5 * S, b"{}", headers), Channel("orders"), settings)
+    assert isinstance(message, InboxMessage)
+    return message.grace_until
+
+
 def next_jobs(settings: InboxSettings) -> object:
     return [next_job_at(job, 0, last, settings) for job in (RUN, CLEANUP) for last in (None, 100 * S)]
 
@@ -73,6 +80,7 @@ EFFECTS: dict[str, tuple[object, Seen]] = {
     "backoff_cap_on": ("age", tries_of()),
     "on_uncertain": ("hold", lambda settings: book(make(state="uncertain"), Unanswered(), S, settings)),
     "grace": (10_000, accepted),
+    "grace_from": ("ingestion", accepted_with_grace),
     "expiration": (10_000, accepted),
     "encoding": ("avro", accepted),
     "payload_max": (4, accepted),
@@ -110,6 +118,8 @@ PRESET_TABLE = {
     "backoff_exponent": ("attempt_minus_one", "attempt_minus_one", "attempt"),
     "backoff_cap_on": ("delay", "age", "delay"),
     "max_rule": ("reached", "reached", "exceeded"),
+    "exhausted_blocks": (False, True, False),
+    "grace_from": ("event_time", "ingestion", "event_time"),
 }
 """Where the presets differ: ours, what the document prints, what its program does."""
 
@@ -126,7 +136,6 @@ IN_ALL = {
     "cluster": True,
     "lock_at_most": 300_000,
     "error_text_max": 9_999,
-    "exhausted_blocks": False,
 }
 
 

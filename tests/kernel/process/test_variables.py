@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import pytest
+
 from conjoin.kernel.plan import Element, Literal, ScriptDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process import variables
+from conjoin.kernel.process.step import Failure
 from conjoin.kernel.process.variables import View, flattened, mapped
 from tests.kernel.process.plans import Half, Var, catch, maps, row, task
 
@@ -118,3 +122,29 @@ def test_a_script_result_is_merged_like_any_other() -> None:
     script.script = ScriptDefinition(Literal(3), "total")
     half = Half(row("p", script))
     assert half.variables(half.start()) == {"total": 3}
+
+
+def test_mappings_into_one_object_measure_each_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the whole object again for each of them: it may be large, and they may be many."""
+    measured: list[Any] = []
+
+    def size_of(value: Any) -> int:
+        measured.append(value)
+        return 1
+
+    monkeypatch.setattr(variables, "size_of", size_of)
+    monkeypatch.setattr(variables, "unstorable", measured.append)
+    big = {"z": list(range(100))}
+    result = mapped([maps(Literal(1), f"a.b{number}") for number in range(50)], {"a": big}, 0, onto_existing=True)
+    assert isinstance(result, dict)
+    assert measured.count(big) == 1
+    assert measured.count(1) == 50
+    assert len(measured) == 52
+
+
+def test_mappings_that_double_an_object_each_time_fail_soon() -> None:
+    result = mapped(
+        [maps(Var("a"), f"a.v{number}") for number in range(500)], {"a": "x" * 1_000}, 0, onto_existing=False
+    )
+    assert isinstance(result, Failure)
+    assert "cannot be stored: it is larger than 16 MiB" in result.text

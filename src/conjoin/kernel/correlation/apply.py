@@ -113,6 +113,7 @@ def add_subscription(space: KeySpace, subscription: Subscription) -> None:
     lane = topic.lanes.get(process_id)
     if lane is None:
         topic.lanes[process_id] = Lane(subscription)
+        space.awaited[name] = topic
     else:
         lane.add(subscription)
     space.subscriptions[subscription.key] = subscription
@@ -135,6 +136,8 @@ def _subscription_closed(space: KeySpace, event: e.SubscriptionClosed) -> None:
         lane.drop_closed()
     else:
         del topic.lanes[process_id]
+        if not topic.lanes:
+            del space.awaited[subscription.name]
     if event.answered:
         subscription.busy_with = None
 

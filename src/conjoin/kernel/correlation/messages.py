@@ -27,6 +27,7 @@ class Message:
         "policy",
         "published_at",
         "stored",
+        "subscriptions_only",
         "sync",
         "taken_before",
         "targets",
@@ -52,6 +53,7 @@ class Message:
         self.business_id = business_id
         self.payload = payload
         self.sync = False
+        self.subscriptions_only = False
         self.taken_before = 0
         self.stored = False
         self.marks: Any = ()

@@ -18,7 +18,8 @@ from conjoin.kernel.instants import elapsed_ms
 NearMiss = dict[str, Any]
 
 MOST = 10
-_MOST_TOPICS = 50
+MOST_LANES = 50
+"""Where more names are awaited than this, counted by process, those of other names are not told: none is near."""
 
 
 def near_misses(
@@ -87,7 +88,10 @@ def _has_it(message: Message, subscription: Subscription) -> bool:
 
 def _on_other_names(space: KeySpace, wanted: str) -> Iterator[NearMiss]:
     """The first who waits for each; by rank, so that it does not depend on what was there before."""
-    others = [topic for name, topic in islice(space.topics.items(), _MOST_TOPICS) if name != wanted and topic.lanes]
+    awaited = space.awaited
+    if len(awaited) > MOST_LANES or sum(len(topic.lanes) for topic in awaited.values()) > MOST_LANES:
+        return
+    others = [topic for name, topic in awaited.items() if name != wanted]
     for subscription in sorted((next(topic.open_by_rank()) for topic in others), key=lambda s: s.rank):
         name = subscription.name
         differs = "case or blanks only" if _folded(wanted) == _folded(name) else "name"

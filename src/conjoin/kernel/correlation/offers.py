@@ -42,6 +42,11 @@ def receivers(topic: Topic, message: Message, starts: Sequence[StartSubscription
     return found
 
 
+def is_left_to_start(message: Message, process_id: str, starts: Sequence[StartSubscription]) -> bool:
+    """With `start_only` nobody who waits in the process gets a message that starts it."""
+    return message.policy.start_precedence == START_ONLY and process_id in _processes(starts)
+
+
 def _processes(starts: Sequence[StartSubscription]) -> tuple[str, ...]:
     return tuple(start.process_id for start in starts)
 
@@ -102,8 +107,7 @@ def _is_reserved_for_start(
 ) -> bool:
     if message.policy.start_precedence != START_ONLY:
         return False
-    starts = catalog.starts_for(space.tenant_id, message.name, at)
-    return subscription.process_id in _processes(starts)
+    return is_left_to_start(message, subscription.process_id, catalog.starts_for(space.tenant_id, message.name, at))
 
 
 def next_receiver(space: KeySpace, message: Message, refused_by: Subscription) -> Subscription | None:

@@ -28,7 +28,7 @@ def publish(space: KeySpace, message: Message, at: int, catalog: Catalog) -> lis
 def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
     """Give it to everybody who may have it, subscriptions by rank and then start events by age."""
     topic = space.topics.get(message.name)
-    starts = catalog.starts_for(space.tenant_id, message.name, at)
+    starts = () if message.subscriptions_only else catalog.starts_for(space.tenant_id, message.name, at)
     waiting = receivers(topic, message, starts) if topic is not None and topic.lanes else []
     starting = startable(space, message, starts, waiting, catalog) if starts else []
     if not waiting and not starting:

@@ -149,12 +149,14 @@ def _is_done_with(message: Message, mark: str, cardinality: str) -> bool:
 class KeySpace:
     """Messages, subscriptions, marks and locks of one (tenant, correlation key)."""
 
-    __slots__ = ("_spare", "deadlines", "key", "locks", "subscriptions", "tenant_id", "topics")
+    __slots__ = ("_spare", "awaited", "deadlines", "key", "locks", "subscriptions", "tenant_id", "topics")
 
     def __init__(self, tenant_id: str, key: str) -> None:
         self.tenant_id = tenant_id
         self.key = key
         self.topics: dict[str, Topic] = {}
+        self.awaited: dict[str, Topic] = {}
+        """The topics for which somebody waits, by name."""
         self.subscriptions: dict[Any, Subscription] = {}
         self.locks: dict[str, Lock] = {}
         self.deadlines: list[tuple[int, Any, Message]] = []
@@ -170,6 +172,7 @@ class KeySpace:
                 spare.append(topic)
         # Emptied as well: the order of its topics is seen in explanations, and belongs to one key.
         self.topics.clear()
+        self.awaited.clear()
         self.subscriptions.clear()
         if self.locks:
             self.locks.clear()

@@ -23,7 +23,7 @@ def open_subscription(space: KeySpace, subscription: Subscription, at: int, cata
     if topic is None:
         return [e.SubscriptionOpened(subscription, at)]
     if topic.lanes and catalog.policies.of(subscription.name).duplicate_subscription == "reject":
-        holder = next(topic.open_subscriptions())
+        holder = next(topic.open_by_rank())
         return [e.SubscriptionRefused(subscription, at, "duplicate", holder)]
     opened = e.SubscriptionOpened(subscription, at)
     message = next_message(space, subscription, at, catalog)
@@ -81,8 +81,7 @@ def reject(space: KeySpace, subscription: Subscription, message: Message, at: in
     events: list[e.Event] = [given_back]
     if not subscription.closed:
         events.append(e.SubscriptionClosed(subscription, at))
-    alive = message.sync or message.deadline > at
-    following = next_receiver(space, message, subscription) if alive else None
+    following = next_receiver(space, message, subscription) if may_be_passed_on(message, at) else None
     if following is not None:
         events.append(e.MessageCorrelated(message, following, at, "given_back_and_taken", given_back))
     elif not message.stored and len(message.targets) < 2:
@@ -91,6 +90,11 @@ def reject(space: KeySpace, subscription: Subscription, message: Message, at: in
     if topic is not None and topic.held:
         events += _released(topic, at)
     return events
+
+
+def may_be_passed_on(message: Message, at: int) -> bool:
+    """What was given back goes to the next one while it lives, and for as long as somebody waits for its answer."""
+    return message.sync or message.deadline > at
 
 
 def _lost_its_only_receiver(message: Message, at: int) -> e.Event:

@@ -1,7 +1,8 @@
 """Accepting: what a source brought becomes an inbox message, or is passed over, or is a dead letter.
 
-Message headers stand over the channel, the channel over the settings. Everything that has to do with time is fixed
-here, once, so that a later change of the settings does not change a message that was accepted.
+Message headers stand over the channel, the channel over the policy of the message's name, that over the settings.
+Everything that has to do with time is fixed here, once, so that a later change does not change a message that was
+accepted.
 """
 
 from typing import NamedTuple
@@ -10,8 +11,11 @@ from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.grouping import group_key_of
 from conjoin.kernel.inbox.headers import DeadLetter, MessageHeaders, dead_letter, header_texts, read_headers
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint, InboxMessage, MessageType
-from conjoin.kernel.inbox.settings import InboxSettings
+from conjoin.kernel.inbox.settings import EVENT_TIME, InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER, after
+from conjoin.kernel.policies import Policies, Policy
+
+_NO_POLICIES = Policies()
 
 
 class Arrival(NamedTuple):
@@ -36,18 +40,33 @@ class Ignored(NamedTuple):
     type: str
 
 
-def accept(arrival: Arrival, channel: Channel, settings: InboxSettings) -> InboxMessage | Ignored | DeadLetter:
+def accept(
+    arrival: Arrival, channel: Channel, settings: InboxSettings, policies: Policies = _NO_POLICIES
+) -> InboxMessage | Ignored | DeadLetter:
+    """`policies` are those of the store that it comes to."""
     headers = read_headers(arrival.headers)
     if isinstance(headers, DeadLetter):
         return headers
     type_ = headers.type or MessageType()
     if not channel.filter.accepts(type_):
         return Ignored(type_.full_name)
-    if arrival.payload is None:
+    payload = arrival.payload
+    if payload is None:
         return DeadLetter("unreadable", "payload")
-    if len(arrival.payload) > settings.payload_max:
-        return dead_letter("too_large", "payload", arrival.payload)
-    return _message(arrival, arrival.payload, headers, channel, settings)
+    if len(payload) > settings.payload_max:
+        return dead_letter("too_large", "payload", payload)
+    policy = policies.of(arrival.hint.name)
+    if not channel.target:
+        arrival = arrival._replace(hint=_with_key(arrival.hint, policy))
+    return _message(arrival, payload, headers, Rules(channel, settings, policy))
+
+
+def _with_key(hint: Hint, policy: Policy) -> Hint:
+    """A hint without a key finds who waits without one: by what the policy `match` puts in the key's place."""
+    if hint.correlation_key:
+        return hint
+    stands_in = {"business_key": hint.business_key, "variables": hint.process_instance_id}
+    return hint._replace(correlation_key=stands_in.get(policy.match, ""))
 
 
 def id_of_place(source: str, position: int) -> str:
@@ -55,9 +74,16 @@ def id_of_place(source: str, position: int) -> str:
     return f"{source}-{position}"
 
 
-def _message(
-    arrival: Arrival, payload: bytes, headers: MessageHeaders, channel: Channel, settings: InboxSettings
-) -> InboxMessage:
+class Rules(NamedTuple):
+    """Where a value comes from that the message does not name, in their order."""
+
+    channel: Channel
+    settings: InboxSettings
+    policy: Policy
+
+
+def _message(arrival: Arrival, payload: bytes, headers: MessageHeaders, rules: Rules) -> InboxMessage:
+    channel, settings, _ = rules
     event_at = arrival.received_at if headers.event_at is None else headers.event_at
     message = InboxMessage(
         key=arrival.key,
@@ -74,15 +100,18 @@ def _message(
         hint=arrival.hint,
         sort_value=arrival.sort_value,
         target=channel.target,
-        grace_until=_grace_until(event_at, headers.grace, channel, settings),
+        grace_until=_grace_until(event_at, arrival.received_at, headers, rules),
         expires_at=_expires_at(arrival.received_at, headers, channel, settings),
     )
     return message._replace(group_key=group_key_of(message))
 
 
-def _grace_until(event_at: int, own: int | None, channel: Channel, settings: InboxSettings) -> int:
-    grace = next((given for given in (own, channel.grace, settings.grace) if given is not None), None)
-    return ALWAYS if grace is None else after(event_at, grace)
+def _grace_until(event_at: int, received_at: int, headers: MessageHeaders, rules: Rules) -> int:
+    channel, settings, policy = rules
+    since = event_at if settings.grace_from == EVENT_TIME else received_at
+    given = (headers.grace, channel.grace, policy.grace, settings.grace)
+    grace = next((grace for grace in given if grace is not None), None)
+    return ALWAYS if grace is None else after(since, grace)
 
 
 def _expires_at(received_at: int, headers: MessageHeaders, channel: Channel, settings: InboxSettings) -> int:

@@ -14,14 +14,17 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).e
 
 
 def group_key_of(message: InboxMessage) -> str:
-    """The group of a message: the one it names; its correlation key; its target; or itself."""
+    """The group of a message: the one it names; its correlation key; its target; or itself.
+
+    The name is no part of it: messages of several names for one instance are taken in their order.
+    """
     hint = message.hint
     tenant = hint.tenant_id or message.tenant_id
     system = (message.target,) if message.target else ()
     if hint.group:
         return _encode(("group", tenant, hint.group, *system))
     if hint.correlation_key:
-        return _encode(("key", tenant, hint.name, hint.correlation_key, *system))
+        return _encode(("key", tenant, hint.correlation_key, *system))
     target = _target_of(hint)
     if target:
         return _encode(("target", tenant, target, *system))
@@ -29,7 +32,7 @@ def group_key_of(message: InboxMessage) -> str:
 
 
 def _target_of(hint: Hint) -> dict[str, object]:
-    """Everything that narrows down the instance. The name does not: messages of one instance keep their order.
+    """Everything that narrows down the instance.
 
     Which process it is narrows down nothing by itself: all its instances would wait for each other.
     """

@@ -21,6 +21,7 @@ from conjoin.kernel.inbox.settings import (
     InboxSettings,
     contradictions,
 )
+from conjoin.kernel.storable import LARGEST_INT64
 
 NONE = "none"
 NAMES = tuple(field.name for field in fields(InboxSettings))
@@ -103,8 +104,8 @@ def _read_number(value: object, least: int) -> Read:
     number = value
     if isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value):
         number = int(value)
-    if isinstance(number, bool) or not isinstance(number, int) or number < least:
-        return None, f"{value!r} is not a whole number of at least {least}"
+    if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= LARGEST_INT64:
+        return None, f"{value!r:.60} is not a whole number of at least {least}"
     return number, None
 
 

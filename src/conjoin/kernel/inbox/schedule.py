@@ -19,15 +19,15 @@ class Lease(NamedTuple):
     until: int
 
 
-def next_job_at(job: str, started_at: int, last_at: int | None, settings: InboxSettings) -> int:
-    """When a job comes next: after its initial delay, then one interval after it last began; never if disabled."""
+def next_job_at(job: str, started_at: int, ended_at: int | None, settings: InboxSettings) -> int:
+    """When a job comes next: after its initial delay, then one interval after it last ended; never if disabled."""
     if not settings.enabled:
         return NEVER
     if job == CLEANUP:
         initial_delay, interval = settings.cleanup_initial_delay, settings.cleanup_interval
     else:
         initial_delay, interval = settings.poll_initial_delay, settings.poll_interval
-    return after(started_at, initial_delay) if last_at is None else after(last_at, interval)
+    return after(started_at, initial_delay) if ended_at is None else after(ended_at, interval)
 
 
 def take_lease(job: str, owner: str, held: Lease | None, now: int, settings: InboxSettings) -> Lease | None:

@@ -13,7 +13,7 @@ ATTEMPT, ATTEMPT_MINUS_ONE = "attempt", "attempt_minus_one"
 DELAY, AGE = "delay", "age"
 REACHED, EXCEEDED = "reached", "exceeded"
 RETRY, HOLD = "retry", "hold"
-EVENT_TIME, MESSAGE_ID = "event_time", "message_id"
+EVENT_TIME, MESSAGE_ID, INGESTION = "event_time", "message_id", "ingestion"
 EXPRESSION_MARK = "="
 """An order that begins with it is an expression; its value comes with the message."""
 
@@ -26,6 +26,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "backoff_cap_on": (DELAY, AGE),
     "max_rule": (REACHED, EXCEEDED),
     "on_uncertain": (RETRY, HOLD),
+    "grace_from": (EVENT_TIME, INGESTION),
 }
 
 
@@ -49,6 +50,7 @@ class InboxSettings:
     batch_size: int = NO_LIMIT
     """How many of each group a run tries: -1 all, 0 none."""
     page_size: int = 1_000
+    """How many messages are read and tried together, about: a group that was begun is not cut for it."""
 
     max_attempts: int = 100
     max_rule: str = REACHED
@@ -63,6 +65,9 @@ class InboxSettings:
     """A call that nobody knows the outcome of: `retry` (at least once), or `hold` for a person (at most once)."""
 
     grace: int | None = None
+    """For messages whose channel and policy name none."""
+    grace_from: str = EVENT_TIME
+    """From when on a grace time counts: the event's own time, or its arrival here."""
     expiration: int | None = None
     """For messages that name none, from ingestion on."""
     encoding: str = "json"
@@ -79,6 +84,8 @@ PRESETS: dict[str, InboxSettings] = {
     "correlate-docs": InboxSettings(
         mode=ALL,
         group_gate=STRICT,
+        exhausted_blocks=True,  # a batch is tried only if each of its errors is due and below the maximum
+        grace_from=INGESTION,  # the example's time to live counts from when the message was inserted
         page_size=100,
         backoff_base=180.0,  # as printed: the table of the document gives the cap's figure for the base, too
         backoff_cap_on=AGE,

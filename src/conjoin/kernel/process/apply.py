@@ -232,6 +232,18 @@ def _variables_written(state: ProcessState, event: e.VariablesWritten) -> None:
         scope.variables.update(event.variables)
 
 
+def _result_kept(state: ProcessState, event: e.ResultKept) -> None:
+    """In a list of its own: an expression may have given the one before to another variable."""
+    body: Any = state.elements[event.scope_key]
+    if body.variables is None:
+        body.variables = {}
+    before = body.variables.get(event.collection)
+    results = list(before) if isinstance(before, list) else []
+    results += [None] * (len(body.items) - len(results))
+    results[event.index] = event.value
+    body.variables[event.collection] = results
+
+
 def _nothing(state: ProcessState, event: e.Event) -> None:
     """A refusal changes nothing."""
 
@@ -256,6 +268,7 @@ APPLY: dict[type, Callable[[ProcessState, Any], None]] = {
     e.ScopeShut: _scope_shut,
     e.InterruptionBegun: _interruption_begun,
     e.VariablesWritten: _variables_written,
+    e.ResultKept: _result_kept,
     e.CommandRefused: _nothing,
     **APPLY_WAITS,
     **APPLY_JOBS,

@@ -5,7 +5,7 @@ event is accepted only if nothing has been decided yet that will take its receiv
 an effect, and what is not accepted is given back.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 from conjoin.kernel.correlation.commands import OpenSubscription
@@ -15,13 +15,15 @@ from conjoin.kernel.plan import Element, Literal, MessageDefinition, SignalDefin
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, Instance, Scope
-from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR, Failure, Step
+from conjoin.kernel.process.step import Failure, Step
 from conjoin.kernel.process.timers import Schedule, schedule
 from conjoin.kernel.process.tokens import close_subscription, enter
-from conjoin.kernel.process.values import LARGEST_EXPONENT, failure_of, integer_part, text_value
+from conjoin.kernel.process.values import failure_of, no_state, text_value
+from conjoin.kernel.process.variables import together
+from conjoin.kernel.storable import unstorable_text, whole_number
 
-LONGEST_KEY = 32_768
-_TOO_LARGE = 10**LARGEST_EXPONENT
+_LARGEST_KEY = 10**4_000 - 1
+"""Written out as text, a number is a key of so many digits."""
 
 
 @final
@@ -43,10 +45,11 @@ Prepared = list[_Message | _Timer | _Signal]
 
 
 def prepare(
-    step: Step, catches: Iterable[Element], view: Mapping[str, Any], instance: Instance
+    step: Step, catches: Sequence[Element], view: Mapping[str, Any], instance: Instance
 ) -> "Prepared | Failure":
     """Evaluate what the catching elements listen to; errors are not waited for, they are looked up when thrown."""
     found: Prepared = []
+    view = together(view, len(catches))
     for catch in catches:
         event = catch.event
         wait: _Message | _Timer | _Signal | Failure
@@ -70,19 +73,26 @@ def _message(
     step: Step, catch: Element, event: MessageDefinition, view: Mapping[str, Any], instance: Instance
 ) -> "_Message | Failure":
     name_of, key_of = event.name, event.key
-    name = name_of.value if type(name_of) is Literal else name_of(view, step.at)
-    if not isinstance(name, str):
-        return failure_of("message name", name_of, name, "a string")
+    name = name_of.value if type(name_of) is Literal else text_value(name_of, view, step.at, "message name")
+    if type(name) is Failure:
+        return name
     if key_of is None:
-        by_business_key = event.match == "business_key"
-        return (catch, name, instance.business_id if by_business_key else str(instance.key))
+        return (catch, name, _key_without_expression(event.match, instance))
     value = key_of(view, step.at)
     key = key_text(value)
     if key is None:
         return failure_of("correlation key", key_of, value, "a string or a number")
-    if len(key) > LONGEST_KEY:
-        return Failure(EXTRACT_VALUE_ERROR, f"the correlation key {key_of.text} is longer than {LONGEST_KEY}")
+    problem = unstorable_text(key)
+    if problem is not None:
+        return no_state("correlation key", key_of, problem)
     return (catch, name, key)
+
+
+def _key_without_expression(match: str, instance: Instance) -> str:
+    """A message of Camunda 7 has no key: the policy `match` says what stands in for it, or its name alone counts."""
+    if match == "business_key":
+        return instance.business_id
+    return str(instance.key) if match == "variables" else ""
 
 
 def key_text(value: Any) -> str | None:
@@ -91,8 +101,8 @@ def key_text(value: Any) -> str | None:
         return value
     if value is None or isinstance(value, (bool, list, dict)):
         return None
-    cut = integer_part(value)
-    return None if cut is None or abs(cut) >= _TOO_LARGE else str(cut)
+    cut = whole_number(value, _LARGEST_KEY)
+    return None if cut is None else str(cut)
 
 
 def open_waits(step: Step, key: int, instance: Instance, prepared: Prepared) -> None:

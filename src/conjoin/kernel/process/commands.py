@@ -123,9 +123,10 @@ class AssignTask:
 
 @dataclass(slots=True)
 class ReturnJobs:
-    """The earliest job whose worker took too long, or whose back-off is over, can be activated again."""
+    """The earliest job whose worker took too long, or whose back-off is over, can be activated again; or this one."""
 
     at: int
+    key: int = 0
 
 
 @dataclass(slots=True)
@@ -136,9 +137,10 @@ class ResolveIncident:
 
 @dataclass(slots=True)
 class FireTimers:
-    """The earliest due timer fires; whoever runs the clock repeats it until none is due."""
+    """The earliest due timer fires; whoever runs the clock repeats it until none is due. With a key, this one does."""
 
     at: int
+    key: int = 0
 
 
 @dataclass(slots=True)

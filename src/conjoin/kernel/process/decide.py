@@ -8,14 +8,15 @@ from collections.abc import Callable
 from typing import Any
 
 from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.plan import ExpressionStoppedError
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import deliveries, incidents, instances, jobs, loops, signals
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.elements import BEHAVIOURS
 from conjoin.kernel.process.elements.subprocess import terminate as terminate_scope
-from conjoin.kernel.process.entering import own_variables, stuck
+from conjoin.kernel.process.entering import own_variables, raise_incident, stuck
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, LoopBody, ProcessState, Scope
-from conjoin.kernel.process.step import Failure, Item, Step
+from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR, Failure, Item, Step
 from conjoin.kernel.process.tokens import check_joins, emptied, interrupted_by, joins
 
 
@@ -29,8 +30,25 @@ def decide_in(step: Step, command: c.Command) -> list[Item]:
     step.written = None
     step.next_key = step.state.keys.next
     out = step.out = []
-    _DECIDE[type(command)](step, command)
+    try:
+        _DECIDE[type(command)](step, command)
+    except ExpressionStoppedError as stopped:
+        return _stopped(step, command, Failure(EXTRACT_VALUE_ERROR, str(stopped)))
     return out
+
+
+def _stopped(step: Step, command: c.Command, failure: Failure) -> list[Item]:
+    """An expression cost too much: nothing of what was decided counts, and the element is an incident."""
+    step.written = None
+    step.next_key = step.state.keys.next
+    step.out = []
+    if isinstance(command, c.ActivateElement):
+        stuck(step, command, None, failure)
+    elif isinstance(command, c.CompleteElement):
+        raise_incident(step, command.key, failure)
+    else:
+        step.out.append(e.CommandRefused("INVALID_STATE", failure.text))
+    return step.out
 
 
 def _activate_element(step: Step, command: c.ActivateElement) -> None:

@@ -39,9 +39,9 @@ def waiting_for(step: Step, rank: int, subscription_key: int) -> ElementInstance
 
 def fire_timers(step: Step, command: c.FireTimers) -> None:
     due = step.state.due_timers
-    if not due or due[0][0] > command.at:
+    timer = step.state.timers.get(command.key or (due[0][1] if due else 0))
+    if timer is None or timer.due_at > command.at:
         return
-    timer = step.state.timers[due[0][1]]
     step.out.append(e.TimerEnded(timer.key))
     it = step.state.elements.get(timer.owner_key)
     if it is None:

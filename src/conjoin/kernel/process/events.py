@@ -166,6 +166,16 @@ class VariablesWritten:
 
 
 @dataclass(slots=True, eq=False)
+class ResultKept:
+    """Of an item of a multi-instance body: it has its place in the list that the body collects."""
+
+    scope_key: int
+    collection: str
+    index: int
+    value: Any
+
+
+@dataclass(slots=True, eq=False)
 class MessageAwaited:
     key: int
     """The element instance that waits: the activity of a boundary event, the scope of an event subprocess."""
@@ -305,6 +315,7 @@ Event = (
     | ScopeShut
     | InterruptionBegun
     | VariablesWritten
+    | ResultKept
     | MessageAwaited
     | SignalAwaited
     | TimerStarted

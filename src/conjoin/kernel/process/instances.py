@@ -15,6 +15,9 @@ def create_instance(step: Step, command: c.CreateInstance) -> None:
         text = f"no process with the id {command.process_id!r} is deployed{version}: deploy it first"
         step.out.append(e.CommandRefused("NOT_FOUND", text))
         return
+    if definition.plan.unreadable:
+        step.out.append(e.CommandRefused("INVALID_STATE", definition.plan.unreadable))
+        return
     start = definition.plan.root.start
     if start is None:
         text = f"the process {command.process_id!r} has no none start event: it is started by an event, not by hand"

@@ -13,13 +13,16 @@ from conjoin.kernel.process.entering import Own, entered_with_waits, raise_incid
 from conjoin.kernel.process.state import Job, Scope
 from conjoin.kernel.process.step import JOB_NO_RETRIES, Failure, Step
 from conjoin.kernel.process.throwing import catcher_of, uncaught
-from conjoin.kernel.process.values import text_value, whole_number
+from conjoin.kernel.process.values import retries_value, text_value
 from conjoin.kernel.process.variables import merge, visible
+from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64
 
 FOR_A_PERSON = "conjoin:user-task"
 """The type of a user task that is no job: no worker can ask for it."""
 
 _WORKABLE = ("ready", "activated")
+_RETURNING = ("activated", "backing_off")
+"""Those that come back by themselves."""
 
 
 def enter_with_job(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
@@ -28,7 +31,7 @@ def enter_with_job(step: Step, command: c.ActivateElement, element: Element, sco
     assert job is not None
     prepared = prepare(step, waits_of(element, scope), view, scope.instance)
     type_ = text_value(job.type, view, step.at, "job type")
-    retries = whole_number(job.retries, view, step.at, "number of retries")
+    retries = retries_value(job.retries, view, step.at, "number of retries")
     for problem in (prepared, type_, retries):
         if isinstance(problem, Failure):
             stuck(step, command, own, problem)
@@ -56,7 +59,14 @@ def unusable_activation(type_: str, timeout_ms: int, limit: int) -> str:
         return "jobs are activated by their type, and it is missing"
     if timeout_ms < 1:
         return f"a worker needs time: the timeout is {timeout_ms} ms, at least 1 is needed"
-    return f"at least one job must be asked for, not {limit}" if limit < 1 else ""
+    if not 1 <= limit <= LARGEST_INT32:
+        return f"at least one job must be asked for, and at most {LARGEST_INT32}, not {limit}"
+    return out_of_range("timeout", timeout_ms, LARGEST_INT64)
+
+
+def out_of_range(what: str, number: int, largest: int) -> str:
+    """Why a number of a client cannot be stored; empty when it can."""
+    return "" if -largest <= number <= largest else f"the {what} is out of range: at most {largest} can be stored"
 
 
 def complete_job(step: Step, command: c.CompleteJob) -> None:
@@ -70,6 +80,11 @@ def complete_job(step: Step, command: c.CompleteJob) -> None:
 
 
 def fail_job(step: Step, command: c.FailJob) -> None:
+    retries = out_of_range("number of retries", command.retries, LARGEST_INT32)
+    problem = retries or out_of_range("back-off", command.backoff_ms, LARGEST_INT64)
+    if problem:
+        step.out.append(e.CommandRefused("INVALID_ARGUMENT", problem))
+        return
     job = _workable(step, command.key)
     if job is None:
         return
@@ -94,8 +109,9 @@ def throw_error(step: Step, command: c.ThrowError) -> None:
 
 
 def update_retries(step: Step, command: c.UpdateRetries) -> None:
-    if command.retries < 1:
-        text = f"a job needs at least one retry, not {command.retries}"
+    too_large = out_of_range("number of retries", command.retries, LARGEST_INT32)
+    if command.retries < 1 or too_large:
+        text = too_large or f"a job needs at least one retry, not {command.retries}"
         step.out.append(e.CommandRefused("INVALID_ARGUMENT", text))
     elif command.key not in step.state.jobs:
         step.out.append(_gone(command.key))
@@ -107,8 +123,8 @@ def update_timeout(step: Step, command: c.UpdateTimeout) -> None:
     job = step.state.jobs.get(command.key)
     if job is None:
         step.out.append(_gone(command.key))
-    elif command.timeout_ms < 0:
-        text = f"a timeout is not negative, and this one is {command.timeout_ms} ms"
+    elif not 0 <= command.timeout_ms <= LARGEST_INT64:
+        text = f"a timeout is not negative, and has at most 64 bits; this one is {command.timeout_ms} ms"
         step.out.append(e.CommandRefused("INVALID_ARGUMENT", text))
     elif job.state != "activated":
         text = f"job {command.key} is in state {job.state}: only one that a worker has activated has a timeout"
@@ -130,8 +146,9 @@ def assign_task(step: Step, command: c.AssignTask) -> None:
 
 def return_jobs(step: Step, command: c.ReturnJobs) -> None:
     due = step.state.due_jobs
-    if due and due[0][0] <= command.at:
-        step.out.append(e.JobReturned(due[0][1]))
+    job = step.state.jobs.get(command.key or (due[0][1] if due else 0))
+    if job is not None and job.state in _RETURNING and job.deadline <= command.at:
+        step.out.append(e.JobReturned(job.key))
 
 
 def _workable(step: Step, key: int) -> Job | None:

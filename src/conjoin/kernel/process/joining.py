@@ -10,6 +10,8 @@ from conjoin.kernel.definitions import Definition
 from conjoin.kernel.plan import Element, Flow
 from conjoin.kernel.process.state import Scope
 
+_MOST_REMEMBERED = 20_000
+
 
 def joined_by_all(scope: Scope, gateway: Element) -> tuple[str, ...] | None:
     """The flows whose tokens become one, or None while one is missing."""
@@ -21,18 +23,16 @@ def joined_by_all(scope: Scope, gateway: Element) -> tuple[str, ...] | None:
 def joined_by_those_that_can(scope: Scope, gateway: Element) -> tuple[str, ...] | None:
     arrived = scope.arrived or {}
     come = tuple(flow.id for flow in gateway.incoming if flow.id in arrived)
-    missing = [flow.id for flow in gateway.incoming if flow.id not in arrived]
+    missing = {flow.id for flow in gateway.incoming if flow.id not in arrived}
     if not come or (missing and _may_still_come(scope, gateway, missing)):
         return None
     return come
 
 
-def _may_still_come(scope: Scope, gateway: Element, missing: list[str]) -> bool:
+def _may_still_come(scope: Scope, gateway: Element, missing: set[str]) -> bool:
     definition = scope.instance.definition
-    return any(
-        flow in flows_ahead(definition, element, gateway)
-        for element in _places(scope, definition, gateway)
-        for flow in missing
+    return not all(
+        missing.isdisjoint(ways_into(definition, element, gateway)) for element in _places(scope, definition, gateway)
     )
 
 
@@ -44,39 +44,36 @@ def _places(scope: Scope, definition: Definition, gateway: Element) -> Iterator[
     for element_id in scope.moving or ():
         yield elements[element_id]
     for flow_id in scope.arrived or ():
-        waiting_at = _target_of(scope.element, flow_id)
+        waiting_at = definition.targets.get(flow_id)
         if waiting_at is not None and waiting_at is not gateway:
             yield waiting_at
 
 
-def _target_of(scope: Element, flow_id: str) -> Element | None:
-    for child in scope.children:
-        for flow in child.incoming:
-            if flow.id == flow_id:
-                return child
-    return None
-
-
-def flows_ahead(definition: Definition, element: Element, gateway: Element) -> frozenset[str]:
-    """Every flow that a token at the element may take before it passes the gateway."""
-    place = f"{element.id} {gateway.id}"
+def ways_into(definition: Definition, element: Element, gateway: Element) -> frozenset[str]:
+    """The flows by which a token at the element may come to the gateway."""
+    place = (element.id, gateway.id)
     found = definition.reach.get(place)
     if found is None:
+        if len(definition.reach) >= _MOST_REMEMBERED:
+            definition.reach.clear()
         found = definition.reach[place] = frozenset(_walk(element, gateway))
     return found
 
 
 def _walk(element: Element, gateway: Element) -> list[str]:
     seen: dict[str, None] = {}
+    into: list[str] = []
     ahead = [] if element is gateway else list(_ways_out(element))
     while ahead:
         flow = ahead.pop()
         if flow.id in seen:
             continue
         seen[flow.id] = None
-        if flow.target is not gateway:
+        if flow.target is gateway:
+            into.append(flow.id)
+        else:
             ahead.extend(_ways_out(flow.target))
-    return list(seen)
+    return into
 
 
 def _ways_out(element: Element) -> Iterable[Flow]:

@@ -12,10 +12,13 @@ from conjoin.kernel.process import events as e
 from conjoin.kernel.process.catching import open_waits, prepare
 from conjoin.kernel.process.entering import raise_incident, stuck
 from conjoin.kernel.process.state import ElementInstance, LoopBody, Scope
-from conjoin.kernel.process.step import Failure, Step
+from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR, Failure, Step
 from conjoin.kernel.process.tokens import close_waits, enter, leave, path_ended
-from conjoin.kernel.process.values import boolean_value, list_value
-from conjoin.kernel.process.variables import merge, visible, write
+from conjoin.kernel.process.values import boolean_value, list_value, stored_value
+from conjoin.kernel.process.variables import merge, visible
+
+MOST_ITEMS = 10_000
+"""Each item is an element instance of its own, and all of a parallel loop begin in one step."""
 
 
 def activate_body(step: Step, command: c.ActivateElement, element: Element, scope: Scope) -> None:
@@ -25,6 +28,9 @@ def activate_body(step: Step, command: c.ActivateElement, element: Element, scop
     if isinstance(items, Failure):
         stuck(step, command, None, items)
         return
+    if len(items) > MOST_ITEMS:
+        stuck(step, command, None, _too_many(loop, items))
+        return
     prepared = prepare(step, element.boundaries, view, scope.instance)
     if isinstance(prepared, Failure):
         stuck(step, command, None, prepared)
@@ -33,6 +39,11 @@ def activate_body(step: Step, command: c.ActivateElement, element: Element, scop
     step.out.append(e.LoopEntered(command.key, element.id, scope.key, items, own))
     open_waits(step, command.key, scope.instance, prepared)
     _begin(step, command.key, element, items)
+
+
+def _too_many(loop: Loop, items: list[Any]) -> Failure:
+    text = f"the input collection {loop.collection.text} has {len(items):,} items, and {MOST_ITEMS:,} are the most"
+    return Failure(EXTRACT_VALUE_ERROR, text)
 
 
 def _begin(step: Step, key: int, element: Element, items: list[Any]) -> None:
@@ -60,7 +71,10 @@ def complete_item(step: Step, body: LoopBody, it: ElementInstance) -> None:
     if isinstance(enough, Failure):
         raise_incident(step, it.key, enough)
         return
-    _keep_result(step, loop, body, it)
+    problem = _keep_result(step, loop, body, it)
+    if problem is not None:
+        raise_incident(step, it.key, problem)
+        return
     close_waits(step, it)
     step.out.append(e.ElementCompleted(it.key))
     if body.shut or body.ending:
@@ -86,12 +100,14 @@ def _is_enough(step: Step, loop: Loop, body: LoopBody, it: ElementInstance) -> b
     return boolean_value(loop.completion_condition, visible(step, it, counts), step.at, "completion condition")
 
 
-def _keep_result(step: Step, loop: Loop, body: LoopBody, it: ElementInstance) -> None:
+def _keep_result(step: Step, loop: Loop, body: LoopBody, it: ElementInstance) -> Failure | None:
     if loop.output_collection is None or loop.output_element is None:
-        return
-    results = list((body.variables or {}).get(loop.output_collection) or [None] * len(body.items))
-    results[body.index_of[it.key]] = loop.output_element(visible(step, it), step.at)
-    write(step, body, {loop.output_collection: results})
+        return None
+    value = stored_value(loop.output_element, visible(step, it), step.at, "output element")
+    if isinstance(value, Failure):
+        return value
+    step.out.append(e.ResultKept(body.key, loop.output_collection, body.index_of[it.key], value))
+    return None
 
 
 def complete_body(step: Step, body: LoopBody) -> None:

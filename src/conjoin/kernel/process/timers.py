@@ -12,7 +12,8 @@ from conjoin.kernel.iso8601 import FOREVER, Cycle, Interval, later, read_cycle, 
 from conjoin.kernel.plan import TimerDefinition
 from conjoin.kernel.process.state import Timer
 from conjoin.kernel.process.step import Failure
-from conjoin.kernel.process.values import failure_of
+from conjoin.kernel.process.values import evaluated, failure_of, no_state
+from conjoin.kernel.storable import FIRST_INSTANT, LARGEST_INT64, LAST_INSTANT
 
 _ONCE = Interval(0, 0)
 
@@ -26,9 +27,15 @@ class Schedule(NamedTuple):
 
 
 def schedule(timer: TimerDefinition, view: Mapping[str, Any], at: int) -> Schedule | Failure:
-    value = timer.value(view, at)
+    value = evaluated(timer.value, view, at)
+    if isinstance(value, Failure):
+        return value
     when = _READ[timer.kind](value, at)
-    return when if when is not None else failure_of("timer", timer.value, value, _WANTED[timer.kind])
+    if when is None:
+        return failure_of("timer", timer.value, value, _WANTED[timer.kind])
+    if not FIRST_INSTANT <= when.due_at <= LAST_INSTANT or max(map(abs, when.interval)) > LARGEST_INT64:
+        return no_state("timer", timer.value, "is farther away than any instant that is stored")
+    return when
 
 
 def next_time(timer: Timer, at: int) -> Schedule | None:

@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conjoin.kernel.plan import Mapped
+from conjoin.kernel.plan import Mapped, Meter
 from conjoin.kernel.process.events import VariablesWritten
 from conjoin.kernel.process.state import ElementInstance
 from conjoin.kernel.process.step import IO_MAPPING_ERROR, Failure, Step
+from conjoin.kernel.process.values import stored_value
+from conjoin.kernel.storable import MOST_BYTES, TOO_LARGE, size_of, unstorable
 
 _ASSERTION = re.compile(r"=\s*assert\s*\(")
 """Null is what an expression answers where it fails, and mostly a legal value; of an assertion it is a failure."""
@@ -20,10 +22,11 @@ _ASSERTION = re.compile(r"=\s*assert\s*\(")
 class View(Mapping[str, Any]):
     """Nested scopes as one mapping, the innermost first; nothing is copied."""
 
-    __slots__ = ("frames",)
+    __slots__ = ("frames", "meter")
 
-    def __init__(self, frames: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, frames: Sequence[Mapping[str, Any]], meter: Meter | None = None) -> None:
         self.frames = frames
+        self.meter = meter
 
     def __getitem__(self, name: str) -> Any:
         for frame in self.frames:
@@ -82,6 +85,13 @@ def visible(step: Step, it: ElementInstance | None, inner: Mapping[str, Any] | N
     return frames[0] if len(frames) == 1 else View(frames)
 
 
+def together(view: Mapping[str, Any], expressions: int) -> Mapping[str, Any]:
+    """For so many expressions of one element, which may cost together what one may."""
+    if expressions < 2:
+        return view
+    return View(view.frames if isinstance(view, View) else (view,), Meter())
+
+
 def write(step: Step, scope: ElementInstance, values: Mapping[str, Any]) -> None:
     """Write on exactly this scope."""
     step.out.append(VariablesWritten(scope.key, values))
@@ -135,17 +145,56 @@ def mapped(
     With `onto_existing` a path such as `by.name` is set inside the object `by` that is already visible.
     """
     results: dict[str, Any] = {}
-    seen = View((results, *view.frames) if isinstance(view, View) else (results, view))
+    seen = View((results, *view.frames) if isinstance(view, View) else (results, view), Meter())
+    inside = _Inside()
     for mapping in mappings:
-        value = mapping.source(seen, at)
+        value = stored_value(mapping.source, seen, at, f"mapping of {'.'.join(mapping.target)}")
+        if type(value) is Failure:
+            return Failure(IO_MAPPING_ERROR, value.text)
         if value is None and _ASSERTION.match(mapping.source.text):
             return Failure(IO_MAPPING_ERROR, f"{mapping.source.text} for {'.'.join(mapping.target)} does not hold")
         name, *path = mapping.target
         if path:
             there = seen.get(name) if onto_existing or name in results else None
+            problem = inside.problem_of(name, there, value)
+            if problem is not None:
+                return _unstorable_mapping(mapping, problem)
             value = _put(there, path, value)
         results[name] = value
+        inside.note(mapping)
+    for name, mapping in inside.last.items():
+        problem = unstorable(results[name])
+        if problem is not None:
+            return _unstorable_mapping(mapping, problem)
     return results
+
+
+def _unstorable_mapping(mapping: Mapped, problem: str) -> Failure:
+    return Failure(IO_MAPPING_ERROR, f"the mapping of {'.'.join(mapping.target)} cannot be stored: it {problem}")
+
+
+class _Inside:
+    """How large the objects become that mappings write into: each value is measured once, when it is put there."""
+
+    __slots__ = ("last", "_sizes")
+
+    def __init__(self) -> None:
+        self.last: dict[str, Mapped] = {}
+        """By variable, the mapping that wrote into it last."""
+        self._sizes: dict[str, int] = {}
+
+    def problem_of(self, name: str, there: Any, value: Any) -> str | None:
+        size = self._sizes[name] if name in self._sizes else size_of(there)
+        self._sizes[name] = size + size_of(value)
+        return TOO_LARGE if self._sizes[name] > MOST_BYTES else None
+
+    def note(self, mapping: Mapped) -> None:
+        name, *path = mapping.target
+        if path:
+            self.last[name] = mapping
+        else:
+            self.last.pop(name, None)
+            self._sizes.pop(name, None)
 
 
 def _put(there: Any, path: Sequence[str], value: Any) -> dict[str, Any]:

@@ -39,6 +39,8 @@ def _called(step: Step, element: Element, scope: Scope, view: c.Variables) -> De
     found = step.definitions.latest(scope.instance.tenant_id, process_id)
     if found is None:
         return Failure(CALLED_ELEMENT_ERROR, f"no process with the id {process_id!r} is deployed")
+    if found.plan.unreadable:
+        return Failure(CALLED_ELEMENT_ERROR, found.plan.unreadable)
     if found.plan.root.start is None:
         return Failure(CALLED_ELEMENT_ERROR, f"the process {process_id!r} has no none start event to be called by")
     return found

@@ -9,7 +9,7 @@ from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import CONDITION_ERROR, Failure, Step
 from conjoin.kernel.process.tokens import go_on
 from conjoin.kernel.process.values import boolean_value
-from conjoin.kernel.process.variables import visible
+from conjoin.kernel.process.variables import together, visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
@@ -22,7 +22,7 @@ def activate(step: Step, command: ActivateElement, element: Element, scope: Scop
 
 
 def _way_out(step: Step, element: Element, scope: Scope) -> tuple[Flow, ...] | Failure:
-    view = visible(step, scope)
+    view = together(visible(step, scope), len(element.outgoing))
     for flow in element.outgoing:
         chosen = flow.condition is None or boolean_value(flow.condition, view, step.at, f"condition of flow {flow.id}")
         if isinstance(chosen, Failure):

@@ -10,7 +10,7 @@ from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import CONDITION_ERROR, Failure, Step
 from conjoin.kernel.process.tokens import go_on, joins
 from conjoin.kernel.process.values import boolean_value
-from conjoin.kernel.process.variables import visible
+from conjoin.kernel.process.variables import together, visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
@@ -29,7 +29,7 @@ def activate(step: Step, command: ActivateElement, element: Element, scope: Scop
 
 
 def _ways_out(step: Step, element: Element, scope: Scope) -> tuple[Flow, ...] | Failure:
-    view = visible(step, scope)
+    view = together(visible(step, scope), len(element.outgoing))
     taken: list[Flow] = []
     for flow in element.outgoing:
         chosen = flow.condition is None or boolean_value(flow.condition, view, step.at, f"condition of flow {flow.id}")

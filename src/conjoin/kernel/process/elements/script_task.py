@@ -8,6 +8,7 @@ from conjoin.kernel.process.entering import Own, entered_with_waits, stuck, wait
 from conjoin.kernel.process.events import ElementTriggered
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Failure, Step
+from conjoin.kernel.process.values import stored_value
 from conjoin.kernel.process.variables import visible
 
 
@@ -19,7 +20,11 @@ def activate(step: Step, command: ActivateElement, element: Element, scope: Scop
         return
     script = element.script
     assert script is not None
-    result = {script.result_variable: script.expression(view, step.at)}
+    value = stored_value(script.expression, view, step.at, "result")
+    if isinstance(value, Failure):
+        stuck(step, command, own, value)
+        return
+    result = {script.result_variable: value}
     entered_with_waits(step, command, scope, own, prepared)
     step.out.append(ElementTriggered(command.key, element.id, result))
     step.out.append(CompleteElement(command.key, step.at))
