@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, seed
 from hypothesis import strategies as st
 
+from conjoin.feel.budget import Budget
 from conjoin.feel.patterns import found, problem_of
 from conjoin.feel.patterns.machine import Machine, compiled
 from tests.conftest import the_seed
@@ -71,7 +72,7 @@ def test_pattern_functions(text: str, variables: dict, expected: object) -> None
     ],
 )
 def test_a_pattern_that_would_backtrack_for_ever_answers_at_once(pattern: str, text: str) -> None:
-    assert found(text, pattern) is False
+    assert found(Budget(), text, pattern) is False
 
 
 def test_a_match_that_costs_too_much_is_null_and_ends() -> None:
@@ -107,5 +108,5 @@ PATTERNS = st.recursive(
 @given(PATTERNS, st.text("abc ", max_size=10))
 def test_the_leftmost_preferred_match_is_the_one_that_backtracking_finds(pattern: str, text: str) -> None:
     expected = re.search(pattern, text, re.ASCII)
-    spans = Machine(compiled(pattern, ""), text).search(0)
+    spans = Machine(compiled(pattern, ""), text, Budget()).search(0)
     assert (spans and spans[:2]) == (expected and expected.span())

@@ -3,7 +3,7 @@
 `compile_expression(text)` refuses what it does not run, by name and column. The result is called with variables and
 the command's time; what cannot be computed is None. Numbers are int or Decimal. Time zones by name are kept as text
 and have no offset, so comparing or subtracting such values is null. Patterns are matched without backtracking, in
-linear time; loops, calls, texts and lists have limits (see `compiling/running.py`), beyond which the value is null.
+linear time. One evaluation has one budget of work and of bytes (see `budget.py`): what costs more is stopped.
 """
 
 from conjoin.feel.errors import FeelSyntaxError

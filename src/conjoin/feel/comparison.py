@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from conjoin.feel import numbers
-from conjoin.feel.errors import Unanswerable
+from conjoin.feel.budget import CHARACTERS_SHIFT, Budget
 from conjoin.feel.values.ranges import Range
 from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
 
@@ -18,70 +18,79 @@ _SAME: dict[type, str] = {
     **{bool: "boolean", int: "number", Decimal: "number", str: "string", list: "list", dict: "context"},
     **{Date: "date", DaysTime: "days", YearsMonths: "years"},
 }
-_MOST_PAIRS = 1_000_000
+_PAIR = 4
+"""The work of comparing two values that are inside of others."""
 
 
-def equal(left: Any, right: Any) -> bool | None:
+def equal(left: Any, right: Any, budget: Budget) -> bool | None:
     if left is None or right is None:
         return left is right
     kind = type(left)
-    if kind is type(right) and (kind is str or kind is int or kind is bool):
-        return bool(left == right)
+    if kind is type(right):
+        if kind is int or kind is bool:
+            return bool(left == right)
+        if kind is str:
+            # Texts of different lengths differ without being looked at.
+            if len(left) == len(right) > 64:
+                budget.work(len(left) >> CHARACTERS_SHIFT)
+            return bool(left == right)
     same = _kind(left)
     if same is None or same != _kind(right):
         return None
     if same == "list" or same == "context":
-        return _equal_inside(left, right)
+        return _equal_inside(left, right, budget)
     return bool(left == right)
 
 
-def unequal(left: Any, right: Any) -> bool | None:
-    same = equal(left, right)
+def unequal(left: Any, right: Any, budget: Budget) -> bool | None:
+    same = equal(left, right, budget)
     return None if same is None else not same
 
 
-def _equal_inside(left: Any, right: Any) -> bool:
+def _equal_inside(left: Any, right: Any, budget: Budget) -> bool:
     """Lists and contexts, without recursion: a value may be nested deeper than Python would follow."""
-    pairs, compared = [(left, right)], 0
+    pairs = [(left, right)]
     while pairs:
         first, second = pairs.pop()
-        compared += 1
-        if compared > _MOST_PAIRS:
-            raise Unanswerable
+        budget.work(1)
         if first is second:
             continue
         if type(first) is type(second) is list and len(first) == len(second):
+            budget.work(_PAIR * len(first))
             pairs.extend(zip(first, second, strict=True))
-        elif type(first) is type(second) is dict and first.keys() == second.keys():
+        elif type(first) is type(second) is dict and len(first) == len(second):
+            budget.work(_PAIR * len(first))
+            if first.keys() != second.keys():
+                return False
             pairs.extend((value, second[key]) for key, value in first.items())
-        elif isinstance(first, (list, dict)) or not equal(first, second):
+        elif isinstance(first, (list, dict)) or not equal(first, second, budget):
             return False
     return True
 
 
-def less(left: Any, right: Any) -> bool | None:
+def less(left: Any, right: Any, budget: Budget) -> bool | None:
     if type(left) is int and type(right) is int:
         return left < right
-    keys = _order_keys(left, right)
+    keys = _order_keys(left, right, budget)
     return None if keys is None else bool(keys[0] < keys[1])
 
 
-def at_most(left: Any, right: Any) -> bool | None:
+def at_most(left: Any, right: Any, budget: Budget) -> bool | None:
     if type(left) is int and type(right) is int:
         return left <= right
-    keys = _order_keys(left, right)
+    keys = _order_keys(left, right, budget)
     return None if keys is None else bool(keys[0] <= keys[1])
 
 
-def more(left: Any, right: Any) -> bool | None:
-    return less(right, left)
+def more(left: Any, right: Any, budget: Budget) -> bool | None:
+    return less(right, left, budget)
 
 
-def at_least(left: Any, right: Any) -> bool | None:
-    return at_most(right, left)
+def at_least(left: Any, right: Any, budget: Budget) -> bool | None:
+    return at_most(right, left, budget)
 
 
-COMPARE: dict[str, Callable[[Any, Any], bool | None]] = {
+COMPARE: dict[str, Callable[[Any, Any, Budget], bool | None]] = {
     **{"=": equal, "!=": unequal},
     **{"<": less, "<=": at_most, ">": more, ">=": at_least},
 }
@@ -105,30 +114,32 @@ def negated(value: Any) -> bool | None:
     return (not value) if type(value) is bool else None
 
 
-def between(value: Any, low: Any, high: Any) -> bool | None:
-    return both(at_most(low, value), at_most(value, high))
+def between(value: Any, low: Any, high: Any, budget: Budget) -> bool | None:
+    return both(at_most(low, value, budget), at_most(value, high, budget))
 
 
-def included(value: Any, points: Range) -> bool | None:
-    after_start = at_most(points.start, value) if points.start_included else less(points.start, value)
-    before_end = at_most(value, points.end) if points.end_included else less(value, points.end)
+def included(value: Any, points: Range, budget: Budget) -> bool | None:
+    after_start = (at_most if points.start_included else less)(points.start, value, budget)
+    before_end = (at_most if points.end_included else less)(value, points.end, budget)
     return both(after_start, before_end)
 
 
-def passes(value: Any, test: Any) -> bool | None:
+def passes(value: Any, test: Any, budget: Budget) -> bool | None:
     """`value in test`: in the range, in the list (or in a range of it), or equal; a condition that held passes."""
     if type(test) is Range:
-        return included(value, test)
+        return included(value, test, budget)
     if type(test) is list and type(value) is not list:
         answer: bool | None = False
+        budget.work(_PAIR * len(test))
         for item in test:
-            answer = either(answer, included(value, item) if type(item) is Range else equal(value, item))
+            answer = either(answer, (included if type(item) is Range else equal)(value, item, budget))
         return answer
     if type(test) is list:
-        return equal(value, test) or any(equal(value, item) for item in test)
+        budget.work(_PAIR * len(test))
+        return equal(value, test, budget) or any(equal(value, item, budget) for item in test)
     if type(test) is bool and type(value) is not bool:
         return test
-    return equal(value, test)
+    return equal(value, test, budget)
 
 
 def _kind(value: Any) -> str | None:
@@ -144,10 +155,12 @@ def _kind_of_clock(value: DateTime | Time) -> str:
     return f"{place} {type(value).__name__}"
 
 
-def _order_keys(left: Any, right: Any) -> tuple[Any, Any] | None:
+def _order_keys(left: Any, right: Any, budget: Budget) -> tuple[Any, Any] | None:
     kind = _kind(left)
     if kind is None or kind != _kind(right) or kind in ("boolean", "list", "context"):
         return None
+    if kind == "string":
+        budget.work(min(len(left), len(right)) >> CHARACTERS_SHIFT)
     first, second = _order_key(left), _order_key(right)
     return None if first is None or second is None else (first, second)
 

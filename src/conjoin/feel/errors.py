@@ -1,7 +1,8 @@
 """What can go wrong with an expression: its text is refused once, when it is compiled; its evaluation never fails.
 
 `FeelSyntaxError` is what an author sees. `Unanswerable` never leaves this package: it turns a whole expression into
-null, where a null in one place would be computed with further (a failed `assert`, a spent budget).
+null, where a null in one place would be computed with further (a failed `assert`). `BudgetSpent` does the same, or
+becomes the error that whoever compiled the expression has asked for.
 """
 
 
@@ -17,3 +18,7 @@ class FeelSyntaxError(Exception):
 
 class Unanswerable(Exception):  # noqa: N818 - not an error: the answer is null
     """The whole expression is null."""
+
+
+class BudgetSpent(Unanswerable):
+    """The evaluation costs more than one may; the text says what there was too much of."""

@@ -15,7 +15,7 @@ NUMBERS = frozenset((int, Decimal))
 CONTEXT = Context(prec=34, rounding=ROUND_HALF_EVEN, Emin=-6143, Emax=6144, traps=[])
 """Nothing is trapped: what cannot be computed is no finite number, and that is null."""
 
-_FIRST_ROUNDED = 10**34
+FIRST_ROUNDED = 10**34
 _LONGEST_EXPONENT = 6_200
 _LARGEST_EXACT_POWER = 512
 _WHOLE = re.compile(r"[0-9]{1,34}")
@@ -24,7 +24,7 @@ _WRITTEN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1
 
 def fitted(number: int) -> Number | None:
     """An exact result, rounded if it has more than 34 digits."""
-    if -_FIRST_ROUNDED < number < _FIRST_ROUNDED:
+    if -FIRST_ROUNDED < number < FIRST_ROUNDED:
         return number
     return finite(CONTEXT.create_decimal(number))
 
@@ -42,7 +42,7 @@ def divide(left: Number, right: Number) -> Number | None:
 
 
 def power(left: Number, right: Number) -> Number | None:
-    if type(left) is int and type(right) is int and abs(left) < _FIRST_ROUNDED and 0 <= right <= _LARGEST_EXACT_POWER:
+    if type(left) is int and type(right) is int and abs(left) < FIRST_ROUNDED and 0 <= right <= _LARGEST_EXACT_POWER:
         return fitted(left**right)
     return simplified(CONTEXT.power(left, right))
 
@@ -76,9 +76,12 @@ def read_number(text: str) -> Number | None:
 def number_text(number: Number) -> str | None:
     """As FEEL writes it: no exponent. None for what would be thousands of digits long, and for no finite number."""
     decimal = Decimal(number)
-    if not decimal.is_finite() or max(abs(decimal.adjusted()), _places(decimal)) > _LONGEST_EXPONENT:
-        return None
-    return format(decimal, "f")
+    return format(decimal, "f") if is_bounded(decimal) else None
+
+
+def is_bounded(number: Decimal) -> bool:
+    """Is it a number that can be written out?"""
+    return number.is_finite() and max(abs(number.adjusted()), _places(number)) <= _LONGEST_EXPONENT
 
 
 def _places(number: Decimal) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from conjoin.feel.budget import Budget
 from conjoin.feel.errors import Unanswerable
 from conjoin.feel.values import calendar
 from conjoin.feel.values.calendar import DAY_US
@@ -12,7 +13,7 @@ from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Ti
 _DEEPEST_LISTS = 100
 
 
-def property_of(value: Any, key: str, depth: int = 0) -> Any:
+def property_of(value: Any, key: str, budget: Budget, depth: int = 0) -> Any:
     """The value behind the dot, or None. Of a list: the list of what stands behind the dot of each item."""
     kind = type(value)
     if kind is dict:
@@ -20,7 +21,9 @@ def property_of(value: Any, key: str, depth: int = 0) -> Any:
     if kind is list:
         if depth > _DEEPEST_LISTS:
             raise Unanswerable
-        return [property_of(item, key, depth + 1) for item in value]
+        budget.work(8 * len(value))
+        budget.items(len(value))
+        return [property_of(item, key, budget, depth + 1) for item in value]
     read = _PROPERTIES.get(kind, {}).get(key)
     return read(value) if read else None
 

@@ -28,7 +28,7 @@ def _path(compiler: Compiler, node: Path, site: Site) -> Closure:
 
     def path(scope: Variables, frame: Frame) -> Any:
         value = source(scope, frame)
-        return value.get(key) if type(value) is dict else property_of(value, key)
+        return value.get(key) if type(value) is dict else property_of(value, key, frame)
 
     return path
 
@@ -38,7 +38,7 @@ def _path_of_variable(compiler: Compiler, name: str, key: str, site: Site) -> Cl
 
     def path(scope: Variables, frame: Frame) -> Any:
         value = scope.get(name)
-        return value.get(key) if type(value) is dict else property_of(value, key)
+        return value.get(key) if type(value) is dict else property_of(value, key, frame)
 
     return path
 

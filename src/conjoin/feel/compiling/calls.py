@@ -16,17 +16,19 @@ from conjoin.feel.parsing.tree import Arguments, Call, FunctionOf, Invocation, L
 from conjoin.feel.patterns import problem_of
 from conjoin.feel.values.callables import Function
 
+_CALL = 5
 _WITH_PATTERN = frozenset(("matches", "replace", "split", "extract"))
 """The second argument is a pattern."""
 
 
 def _function(compiler: Compiler, node: FunctionOf, site: Site) -> Closure:
-    compiler.needs_frame = True
     parameters = node.parameters
-    body = compiler.closure(node.body, site.binding(*parameters))
+    body, size = compiler.repeated(node.body, site.binding(*parameters))
+    work, built = _CALL + size.nodes + len(parameters), 100 * len(parameters) + size.bytes
 
     def define(scope: Variables, frame: Frame) -> Function:
         def run(arguments: dict[str, Any]) -> Any:
+            frame.spend(work, built)
             frame.enter_call()
             value = body(Scope(arguments, scope), frame)
             frame.leave_call()
@@ -59,7 +61,7 @@ def _why_not(name: str) -> str:
 
 
 def _clock(compiler: Compiler, read: Callable[[int], Any]) -> Closure:
-    compiler.has_clock = compiler.needs_frame = True
+    compiler.has_clock = True
     return lambda scope, frame: read(frame.now)
 
 
@@ -99,7 +101,7 @@ def _calling(overloads: Sequence[Overload], arguments: Sequence[Closure]) -> Clo
         values = [argument(scope, frame) for argument in arguments]
         for overload in overloads:
             if overload.takes(values):
-                return overload.run(*values)
+                return overload.call(frame, values)
         return None
 
     return call

@@ -5,11 +5,11 @@ The tree is walked once, here; nothing walks it at run time.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.feel.compiling.running import Closure
 from conjoin.feel.errors import FeelSyntaxError
-from conjoin.feel.parsing.tree import Node
+from conjoin.feel.parsing.tree import Chain, ContextOf, FunctionOf, ListOf, Negation, Node, RangeOf
 
 DEEPEST_TREE = 150
 
@@ -28,6 +28,18 @@ class Site:
         return Site(self.bound | {"item"}, True)
 
 
+class Size(NamedTuple):
+    """The nodes of a part of an expression, and the bytes of the values that they make each time they run."""
+
+    nodes: int
+    bytes: int
+
+
+_BYTES: dict[type, int] = {
+    **{Chain: 100, Negation: 100, RangeOf: 80, ListOf: 100, ContextOf: 250, FunctionOf: 200},
+}
+
+
 class Compiler:
     """One expression. `names` are its variables in order of first use; `used` the bound names it mentions."""
 
@@ -38,16 +50,24 @@ class Compiler:
         self.may_name_variables = False
         """Names inside filters: an entry of the item, or a variable; only the run will show which."""
         self.has_clock = False
-        self.needs_frame = False
+        self.size = Size(0, 0)
+        """Of everything compiled so far."""
         self._depth = 0
 
     def closure(self, node: Node, site: Site) -> Closure:
         self._depth += 1
         if self._depth > DEEPEST_TREE:
             raise self.refused(1, "nesting", f"the expression is nested deeper than {DEEPEST_TREE} levels")
+        self.size = Size(self.size.nodes + 1, self.size.bytes + _BYTES.get(type(node), 0))
         closure = COMPILE[type(node)](self, node, site)
         self._depth -= 1
         return closure
+
+    def repeated(self, node: Node, site: Site) -> tuple[Closure, "Size"]:
+        """A part that runs many times, and what it costs each time."""
+        before = self.size
+        closure = self.closure(node, site)
+        return closure, Size(self.size.nodes - before.nodes, self.size.bytes - before.bytes)
 
     def note_name(self, name: str, site: Site) -> None:
         if name in site.bound:

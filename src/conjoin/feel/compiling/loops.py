@@ -1,15 +1,17 @@
-"""`for`, `some`, `every` and filters: whatever looks at the items of a list, each iteration paid from the budget."""
+"""`for`, `some`, `every` and filters: whatever looks at the items of a list. Each iteration is paid by its size."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site
+from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site, Size
 from conjoin.feel.compiling.running import Closure, Frame, ItemScope, Scope, Variables
 from conjoin.feel.numbers import as_int
 from conjoin.feel.parsing.tree import Filter, For, Iterators, Literal, Negation, Node, Quantified
 from conjoin.feel.values.ranges import Range
 
-Domains = list[tuple[str, Closure]]
+Domains = list[tuple[str, Closure, Size]]
+_ITERATION = 4
+_RESULT = 50
 
 
 class _NotIterable(Exception):  # noqa: N818 - the loop is null
@@ -18,15 +20,16 @@ class _NotIterable(Exception):  # noqa: N818 - the loop is null
 
 def _for(compiler: Compiler, node: For, site: Site) -> Closure:
     domains, inside = _domains(compiler, node.iterators, site)
-    body = compiler.closure(node.body, inside.binding("partial"))
+    body, size = compiler.repeated(node.body, inside.binding("partial"))
+    size = Size(size.nodes, size.bytes + _RESULT)
     sees_partial = "partial" in compiler.used
 
     def results(scope: Variables, frame: Frame) -> list[Any] | None:
         made: list[Any] = []
         try:
-            for inner in _scopes(domains, scope, frame):
+            for inner in _scopes(domains, scope, frame, size):
                 if sees_partial:
-                    frame.spend(len(made) // 100)
+                    frame.items(len(made))
                     inner = Scope({"partial": made.copy()}, inner)
                 made.append(body(inner, frame))
         except _NotIterable:
@@ -38,13 +41,13 @@ def _for(compiler: Compiler, node: For, site: Site) -> Closure:
 
 def _quantified(compiler: Compiler, node: Quantified, site: Site) -> Closure:
     domains, inside = _domains(compiler, node.iterators, site)
-    body = compiler.closure(node.body, inside)
+    body, size = compiler.repeated(node.body, inside)
     decisive = node.kind == "some"
 
     def decide(scope: Variables, frame: Frame) -> bool | None:
         answer: bool | None = not decisive
         try:
-            for inner in _scopes(domains, scope, frame):
+            for inner in _scopes(domains, scope, frame, size):
                 value: object = body(inner, frame)
                 if value is decisive:
                     return decisive
@@ -59,22 +62,24 @@ def _quantified(compiler: Compiler, node: Quantified, site: Site) -> Closure:
 
 def _domains(compiler: Compiler, iterators: Iterators, site: Site) -> tuple[Domains, Site]:
     """Each domain sees the variables of the iterators before it."""
-    compiler.needs_frame = True
     domains: Domains = []
     for name, domain in iterators:
-        domains.append((name, compiler.closure(domain, site)))
+        closure, size = compiler.repeated(domain, site)
+        domains.append((name, closure, size))
         site = site.binding(name)
     return domains, site
 
 
-def _scopes(domains: Domains, scope: Variables, frame: Frame) -> Iterator[Variables]:
-    """One scope for each combination; the last variable moves fastest."""
-    (name, domain), rest = domains[0], domains[1:]
+def _scopes(domains: Domains, scope: Variables, frame: Frame, body: Size) -> Iterator[Variables]:
+    """One scope for each combination; the last variable moves fastest. What follows from it is paid before."""
+    (name, domain, _), rest = domains[0], domains[1:]
+    inside = rest[0][2] if rest else body
+    each, built = _ITERATION + inside.nodes, inside.bytes
     for item in _items(domain(scope, frame)):
-        frame.spend(1)
+        frame.spend(each, built)
         inner = Scope({name: item}, scope)
         if rest:
-            yield from _scopes(rest, inner, frame)
+            yield from _scopes(rest, inner, frame, body)
         else:
             yield inner
 
@@ -96,18 +101,18 @@ def _filter(compiler: Compiler, node: Filter, site: Site) -> Closure:
     index = _constant_index(node.condition)
     if index is not None:
         return lambda scope, frame: _at(_as_list(source(scope, frame)), index)
-    compiler.needs_frame = True
-    condition = compiler.closure(node.condition, site.filtering())
-    return lambda scope, frame: _filtered(_as_list(source(scope, frame)), condition, scope, frame)
+    condition, size = compiler.repeated(node.condition, site.filtering())
+    return lambda scope, frame: _filtered(_as_list(source(scope, frame)), condition, size, scope, frame)
 
 
-def _filtered(items: list[Any] | None, condition: Closure, scope: Variables, frame: Frame) -> Any:
+def _filtered(items: list[Any] | None, condition: Closure, size: Size, scope: Variables, frame: Frame) -> Any:
     """What the condition gives for the first item tells an index from a condition."""
     if items is None:
         return None
     kept: list[Any] = []
+    each, built = _ITERATION + size.nodes, 8 + size.bytes
     for position, item in enumerate(items):
-        frame.spend(1)
+        frame.spend(each, built)
         answer = condition(_item_scope(item, scope), frame)
         if answer is True:
             kept.append(item)

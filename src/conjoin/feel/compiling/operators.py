@@ -24,16 +24,16 @@ from conjoin.feel.parsing.tree import (
 )
 from conjoin.feel.types import IS_OF_TYPE
 
-Binary = Callable[[Any, Any], Any]
+Binary = Callable[[Any, Any, Frame], Any]
 Test = Callable[[Any, Variables, Frame], bool | None]
 
 
 def _binary(compiler: Compiler, operation: Binary, left: Closure, right: Node, site: Site) -> Closure:
     if isinstance(right, Literal):
         constant = right.value
-        return lambda scope, frame: operation(left(scope, frame), constant)
+        return lambda scope, frame: operation(left(scope, frame), constant, frame)
     other = compiler.closure(right, site)
-    return lambda scope, frame: operation(left(scope, frame), other(scope, frame))
+    return lambda scope, frame: operation(left(scope, frame), other(scope, frame), frame)
 
 
 def _chain(compiler: Compiler, node: Chain, site: Site) -> Closure:
@@ -46,7 +46,7 @@ def _chain(compiler: Compiler, node: Chain, site: Site) -> Closure:
     def chain(scope: Variables, frame: Frame) -> Any:
         value = first(scope, frame)
         for operation, operand in rest:
-            value = operation(value, operand(scope, frame))
+            value = operation(value, operand(scope, frame), frame)
         return value
 
     return chain
@@ -54,7 +54,7 @@ def _chain(compiler: Compiler, node: Chain, site: Site) -> Closure:
 
 def _negation(compiler: Compiler, node: Negation, site: Site) -> Closure:
     operand = compiler.closure(node.operand, site)
-    return lambda scope, frame: negate(operand(scope, frame))
+    return lambda scope, frame: negate(operand(scope, frame), frame)
 
 
 def _comparison(compiler: Compiler, node: Comparison, site: Site) -> Closure:
@@ -64,7 +64,7 @@ def _comparison(compiler: Compiler, node: Comparison, site: Site) -> Closure:
 
 def _between(compiler: Compiler, node: Between, site: Site) -> Closure:
     value, low, high = (compiler.closure(part, site) for part in (node.value, node.low, node.high))
-    return lambda scope, frame: between(value(scope, frame), low(scope, frame), high(scope, frame))
+    return lambda scope, frame: between(value(scope, frame), low(scope, frame), high(scope, frame), frame)
 
 
 def _in(compiler: Compiler, node: In, site: Site) -> Closure:
@@ -99,12 +99,12 @@ def _any_of(compiler: Compiler, nodes: tuple[Node, ...], site: Site) -> Test:
 def _test(compiler: Compiler, node: Node, site: Site) -> Test:
     if isinstance(node, UnaryComparison):
         compare, operand = COMPARE[node.operator], compiler.closure(node.operand, site)
-        return lambda value, scope, frame: compare(value, operand(scope, frame))
+        return lambda value, scope, frame: compare(value, operand(scope, frame), frame)
     if isinstance(node, NoneOf):
         unwanted = _any_of(compiler, node.tests, site)
         return lambda value, scope, frame: negated(unwanted(value, scope, frame))
     expected = compiler.closure(node, site)
-    return lambda value, scope, frame: passes(value, expected(scope, frame))
+    return lambda value, scope, frame: passes(value, expected(scope, frame), frame)
 
 
 def _instance_of(compiler: Compiler, node: InstanceOf, site: Site) -> Closure:

@@ -1,43 +1,52 @@
 """What a running expression has: the variables it sees, the command's time, and how much it may still do.
 
-A closure takes a scope and a frame. An expression without loops, functions and clock never looks at its frame.
+A closure takes a scope and a frame. What is inside of a loop or of a function is paid for each time it runs, by its
+size, which is known when it is compiled; what depends on values is paid where it is done.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conjoin.feel.errors import Unanswerable
-
-MOST_STEPS = 1_000_000
-"""Iterations and calls of one evaluation; what needs more is null."""
+from conjoin.feel.budget import MOST_BYTES, MOST_WORK, Budget
+from conjoin.feel.errors import BudgetSpent
 
 DEEPEST_CALLS = 40
 """How deep functions may call each other; the same on every stack, so that a replay sees the same."""
 
 
-class Frame:
-    """One evaluation: its time, and the budget it shares among all loops and calls."""
+class Frame(Budget):
+    """One evaluation: its time, and the budget of everything it does."""
 
-    __slots__ = ("now", "steps_left", "calls")
+    __slots__ = ("now", "calls")
 
     def __init__(self, now: int) -> None:
+        self.work_left = MOST_WORK
+        self.bytes_left = MOST_BYTES
         self.now = now
-        self.steps_left = MOST_STEPS
         self.calls = 0
 
-    def spend(self, steps: int) -> None:
-        self.steps_left -= steps
-        if self.steps_left < 0:
-            raise Unanswerable
-
     def enter_call(self) -> None:
-        self.spend(1)
         self.calls += 1
         if self.calls > DEEPEST_CALLS:
-            raise Unanswerable
+            raise BudgetSpent(f"its functions call each other more than {DEEPEST_CALLS} levels deep")
 
     def leave_call(self) -> None:
         self.calls -= 1
+
+
+class Unmetered(Frame):
+    """Of an expression that looks at each of its variables once: a lookup, a path of few steps."""
+
+    __slots__ = ()
+
+    def work(self, units: int) -> None:
+        pass
+
+    def build(self, size: int) -> None:
+        pass
+
+    def spend(self, units: int, size: int) -> None:
+        pass
 
 
 class Scope:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conjoin.feel.budget import not_built, nothing
 from conjoin.feel.comparison import negated
 from conjoin.feel.errors import Unanswerable
 from conjoin.feel.functions.signatures import Overload, overload
@@ -29,9 +30,11 @@ def _tagged(value: Any, *description: Any) -> Any:
 
 
 BOOLEAN: dict[str, tuple[Overload, ...]] = {
-    "not": (overload("negand:any", negated),),
-    "is defined": (overload("value:any", _is_defined),),
-    "get or else": (overload("value:any, default:any", _get_or_else),),
-    "assert": (overload("value:any, condition:any, cause?:any", _assert),),
-    "fromAi": (overload("value:any, description?:any, type?:any, schema?:any, options?:any", _tagged),),
+    "not": (overload("negand:any", negated, nothing, not_built),),
+    "is defined": (overload("value:any", _is_defined, nothing, not_built),),
+    "get or else": (overload("value:any, default:any", _get_or_else, nothing, not_built),),
+    "assert": (overload("value:any, condition:any, cause?:any", _assert, nothing, not_built),),
+    "fromAi": (
+        overload("value:any, description?:any, type?:any, schema?:any, options?:any", _tagged, nothing, not_built),
+    ),
 }

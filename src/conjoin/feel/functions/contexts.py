@@ -1,7 +1,9 @@
 """Context functions. None changes the context it is given."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from conjoin.feel.budget import Budget, Cost, new_top, not_built, nothing, top
 from conjoin.feel.functions.signatures import Overload, overload
 
 Context = dict[str, Any]
@@ -30,21 +32,24 @@ def _put(context: Context, key: str, value: Any) -> Context:
     return {**context, key: value}
 
 
-def _put_nested(context: Context, keys: list[Any], value: Any) -> Context | None:
+def _put_nested(budget: Budget, context: Context, keys: list[Any], value: Any) -> Context | None:
     """Contexts on the way that are missing, or are none, are made; the others are copied."""
     if not keys or not all(type(key) is str for key in keys):
         return None
+    budget.build(250 * len(keys))
     result = dict(context)
     place = result
     for key in keys[:-1]:
         inner = place.get(key)
+        if type(inner) is dict:
+            budget.build(100 * len(inner))
         place[key] = dict(inner) if type(inner) is dict else {}
         place = place[key]
     place[keys[-1]] = value
     return result
 
 
-def _merge(*contexts: Any) -> Context | None:
+def _merge(budget: Budget, *contexts: Any) -> Context | None:
     """Of several contexts, or of one list of them; a later one wins."""
     if len(contexts) == 1 and type(contexts[0]) is list:
         contexts = tuple(contexts[0])
@@ -52,6 +57,8 @@ def _merge(*contexts: Any) -> Context | None:
     for context in contexts:
         if type(context) is not dict:
             return None
+        budget.work(len(context))
+        budget.build(100 * len(context))
         merged.update(context)
     return merged
 
@@ -65,21 +72,34 @@ def _from_entries(entries: list[Any]) -> Context | None:
     return made
 
 
+def _copied(size: int) -> Cost:
+    """The first argument is copied, with so many bytes for each entry."""
+
+    def cost(budget: Budget, values: Sequence[Any]) -> None:
+        budget.work(3 * len(values[0]))
+        budget.build(size * len(values[0]))
+
+    return cost
+
+
 _PUT = (
-    overload("context:context, key:string, value:any", _put),
-    overload("context:context, keys:list, value:any", _put_nested),
+    overload("context:context, key:string, value:any", _put, _copied(100), not_built),
+    overload("context:context, keys:list, value:any", _put_nested, _copied(100), not_built, spends=True),
 )
-_MERGE = (overload("*contexts", _merge), overload("contexts:list", _merge))
+_MERGE = (
+    overload("*contexts", _merge, top, new_top, spends=True),
+    overload("contexts:list", _merge, top, new_top, spends=True),
+)
 
 CONTEXTS: dict[str, tuple[Overload, ...]] = {
     "get value": (
-        overload("context:context, key:string", _get_value),
-        overload("context:context, keys:list", _get_nested),
+        overload("context:context, key:string", _get_value, nothing, not_built),
+        overload("context:context, keys:list", _get_nested, top, not_built),
     ),
-    "get entries": (overload("context:context", _get_entries),),
+    "get entries": (overload("context:context", _get_entries, _copied(250), not_built),),
     "context put": _PUT,
     "put": _PUT,
     "context merge": _MERGE,
     "put all": _MERGE,
-    "context": (overload("entries:list", _from_entries),),
+    "context": (overload("entries:list", _from_entries, _copied(100), not_built),),
 }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from conjoin.feel.budget import not_built, nothing
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.functions.temporal import days_of
 from conjoin.feel.numbers import Number, as_int, read_number
@@ -67,7 +68,7 @@ def _same(value: Any) -> Any:
 
 
 CONVERSION: dict[str, tuple[Overload, ...]] = {
-    "string": (overload("from:any", text_of),),
+    "string": (overload("from:any", text_of, nothing, not_built, spends=True),),
     "number": (
         overload("from:string, grouping separator?:string?, decimal separator?:string?", _number),
         overload("from:number", _same),
@@ -94,6 +95,6 @@ CONVERSION: dict[str, tuple[Overload, ...]] = {
         overload("from:days and time duration|years and months duration", _same),
     ),
     "years and months duration": (overload("from:date|date and time, to:date|date and time", _months_between),),
-    "from json": (overload("value:string", read_json),),
-    "to json": (overload("value:any", json_text),),
+    "from json": (overload("value:string", read_json, nothing, not_built, spends=True),),
+    "to json": (overload("value:any", json_text, nothing, not_built, spends=True),),
 }

@@ -6,26 +6,27 @@ Two values have the same key exactly when FEEL finds them equal: 1 and 1.0 do, 1
 from decimal import Decimal
 from typing import Any
 
+from conjoin.feel.budget import CHARACTERS_SHIFT, Budget
 from conjoin.feel.errors import Unanswerable
 
 _DEEPEST = 200
-_MOST_VALUES = 100_000
+_WORK = 8
+_BYTES = 150
 _NUMBER = "number"
 
 
-def identity(value: Any) -> Any:
-    return _key(value, [_MOST_VALUES], 0)
-
-
-def _key(value: Any, left: list[int], depth: int) -> Any:
-    left[0] -= 1
-    if left[0] < 0 or depth > _DEEPEST:
+def identity(value: Any, budget: Budget, depth: int = 0) -> Any:
+    if depth > _DEEPEST:
         raise Unanswerable
+    budget.work(_WORK)
+    budget.build(_BYTES)
     kind = type(value)
     if kind is int or kind is Decimal:
         return _NUMBER, value
     if kind is list:
-        return kind, tuple(_key(item, left, depth + 1) for item in value)
+        return kind, tuple([identity(item, budget, depth + 1) for item in value])
     if kind is dict:
-        return kind, frozenset((key, _key(item, left, depth + 1)) for key, item in value.items())
+        return kind, frozenset([(key, identity(item, budget, depth + 1)) for key, item in value.items()])
+    if kind is str:
+        budget.work(len(value) >> CHARACTERS_SHIFT)
     return kind, value

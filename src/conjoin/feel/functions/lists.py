@@ -1,8 +1,10 @@
-"""List functions. Positions count from 1, or from -1 backwards; what is too long to be built is null."""
+"""List functions. Positions count from 1, or from -1 backwards. None changes the list it is given."""
 
+from collections.abc import Sequence
 from functools import cmp_to_key
 from typing import Any
 
+from conjoin.feel.budget import Budget, Cost, all_new, each, new_top, not_built, nothing, top
 from conjoin.feel.comparison import both, either, equal
 from conjoin.feel.errors import Unanswerable
 from conjoin.feel.functions.identity import identity
@@ -12,16 +14,15 @@ from conjoin.feel.numbers import Number, as_int
 from conjoin.feel.values.callables import Function
 
 Items = list[Any]
-_LONGEST_LIST = 1_000_000
 _DEEPEST_LISTS = 200
 
 
-def _contains(items: Items, element: Any) -> bool:
-    return any(equal(item, element) is True for item in items)
+def _contains(budget: Budget, items: Items, element: Any) -> bool:
+    return any(equal(item, element, budget) is True for item in items)
 
 
-def _positions_of(items: Items, match: Any) -> list[int]:
-    return [position for position, item in enumerate(items, 1) if equal(item, match) is True]
+def _positions_of(budget: Budget, items: Items, match: Any) -> list[int]:
+    return [position for position, item in enumerate(items, 1) if equal(item, match, budget) is True]
 
 
 def _all(*values: Any) -> bool | None:
@@ -38,19 +39,15 @@ def _any(*values: Any) -> bool | None:
     return answer
 
 
-def _fitting(items: Items) -> Items:
-    if len(items) > _LONGEST_LIST:
-        raise Unanswerable
-    return items
+def _append(budget: Budget, items: Items, *added: Any) -> Items:
+    budget.items(len(items) + len(added))
+    return [*items, *added]
 
 
-def _append(items: Items, *added: Any) -> Items:
-    return _fitting([*items, *added])
-
-
-def _concatenate(*lists: Any) -> Items | None:
-    if not all(type(items) is list for items in lists) or sum(map(len, lists)) > _LONGEST_LIST:
+def _concatenate(budget: Budget, *lists: Any) -> Items | None:
+    if not all(type(items) is list for items in lists):
         return None
+    budget.items(sum(map(len, lists)))
     return [item for items in lists for item in items]
 
 
@@ -73,41 +70,47 @@ def _replace_matching(items: Items, match: Function, new: Any) -> Items:
     return [new if match((item, new)) is True else item for item in items]
 
 
-def _distinct(items: Items) -> Items:
+def _distinct(budget: Budget, items: Items) -> Items:
     """The first of each."""
     firsts: dict[Any, Any] = {}
     for item in items:
-        firsts.setdefault(identity(item), item)
+        firsts.setdefault(identity(item, budget), item)
     return list(firsts.values())
 
 
-def _union(*lists: Any) -> Items | None:
-    joined = _concatenate(*lists)
-    return None if joined is None else _distinct(joined)
+def _union(budget: Budget, *lists: Any) -> Items | None:
+    joined = _concatenate(budget, *lists)
+    return None if joined is None else _distinct(budget, joined)
 
 
-def _duplicates(items: Items) -> Items:
-    seen: dict[Any, int] = {}
+def _duplicates(budget: Budget, items: Items) -> Items:
+    """The first of each that is there twice."""
+    firsts: dict[Any, Any] = {}
+    again: dict[Any, None] = {}
     for item in items:
-        seen[identity(item)] = seen.get(identity(item), 0) + 1
-    return [item for item in _distinct(items) if seen[identity(item)] > 1]
+        key = identity(item, budget)
+        if key in firsts:
+            again[key] = None
+        firsts.setdefault(key, item)
+    return [item for key, item in firsts.items() if key in again]
 
 
-def _flatten(items: Items) -> Items:
+def _flatten(budget: Budget, items: Items) -> Items:
     flat: Items = []
-    _flatten_into(flat, items, 0)
+    _flatten_into(budget, flat, items, 0)
     return flat
 
 
-def _flatten_into(flat: Items, items: Items, depth: int) -> None:
+def _flatten_into(budget: Budget, flat: Items, items: Items, depth: int) -> None:
     if depth > _DEEPEST_LISTS:
         raise Unanswerable
+    budget.work(5 + 3 * len(items))
+    budget.items(len(items))
     for item in items:
         if type(item) is list:
-            _flatten_into(flat, item, depth + 1)
+            _flatten_into(budget, flat, item, depth + 1)
         else:
             flat.append(item)
-            _fitting(flat)
 
 
 def _sort(items: Items, precedes: Function) -> Items:
@@ -124,47 +127,88 @@ def _partition(items: Items, size: Number) -> list[Items] | None:
     return [items[at : at + step] for at in range(0, len(items), step)] if step and step > 0 else None
 
 
-def _join(items: Items, delimiter: str | None = None, prefix: str | None = None, suffix: str | None = None) -> Any:
+def _join(
+    budget: Budget,
+    items: Items,
+    delimiter: str | None = None,
+    prefix: str | None = None,
+    suffix: str | None = None,
+) -> Any:
     texts = [item for item in items if item is not None]
     if not all(type(text) is str for text in texts):
         return None
-    return (prefix or "") + (delimiter or "").join(texts) + (suffix or "")
+    before, between, after = prefix or "", delimiter or "", suffix or ""
+    budget.text(len(before) + sum(map(len, texts)) + len(between) * len(texts) + len(after))
+    return before + between.join(texts) + after
 
 
 def _of_lists(run: Any) -> tuple[Overload, ...]:
     """Lists one by one, or by name as a list of lists."""
-    return overload("*lists", run), overload("lists:list", lambda lists: run(*lists))
+    return (
+        overload("*lists", run, top, new_top, spends=True),
+        overload("lists:list", lambda budget, lists: run(budget, *lists), top, new_top, spends=True),
+    )
 
 
 def _of_booleans(run: Any) -> tuple[Overload, ...]:
-    return overload("list:list", lambda values: run(*values)), overload("*booleans", run)
+    of_a_list = overload("list:list", lambda values: run(*values), top, not_built)
+    return of_a_list, overload("*booleans", run, top, not_built)
+
+
+def _copied(budget: Budget, values: Sequence[Any]) -> None:
+    """The first argument is copied, what is inside of it is not looked at."""
+    items = values[0]
+    budget.work(len(items) >> 3)
+    budget.items(len(items))
+
+
+def _searched(budget: Budget, values: Sequence[Any]) -> None:
+    """Each item of the first argument is compared with the second."""
+    budget.work(2 * len(values[0]))
+
+
+def _parted(budget: Budget, values: Sequence[Any]) -> None:
+    _copied(budget, values)
+    budget.build(64 * len(values[0]))
+
+
+_SORTED: Cost = each(20)
+"""What the function of the caller does is paid by itself."""
 
 
 LISTS: dict[str, tuple[Overload, ...]] = {
-    "list contains": (overload("list:list, element:any", _contains),),
-    "count": (overload("list:list", len),),
+    "list contains": (overload("list:list, element:any", _contains, _searched, not_built, spends=True),),
+    "count": (overload("list:list", len, nothing, not_built),),
     **dict.fromkeys(("and", "all"), _of_booleans(_all)),
     **dict.fromkeys(("or", "any"), _of_booleans(_any)),
-    "sublist": (overload("list:list, start position:number, length?:number", part),),
+    "sublist": (overload("list:list, start position:number, length?:number", part, nothing, new_top),),
     "append": (
-        overload("list:list, *items", _append),
-        overload("list:list, items:list", lambda items, added: _append(items, *added)),
+        overload("list:list, *items", _append, nothing, not_built, spends=True),
+        overload(
+            "list:list, items:list",
+            lambda budget, items, added: _append(budget, items, *added),
+            nothing,
+            not_built,
+            spends=True,
+        ),
     ),
     "concatenate": _of_lists(_concatenate),
-    "insert before": (overload("list:list, position:number, newItem:any", _insert_before),),
-    "remove": (overload("list:list, position:number", _remove),),
+    "insert before": (overload("list:list, position:number, newItem:any", _insert_before, _copied, not_built),),
+    "remove": (overload("list:list, position:number", _remove, _copied, not_built),),
     "list replace": (
-        overload("list:list, position:number, newItem:any", _replace_at),
-        overload("list:list, match:function, newItem:any", _replace_matching),
+        overload("list:list, position:number, newItem:any", _replace_at, _copied, not_built),
+        overload("list:list, match:function, newItem:any", _replace_matching, _copied, not_built),
     ),
-    "reverse": (overload("list:list", lambda items: items[::-1]),),
-    "index of": (overload("list:list, match:any", _positions_of),),
+    "reverse": (overload("list:list", lambda items: items[::-1], _copied, not_built),),
+    "index of": (overload("list:list, match:any", _positions_of, _searched, all_new, spends=True),),
     "union": _of_lists(_union),
-    "distinct values": (overload("list:list", _distinct),),
-    "duplicate values": (overload("list:list", _duplicates),),
-    "flatten": (overload("list:list", _flatten),),
-    "sort": (overload("list:list, precedes:function", _sort),),
-    "string join": (overload("list:list, delimiter?:string?, prefix?:string?, suffix?:string?", _join),),
-    "is empty": (overload("list:list", lambda items: not items),),
-    "partition": (overload("list:list, size:number", _partition),),
+    "distinct values": (overload("list:list", _distinct, top, new_top, spends=True),),
+    "duplicate values": (overload("list:list", _duplicates, top, new_top, spends=True),),
+    "flatten": (overload("list:list", _flatten, nothing, not_built, spends=True),),
+    "sort": (overload("list:list, precedes:function", _sort, _SORTED, new_top),),
+    "string join": (
+        overload("list:list, delimiter?:string?, prefix?:string?, suffix?:string?", _join, top, not_built, spends=True),
+    ),
+    "is empty": (overload("list:list", lambda items: not items, nothing, not_built),),
+    "partition": (overload("list:list, size:number", _partition, _parted, not_built),),
 }

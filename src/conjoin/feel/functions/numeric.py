@@ -12,6 +12,7 @@ from decimal import (
     Decimal,
 )
 
+from conjoin.feel.budget import flat
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.numbers import CONTEXT, Number, as_int, finite, simplified
 from conjoin.feel.values.temporal import DaysTime, YearsMonths
@@ -21,6 +22,8 @@ _MODES = {
     **{"HALF_UP": ROUND_HALF_UP, "HALF_DOWN": ROUND_HALF_DOWN, "HALF_EVEN": ROUND_HALF_EVEN},
 }
 _LARGEST_SCALE = 6_111
+_COMPUTED = 500
+"""The work of a root, a logarithm or an exponential to 34 digits."""
 
 
 def _rounded(number: Number, scale: Number, mode: str) -> Number | None:
@@ -54,7 +57,7 @@ def _modulo(dividend: Number, divisor: Number) -> Number | None:
 
 
 def _computed(function: Callable[[Decimal], Decimal]) -> tuple[Overload, ...]:
-    return (overload("number:number", lambda number: simplified(function(Decimal(number)))),)
+    return (overload("number:number", lambda number: simplified(function(Decimal(number))), flat(_COMPUTED)),)
 
 
 def _absolute(number: Number) -> Number | None:

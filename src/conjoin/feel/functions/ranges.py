@@ -6,74 +6,76 @@ A point is taken as the range from itself to itself, so each relation is written
 from collections.abc import Callable
 from typing import Any
 
+from conjoin.feel.budget import Budget, not_built, nothing
 from conjoin.feel.comparison import both, either, equal, less
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.values.ranges import Range
 
 Answer = bool | None
-Relation = Callable[[Range, Range], Answer]
+Relation = Callable[[Range, Range, Budget], Answer]
 
 
-def _before(first: Range, second: Range) -> Answer:
+def _before(first: Range, second: Range, budget: Budget) -> Answer:
     touching = not (first.end_included and second.start_included)
-    return either(less(first.end, second.start), both(touching, equal(first.end, second.start)))
+    return either(less(first.end, second.start, budget), both(touching, equal(first.end, second.start, budget)))
 
 
-def _meets(first: Range, second: Range) -> Answer:
-    return both(first.end_included and second.start_included, equal(first.end, second.start))
+def _meets(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(first.end_included and second.start_included, equal(first.end, second.start, budget))
 
 
-def _overlaps(first: Range, second: Range) -> Answer:
-    apart = either(_before(first, second), _before(second, first))
+def _overlaps(first: Range, second: Range, budget: Budget) -> Answer:
+    apart = either(_before(first, second, budget), _before(second, first, budget))
     return None if apart is None else not apart
 
 
-def _overlaps_before(first: Range, second: Range) -> Answer:
+def _overlaps_before(first: Range, second: Range, budget: Budget) -> Answer:
     """It begins earlier, ends no later, and they have points in common."""
-    return both(both(_starts_earlier(first, second), _ends_no_later(first, second)), _overlaps(first, second))
+    inside = both(_starts_earlier(first, second, budget), _ends_no_later(first, second, budget))
+    return both(inside, _overlaps(first, second, budget))
 
 
-def _starts_earlier(first: Range, second: Range) -> Answer:
+def _starts_earlier(first: Range, second: Range, budget: Budget) -> Answer:
     sooner = first.start_included and not second.start_included
-    return either(less(first.start, second.start), both(sooner, equal(first.start, second.start)))
+    return either(less(first.start, second.start, budget), both(sooner, equal(first.start, second.start, budget)))
 
 
-def _ends_no_later(first: Range, second: Range) -> Answer:
+def _ends_no_later(first: Range, second: Range, budget: Budget) -> Answer:
     no_later = second.end_included or not first.end_included
-    return either(less(first.end, second.end), both(no_later, equal(first.end, second.end)))
+    return either(less(first.end, second.end, budget), both(no_later, equal(first.end, second.end, budget)))
 
 
-def _starts_no_earlier(first: Range, second: Range) -> Answer:
+def _starts_no_earlier(first: Range, second: Range, budget: Budget) -> Answer:
     no_earlier = second.start_included or not first.start_included
-    return either(less(second.start, first.start), both(no_earlier, equal(first.start, second.start)))
+    return either(less(second.start, first.start, budget), both(no_earlier, equal(first.start, second.start, budget)))
 
 
-def _same_end(first: Range, second: Range) -> Answer:
-    return both(first.end_included == second.end_included, equal(first.end, second.end))
+def _same_end(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(first.end_included == second.end_included, equal(first.end, second.end, budget))
 
 
-def _same_start(first: Range, second: Range) -> Answer:
-    return both(first.start_included == second.start_included, equal(first.start, second.start))
+def _same_start(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(first.start_included == second.start_included, equal(first.start, second.start, budget))
 
 
-def _during(first: Range, second: Range) -> Answer:
-    return both(_starts_no_earlier(first, second), _ends_no_later(first, second))
+def _during(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(_starts_no_earlier(first, second, budget), _ends_no_later(first, second, budget))
 
 
-def _finishes(first: Range, second: Range) -> Answer:
-    return both(_same_end(first, second), _starts_no_earlier(first, second))
+def _finishes(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(_same_end(first, second, budget), _starts_no_earlier(first, second, budget))
 
 
-def _starts(first: Range, second: Range) -> Answer:
-    return both(_same_start(first, second), _ends_no_later(first, second))
+def _starts(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(_same_start(first, second, budget), _ends_no_later(first, second, budget))
 
 
-def _coincides(first: Range, second: Range) -> Answer:
-    return both(_same_start(first, second), _same_end(first, second))
+def _coincides(first: Range, second: Range, budget: Budget) -> Answer:
+    return both(_same_start(first, second, budget), _same_end(first, second, budget))
 
 
 def _turned(relation: Relation) -> Relation:
-    return lambda first, second: relation(second, first)
+    return lambda first, second, budget: relation(second, first, budget)
 
 
 def _as_range(value: Any) -> Range:
@@ -81,10 +83,10 @@ def _as_range(value: Any) -> Range:
 
 
 def _relation(relation: Relation, *signatures: str) -> tuple[Overload, ...]:
-    def run(first: Any, second: Any) -> Answer:
-        return relation(_as_range(first), _as_range(second))
+    def run(budget: Budget, first: Any, second: Any) -> Answer:
+        return relation(_as_range(first), _as_range(second), budget)
 
-    return tuple(overload(signature, run) for signature in signatures)
+    return tuple(overload(signature, run, nothing, not_built, spends=True) for signature in signatures)
 
 
 _BOTH = "range1:range, range2:range"

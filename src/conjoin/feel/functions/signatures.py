@@ -3,12 +3,17 @@
 `"string:string, start position:number, length?:number"`: a name and a type each; `?` after the name, it may be left
 out; `?` after the type, it may be null; several types with `|`; `any` takes everything, null too; `*lists` takes any
 number of arguments. An argument of another type makes the call null; a wrong number of them is refused at compile time.
+
+Every call is paid here, so that no function can forget it: before it runs by its arguments, then by its result. A row
+that says nothing pays for everything inside of both; `looks` and `builds` say where a function does less. One that
+`spends` gets the budget as its first argument and pays for what depends on more than that.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conjoin.feel.budget import Budget, Built, Cost, all_new, deep, not_built, nothing
 from conjoin.feel.types import IS_OF_TYPE
 
 Check = Callable[[Any], bool]
@@ -28,6 +33,17 @@ class Overload:
     run: Callable[..., Any]
     parameters: tuple[Parameter, ...]
     variadic: bool
+    looks: Cost
+    builds: Built
+    spends: bool
+
+    def call(self, budget: Budget, values: Sequence[Any]) -> Any:
+        if self.looks is not nothing:
+            self.looks(budget, values)
+        result = self.run(budget, *values) if self.spends else self.run(*values)
+        if self.builds is not not_built:
+            self.builds(budget, result)
+        return result
 
     def takes_count(self, count: int) -> bool:
         if self.variadic:
@@ -37,13 +53,18 @@ class Overload:
 
     def takes(self, values: Sequence[Any]) -> bool:
         # A variadic tail takes anything: the function looks for itself.
-        return all(parameter.accepts(value) for parameter, value in zip(self.parameters, values, strict=False))
+        for parameter, value in zip(self.parameters, values, strict=False):  # noqa: SIM110 - this is faster
+            if not parameter.accepts(value):
+                return False
+        return True
 
 
-def overload(signature: str, run: Callable[..., Any]) -> Overload:
+def overload(
+    signature: str, run: Callable[..., Any], looks: Cost = deep, builds: Built = all_new, spends: bool = False
+) -> Overload:
     parts = [part.strip() for part in signature.split(",") if part.strip()]
     parameters = tuple(_parameter(part) for part in parts)
-    return Overload(run, parameters, any(part.startswith("*") for part in parts))
+    return Overload(run, parameters, any(part.startswith("*") for part in parts), looks, builds, spends)
 
 
 def _parameter(text: str) -> Parameter:

@@ -9,17 +9,21 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+from conjoin.feel.budget import Budget, each, new_top
 from conjoin.feel.comparison import less, more
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.numbers import CONTEXT, Number, simplified
 from conjoin.feel.operators import add, divide, multiply, subtract
 
+_ITEM = 10
+"""The work with each number, sorting included."""
 
-def _extreme(precedes: Callable[[Any, Any], bool | None]) -> Callable[[list[Any]], Any]:
-    def find(items: list[Any]) -> Any:
+
+def _extreme(precedes: Callable[[Any, Any, Budget], bool | None]) -> Callable[[Budget, list[Any]], Any]:
+    def find(budget: Budget, items: list[Any]) -> Any:
         best = items[0]
         for item in items:
-            answer = precedes(item, best)
+            answer = precedes(item, best, budget)
             if answer is None:
                 return None
             best = item if answer else best
@@ -28,44 +32,49 @@ def _extreme(precedes: Callable[[Any, Any], bool | None]) -> Callable[[list[Any]
     return find
 
 
-def _folded(operation: Callable[[Any, Any], Any]) -> Callable[[list[Number]], Any]:
-    return lambda items: reduce(operation, items)
+def _folded(operation: Callable[[Any, Any, Budget], Any]) -> Callable[[Budget, list[Number]], Any]:
+    return lambda budget, items: reduce(lambda first, second: operation(first, second, budget), items)
 
 
 _sum = _folded(add)
 
 
-def _mean(items: list[Number]) -> Any:
-    return divide(_sum(items), len(items))
+def _mean(budget: Budget, items: list[Number]) -> Any:
+    return divide(_sum(budget, items), len(items), budget)
 
 
-def _median(items: list[Number]) -> Any:
+def _median(budget: Budget, items: list[Number]) -> Any:
     ordered = sorted(items)
     middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else divide(add(ordered[middle - 1], ordered[middle]), 2)
+    if len(ordered) % 2:
+        return ordered[middle]
+    return divide(add(ordered[middle - 1], ordered[middle], budget), 2, budget)
 
 
-def _stddev(items: list[Number]) -> Any:
+def _stddev(budget: Budget, items: list[Number]) -> Any:
     """Of a sample, so it needs two."""
     if len(items) < 2:
         return None
-    mean = _mean(items)
-    squares = [multiply(subtract(item, mean), subtract(item, mean)) for item in items]
-    variance = divide(_sum(squares), len(items) - 1)
+    mean = _mean(budget, items)
+    budget.build(100 * len(items))
+    apart = (subtract(item, mean, budget) for item in items)
+    squares = [multiply(distance, distance, budget) for distance in apart]
+    variance = divide(_sum(budget, squares), len(items) - 1, budget)
     return None if variance is None else simplified(CONTEXT.sqrt(variance))
 
 
-def _mode(items: list[Number]) -> list[Number]:
+def _mode(budget: Budget, items: list[Number]) -> list[Number]:
+    budget.build(100 * len(items))
     counts = Counter(items)
     most = max(counts.values(), default=0)
     return sorted(number for number, count in counts.items() if count == most)
 
 
-def _numbers_only(run: Callable[[list[Number]], Any], of_none: Any = None) -> tuple[Overload, ...]:
-    def checked(items: list[Any]) -> Any:
+def _numbers_only(run: Callable[[Budget, list[Number]], Any], of_none: Any = None) -> tuple[Overload, ...]:
+    def checked(budget: Budget, items: list[Any]) -> Any:
         if not items:
             return of_none
-        return run(items) if all(map(_is_number, items)) else None
+        return run(budget, items) if all(map(_is_number, items)) else None
 
     return _list_or_arguments(checked)
 
@@ -74,13 +83,16 @@ def _is_number(item: Any) -> bool:
     return type(item) is int or (type(item) is Decimal and item.is_finite())
 
 
-def _list_or_arguments(run: Callable[[list[Any]], Any]) -> tuple[Overload, ...]:
-    return overload("list:list", run), overload("*numbers", lambda *items: run(list(items)))
+def _list_or_arguments(run: Callable[[Budget, list[Any]], Any]) -> tuple[Overload, ...]:
+    return (
+        overload("list:list", run, each(_ITEM), new_top, spends=True),
+        overload("*numbers", lambda budget, *items: run(budget, list(items)), each(_ITEM), new_top, spends=True),
+    )
 
 
-def _ordered(precedes: Callable[[Any, Any], bool | None]) -> tuple[Overload, ...]:
+def _ordered(precedes: Callable[[Any, Any, Budget], bool | None]) -> tuple[Overload, ...]:
     find = _extreme(precedes)
-    return _list_or_arguments(lambda items: find(items) if items else None)
+    return _list_or_arguments(lambda budget, items: find(budget, items) if items else None)
 
 
 STATISTICS: dict[str, tuple[Overload, ...]] = {

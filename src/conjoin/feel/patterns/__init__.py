@@ -1,14 +1,18 @@
 """Regular expressions for `matches`, `replace`, `split` and `extract`, in linear time and without backtracking.
 
 Python's `re` is not used: a pattern comes from a model or a variable, and one that backtracks for ever would stop the
-engine. A pattern we do not match makes the function null; one written out in the expression is refused with it.
+engine. Each step of the machine is paid from the budget of the evaluation. A pattern we do not match makes the
+function null; one written out in the expression is refused with it.
 """
 
 import re
 
+from conjoin.feel.budget import Budget
 from conjoin.feel.patterns.machine import Machine, Spans, compiled
 from conjoin.feel.patterns.syntax import PatternError
 
+_READ = 20
+"""The work of reading one character of a pattern."""
 _REFERENCE = re.compile(r"\\(.)|\$([0-9])|([$\\])", re.DOTALL)
 
 
@@ -21,26 +25,27 @@ def problem_of(pattern: str, flags: str = "") -> str | None:
     return None
 
 
-def _machine(text: str, pattern: str, flags: str | None = None) -> Machine | None:
+def _machine(budget: Budget, text: str, pattern: str, flags: str | None = None) -> Machine | None:
+    budget.work(_READ * (len(pattern) + len(flags or "")))
     try:
-        return Machine(compiled(pattern, flags or ""), text)
+        return Machine(compiled(pattern, flags or ""), text, budget)
     except PatternError:
         return None
 
 
-def found(text: str, pattern: str, flags: str | None = None) -> bool | None:
+def found(budget: Budget, text: str, pattern: str, flags: str | None = None) -> bool | None:
     """Whether some part of the text matches."""
-    machine = _machine(text, pattern, flags)
+    machine = _machine(budget, text, pattern, flags)
     return None if machine is None else machine.search(0) is not None
 
 
-def extracted(text: str, pattern: str) -> list[str] | None:
-    machine = _machine(text, pattern)
+def extracted(budget: Budget, text: str, pattern: str) -> list[str] | None:
+    machine = _machine(budget, text, pattern)
     return None if machine is None else [text[spans[0] : spans[1]] for spans in machine.matches()]
 
 
-def split(text: str, delimiter: str) -> list[str] | None:
-    machine = _machine(text, delimiter)
+def split(budget: Budget, text: str, delimiter: str) -> list[str] | None:
+    machine = _machine(budget, text, delimiter)
     if machine is None:
         return None
     parts, start = [], 0
@@ -52,9 +57,9 @@ def split(text: str, delimiter: str) -> list[str] | None:
     return [*parts, text[start:]]
 
 
-def replaced(text: str, pattern: str, replacement: str, flags: str | None = None) -> str | None:
+def replaced(budget: Budget, text: str, pattern: str, replacement: str, flags: str | None = None) -> str | None:
     """`$1` in the replacement is the first group, `$0` the match; a backslash makes the next character itself."""
-    machine = _machine(text, pattern, flags)
+    machine = _machine(budget, text, pattern, flags)
     if machine is None:
         return None
     parts, start = [], 0
@@ -62,6 +67,8 @@ def replaced(text: str, pattern: str, replacement: str, flags: str | None = None
         inserted = _inserted(replacement, text, spans)
         if inserted is None:
             return None
+        budget.text(spans[0] - start + len(inserted))
+        budget.work(len(replacement) >> 3)
         parts += [text[start : spans[0]], inserted]
         start = spans[1]
     return "".join((*parts, text[start:]))

@@ -8,12 +8,12 @@ kept in the order of preference, and a way behind another at the same instructio
 from collections.abc import Iterator
 from functools import lru_cache
 
-from conjoin.feel.errors import Unanswerable
+from conjoin.feel.budget import Budget
 from conjoin.feel.patterns.characters import is_word
 from conjoin.feel.patterns.program import CHECK, FORK, MATCH, SAVE, Program, program_of
 
-MOST_STEPS = 500_000
-"""Instructions one function call may run; what needs more is null."""
+STEP = 8
+"""The work of one instruction."""
 
 Spans = tuple[int, ...]
 """Start and end of the match, then of each group; -1 where a group took no part."""
@@ -23,12 +23,13 @@ Way = tuple[int, Spans]
 
 
 class Machine:
-    """A pattern over one text, with one budget for all its matches."""
+    """A pattern over one text; what it does is paid from the budget of the evaluation."""
 
-    def __init__(self, program: Program, text: str) -> None:
+    def __init__(self, program: Program, text: str, budget: Budget) -> None:
         self._program = program
         self._text = text
-        self._steps_left = MOST_STEPS
+        self._budget = budget
+        self._step = STEP + program.groups // 4 + program.widest
 
     def matches(self) -> Iterator[Spans]:
         """All matches from left to right, none overlapping the one before."""
@@ -77,9 +78,7 @@ class Machine:
             if at in seen:
                 continue
             seen.add(at)
-            self._steps_left -= 1
-            if self._steps_left < 0:
-                raise Unanswerable
+            self._budget.work(self._step)
             kind, argument = self._program.instructions[at]
             if kind == FORK:
                 waiting.extend((target, spans) for target in reversed(argument))

@@ -13,6 +13,8 @@ from conjoin.feel.patterns.tree import Assertion, Choice, Group, One, Repeat, Se
 CONSUME, FORK, SAVE, CHECK, MATCH = range(5)
 LONGEST = 5_000
 Instruction = tuple[int, Any]
+_MOST_PARTS = 10 * LONGEST
+"""Counted as well: a part that repeats nothing, a thousand times a thousand, makes no instruction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,18 +22,25 @@ class Program:
     instructions: tuple[Instruction, ...]
     groups: int
     multiline: bool
+    widest: int
+    """How many sets the largest class of the pattern is made of: each may be asked for each character."""
+
+
+class _Instructions(list[Instruction]):
+    parts = 0
 
 
 def program_of(pattern: str, flags: str) -> Program:
     """The program of a pattern; `PatternError` for what is none or needs backtracking."""
     reader = PatternReader(pattern, flags)
-    instructions: list[Instruction] = []
+    instructions = _Instructions()
     _emit(instructions, Group(0, reader.tree()))
-    return Program((*instructions, (MATCH, None)), reader.groups, reader.multiline)
+    return Program((*instructions, (MATCH, None)), reader.groups, reader.multiline, reader.widest)
 
 
-def _emit(out: list[Instruction], tree: Tree) -> None:
-    if len(out) > LONGEST:
+def _emit(out: _Instructions, tree: Tree) -> None:
+    out.parts += 1
+    if len(out) > LONGEST or out.parts > _MOST_PARTS:
         raise PatternError("the pattern repeats too much")
     if isinstance(tree, One):
         out.append((CONSUME, tree.members))
@@ -50,7 +59,7 @@ def _emit(out: list[Instruction], tree: Tree) -> None:
         _emit_repeat(out, tree)
 
 
-def _emit_choice(out: list[Instruction], tree: Choice) -> None:
+def _emit_choice(out: _Instructions, tree: Choice) -> None:
     ends = []
     for option in tree.options[:-1]:
         fork = _reserve(out)
@@ -62,7 +71,7 @@ def _emit_choice(out: list[Instruction], tree: Choice) -> None:
         out[end] = (FORK, (len(out),))
 
 
-def _emit_repeat(out: list[Instruction], tree: Repeat) -> None:
+def _emit_repeat(out: _Instructions, tree: Repeat) -> None:
     for _ in range(tree.least):
         _emit(out, tree.part)
     if tree.most is None:
@@ -76,7 +85,7 @@ def _emit_repeat(out: list[Instruction], tree: Repeat) -> None:
         out[fork] = (FORK, _preferring(tree.greedy, fork + 1, len(out)))
 
 
-def _emit_star(out: list[Instruction], tree: Repeat) -> None:
+def _emit_star(out: _Instructions, tree: Repeat) -> None:
     fork = _reserve(out)
     _emit(out, tree.part)
     out.append((FORK, (fork,)))
@@ -87,6 +96,6 @@ def _preferring(greedy: bool, onward: int, past: int) -> tuple[int, int]:
     return (onward, past) if greedy else (past, onward)
 
 
-def _reserve(out: list[Instruction]) -> int:
+def _reserve(out: _Instructions) -> int:
     out.append((FORK, ()))
     return len(out) - 1

@@ -38,6 +38,7 @@ class PatternReader:
         self._position = inline.end() if inline else 0
         self._depth = 0
         self.groups = 0
+        self.widest = 0
 
     @property
     def multiline(self) -> bool:
@@ -190,15 +191,23 @@ class PatternReader:
     def _class(self) -> CharacterSet:
         negated = self._accept("^")
         sets: list[CharacterSet] = []
-        while not sets or self._peek() != "]":
+        single: set[str] = set()
+        while not (sets or single) or self._peek() != "]":
             if not self._peek() or self._peek() == "[" or self._text.startswith("&&", self._position):
                 raise PatternError("a class has no closing ']', or holds another class, which is not supported")
-            sets.append(self._member())
+            member = self._member()
+            if isinstance(member, str):
+                single.add(member)
+            else:
+                sets.append(member)
         self._take()
+        self.widest = max(self.widest, len(sets))
+        if single:
+            sets.append(frozenset(single).__contains__)
         members = self._cased(characters.any_of(sets))
         return characters.outside(members) if negated else members
 
-    def _member(self) -> CharacterSet:
+    def _member(self) -> CharacterSet | str:
         first = self._single()
         if callable(first):
             return first
@@ -208,7 +217,7 @@ class PatternReader:
             if callable(last) or last < first:
                 raise PatternError(f"the range that begins with {first!r} in a class has no proper end")
             return characters.from_to(first, last)
-        return characters.exactly(first)
+        return first
 
     def _single(self) -> str | Callable[[str], bool]:
         """One character of a class, or a set that an escape names."""

@@ -22,7 +22,7 @@ from conjoin.feel.values.temporal import (
 
 _DATE_TEXT = r"(-?[0-9]{4,9})-([0-9]{2})-([0-9]{2})"
 _TIME_TEXT = r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
-_PLACE_TEXT = r"(Z|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?(?:@([\w/+:-]+)|\[([\w/+:-]+)\])?"
+_PLACE_TEXT = r"(Z|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?(?:@([\w/+:-]{1,255})|\[([\w/+:-]{1,255})\])?"
 _DATE = re.compile(_DATE_TEXT)
 _TIME = re.compile(f"T?{_TIME_TEXT}{_PLACE_TEXT}")
 _DATE_TIME = re.compile(f"{_DATE_TEXT}T{_TIME_TEXT}{_PLACE_TEXT}")
