@@ -5,7 +5,7 @@ import pytest
 from conjoin.bpmn import Findings, ModelError, judge, read_model
 from conjoin.bpmn.rules import RULES
 from conjoin.bpmn.warnings import WARNINGS
-from tests.bpmn.lint_texts import DEFECTS, TEXTS, defects, linted
+from tests.bpmn.lint_texts import DEFECTS, PROFILE_OF, TEXTS, defects, linted
 
 
 @pytest.mark.parametrize("defect", defects())
@@ -32,13 +32,13 @@ def test_every_warning_has_a_model_that_may_be_deployed_all_the_same(warning: st
 @pytest.mark.parametrize("defect", defects())
 def test_deployment_refuses_exactly_the_models_with_problems(defect: str) -> None:
     content = (DEFECTS / f"{defect}.bpmn").read_bytes()
-    problems = found(defect).problems
+    problems, profile = found(defect).problems, PROFILE_OF.get(defect, "zeebe")
     if problems:
         with pytest.raises(ModelError) as refused:
-            read_model(content, f"{defect}.bpmn")
+            read_model(content, f"{defect}.bpmn", profile)
         assert tuple(refused.value.problems) == problems
     else:
-        assert read_model(content, f"{defect}.bpmn").warnings == found(defect).warnings
+        assert read_model(content, f"{defect}.bpmn", profile).warnings == found(defect).warnings
 
 
 @pytest.mark.parametrize("defect", defects())
@@ -54,4 +54,5 @@ def test_every_finding_is_a_sentence_with_a_line_and_an_advice(defect: str) -> N
 
 
 def found(defect: str) -> Findings:
-    return judge((DEFECTS / f"{defect}.bpmn").read_bytes(), f"{defect}.bpmn")
+    profile = PROFILE_OF.get(defect, "zeebe")
+    return judge((DEFECTS / f"{defect}.bpmn").read_bytes(), f"{defect}.bpmn", profile)

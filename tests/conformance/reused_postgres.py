@@ -23,8 +23,9 @@ class ReusedPostgres:
         self._connection = psycopg.connect(url, autocommit=True)
         self._emptying = emptying(shards)
 
-    def broker(self, clock: Callable[[], int]) -> Broker:
+    def broker(self, clock: Callable[[], int], profile: str) -> Broker:
         self._connection.execute(self._emptying)
+        self._store.facts = self._store.facts._replace(profile=profile)
         return _Guest(self._store, clock)
 
     def close(self) -> None:

@@ -14,7 +14,10 @@ from tests.conformance.test_golden import NAMES, SCENARIOS, difference
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HANDFUL = {"cardinality/two_processes", "buffer/message_first", "start/lock_buffers", "elements/boundary_interrupting"}
+HANDFUL = {
+    *("cardinality/two_processes", "buffer/message_first", "start/lock_buffers", "elements/boundary_interrupting"),
+    "older_pages/once_per_instance",
+}
 ALL = os.environ.get("SPARK_STORIES") == "all"
 STORIES = [(path, name) for path, name in zip(SCENARIOS, NAMES, strict=True) if ALL or name in HANDFUL]
 

@@ -6,6 +6,7 @@ It decides nothing; `rules/` judge it and `compile/` makes plans of what they le
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from conjoin.bpmn.dialects import Dialect
 from conjoin.bpmn.names import BPMN, DEFINITION, FLEANS, FLOW_NODES, SCOPES, WORDS, ZEEBE
 from conjoin.bpmn.xml import Tree, Xml
 from conjoin.errors import Problem
@@ -69,12 +70,20 @@ class Event(Part):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Message(Part):
-    """A message of the file. `keys` are the texts of all the subscriptions it carries."""
+    """A message of the file."""
 
     @property
-    def keys(self) -> list[str | None]:
+    def keys(self) -> list[list[str]]:
+        """The correlation keys of its subscriptions, by namespace: the first that has one counts."""
         found = (self.xml.findall(f"{{{BPMN}}}extensionElements/{{{space}}}subscription") for space in (ZEEBE, *FLEANS))
-        return [attribute(xml, "correlationKey") for each in found for xml in each]
+        keys = ([attribute(xml, "correlationKey") for xml in each] for each in found)
+        given = [[key for key in each if key is not None] for each in keys]
+        return [each for each in given if each]
+
+    @property
+    def key(self) -> str | None:
+        """The first that is not blank."""
+        return next((key for each in self.keys for key in each if key.strip()), None)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -142,8 +151,10 @@ class Document:
     """A file, and under which rules it is read."""
 
     tree: Tree
-    profile: str
+    dialect: Dialect
     policies: Policies
+    left_out: tuple[Problem, ...] = ()
+    """What was added where its author left it out: a warning for each."""
     processes: list[Node] = field(default_factory=list)
     """The executable ones."""
     roots: dict[str, Part] = field(default_factory=dict)

@@ -4,11 +4,12 @@ A correlation key is the exception: in Zeebe it must be an expression; elsewhere
 """
 
 import re
-from functools import lru_cache
+from collections import OrderedDict
+from threading import Lock
 
 from conjoin.feel import Expression as Compiled
 from conjoin.feel import compile_expression
-from conjoin.kernel.plan import Expression, Literal
+from conjoin.kernel.plan import Expression, ExpressionStoppedError, Literal
 
 VARIABLE = re.compile(r"[^\W\d]\w*")
 _REFERENCE = re.compile(r"=\s*(?P<variable>[^\W\d]\w*)(\s*\.\s*[^\W\d]\w*)*\s*")
@@ -18,10 +19,41 @@ def is_expression(text: str) -> bool:
     return text.startswith("=")
 
 
-@lru_cache(maxsize=4096)
 def compiled(text: str) -> Compiled:
     """The expression behind a text that begins with `=`; raises `FeelSyntaxError`."""
-    return compile_expression(text[1:])
+    found = _REMEMBERED.get(text)
+    if found is None:
+        found = compile_expression(text[1:], ExpressionStoppedError)
+        _REMEMBERED.put(text, found)
+    return found
+
+
+class Remembered:
+    """The expressions that were asked for last, up to so many characters: those of one file always find room."""
+
+    def __init__(self, most_characters: int) -> None:
+        self._most = most_characters
+        self._by_text: OrderedDict[str, Compiled] = OrderedDict()
+        self._characters = 0
+        self._lock = Lock()
+
+    def get(self, text: str) -> Compiled | None:
+        with self._lock:
+            found = self._by_text.get(text)
+            if found is not None:
+                self._by_text.move_to_end(text)
+            return found
+
+    def put(self, text: str, expression: Compiled) -> None:
+        with self._lock:
+            if text not in self._by_text:
+                self._characters += len(text)
+            self._by_text[text] = expression
+            while self._characters > self._most:
+                self._characters -= len(self._by_text.popitem(last=False)[0])
+
+
+_REMEMBERED = Remembered(400_000)
 
 
 def expression(text: str) -> Expression:
@@ -37,7 +69,7 @@ def stored_expression(text: str) -> Expression:
 def number_expression(text: str) -> Expression:
     """The same where a number is meant: a literal that is written as one is one."""
     stripped = text.strip()
-    return Literal(int(stripped), text) if re.fullmatch(r"-?\d+", stripped) else expression(text)
+    return Literal(int(stripped), text) if re.fullmatch(r"-?\d{1,19}", stripped) else expression(text)
 
 
 def key_expression(text: str) -> Expression:

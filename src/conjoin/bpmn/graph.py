@@ -21,7 +21,16 @@ def reachable(begin: Iterable[N], follows: Graph[N]) -> set[N]:
 
 
 def knots(follows: Graph[N]) -> list[list[N]]:
-    """The groups of nodes that all lead to each other (Kosaraju's way), each in the order of the graph."""
+    """The groups of nodes that all lead to each other, each in the order of the graph."""
+    chief = _chiefs(follows)
+    groups: dict[N, list[N]] = {}
+    for node in follows:
+        groups.setdefault(chief[node], []).append(node)
+    return [group for group in groups.values() if len(group) > 1 or group[0] in follows[group[0]]]
+
+
+def _chiefs(follows: Graph[N]) -> dict[N, N]:
+    """Each node with the one that stands for its group (Kosaraju's way); a group before those that it leads to."""
     leads: dict[N, list[N]] = {node: [] for node in follows}
     for node, after in follows.items():
         for other in after:
@@ -29,10 +38,35 @@ def knots(follows: Graph[N]) -> list[list[N]]:
     chief: dict[N, N] = {}
     for node in reversed(_by_finish(follows)):
         _claim(node, leads, chief)
-    groups: dict[N, list[N]] = {}
+    return chief
+
+
+def bits(follows: Graph[N]) -> dict[N, int]:
+    """A bit for each node, so that many sets of nodes take little memory and are joined at once."""
+    return {node: 1 << place for place, node in enumerate(follows)}
+
+
+def afterwards(follows: Graph[N], bit: Mapping[N, int]) -> dict[N, int]:
+    """What can come after each node, as bits; the node itself only if there is a way back."""
+    chief = _chiefs(follows)
+    later: dict[N, int] = dict.fromkeys(follows, 0)
+    for node in reversed(chief):
+        for after in follows[node]:
+            joined = 0 if chief[after] is chief[node] else later[chief[after]]
+            later[chief[node]] |= bit[after] | joined
+    return {node: later[chief[node]] for node in follows}
+
+
+def handed_on(given: Mapping[N, int], follows: Graph[N]) -> dict[N, int]:
+    """Each node with the bits given to it and to all that lead to it."""
+    chief = _chiefs(follows)
+    held: dict[N, int] = dict.fromkeys(follows, 0)
     for node in follows:
-        groups.setdefault(chief[node], []).append(node)
-    return [group for group in groups.values() if len(group) > 1 or group[0] in follows[group[0]]]
+        held[chief[node]] |= given.get(node, 0)
+    for node in chief:
+        for after in follows[node]:
+            held[chief[after]] |= held[chief[node]]
+    return {node: held[chief[node]] for node in follows}
 
 
 def _by_finish(follows: Graph[N]) -> list[N]:

@@ -5,10 +5,13 @@ from conjoin.bpmn.names import FLEANS
 
 
 def correlation_key(node: Node) -> str | None:
-    """The text of the key, as the author wrote it; None if there is none, as in models of Camunda 7."""
+    """The text of the key, as the author wrote it; None if there is none, as in models of Camunda 7.
+
+    `zeebe:subscription` counts before `fleans:subscription`, and both before an attribute of the event.
+    """
     message = node.caught
-    if message and message.keys:
-        return message.keys[0]
+    if message is not None and message.key is not None:
+        return message.key
     places = [node.xml, *(event.xml for event in node.events)]
     keys = (place.get(f"{{{space}}}correlationKey") for place in places for space in FLEANS)
-    return next((key for key in keys if key is not None), None)
+    return next((key for key in keys if key and key.strip()), None)

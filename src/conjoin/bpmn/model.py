@@ -7,10 +7,11 @@ from hashlib import sha256
 
 from conjoin.bpmn.compile import compile_process
 from conjoin.bpmn.document import Document
+from conjoin.bpmn.limits import over_limits
 from conjoin.bpmn.reading import read_document
 from conjoin.bpmn.rules import RULES
 from conjoin.bpmn.schema import violations
-from conjoin.bpmn.warnings import WARNINGS
+from conjoin.bpmn.warnings import ON_DEPLOYMENT, WARNINGS
 from conjoin.bpmn.xml import parse
 from conjoin.errors import ModelError, Problem
 from conjoin.kernel.plan import Plan
@@ -33,6 +34,11 @@ class Model:
         """What may surprise the author later. Only looked for when somebody asks: it takes longer than compiling."""
         return _warnings(self.document)
 
+    @cached_property
+    def notes(self) -> tuple[Problem, ...]:
+        """The few warnings that whoever deploys it should see: how it was read."""
+        return _by_line(problem for warning in ON_DEPLOYMENT for problem in warning(self.document))
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -42,10 +48,19 @@ class Findings:
     warnings: tuple[Problem, ...]
 
 
-def read_model(xml: bytes, name: str = "model.bpmn", profile: str = "zeebe", policies: Policies | None = None) -> Model:
-    """The model in a file; raises `ModelError` with everything that keeps it from being run."""
+def read_model(
+    xml: bytes,
+    name: str = "model.bpmn",
+    profile: str = "zeebe",
+    policies: Policies | None = None,
+    is_deployed: bool = False,
+) -> Model:
+    """The model in a file; raises `ModelError` with everything that keeps it from being run.
+
+    What is deployed already is not asked for its size.
+    """
     document = _document(xml, name, profile, policies)
-    problems = _problems(document)
+    problems = (() if is_deployed else over_limits(document)) or _problems(document)
     if problems:
         raise ModelError(problems)
     plans = tuple(compile_process(document, process) for process in document.processes)
@@ -58,6 +73,9 @@ def judge(xml: bytes, name: str = "model.bpmn", profile: str = "zeebe", policies
         document = _document(xml, name, profile, policies)
     except ModelError as error:
         return Findings(tuple(error.problems), ())
+    too_large = over_limits(document)
+    if too_large:
+        return Findings(_by_line(too_large), ())
     problems = _problems(document)
     # An element with a problem is mended first; what looks odd about it may follow from that.
     broken = {problem.element for problem in problems}

@@ -1,21 +1,25 @@
 """Trees to documents: any tree of the right root is read, however wrong the model is, for the rules to look at."""
 
+from conjoin.bpmn.dialects import DIALECTS
 from conjoin.bpmn.document import Document, Event, Flow, Message, Node, Part, bpmn_name, plain, read_flag
+from conjoin.bpmn.leniency import complete
 from conjoin.bpmn.names import BPMN, DEFINITION, FLOW_NODES
-from conjoin.bpmn.xml import Tree, Xml
+from conjoin.bpmn.xml import Tree, Xml, check_root
 from conjoin.kernel.policies import PROFILES, Policies
 
 
 def read_document(tree: Tree, profile: str, policies: Policies | None) -> Document:
-    document = Document(tree, profile, policies or Policies(PROFILES[profile]))
+    dialect = DIALECTS[profile]
+    left_out = complete(tree) if dialect.lenient else ()
+    check_root(tree)
+    document = Document(tree, dialect, policies or Policies(PROFILES[profile]), left_out)
     for xml in tree.root:
         name = bpmn_name(xml)
         if name in ("message", "error", "signal"):
             kind = Message if name == "message" else Part
             document.roots.setdefault(xml.get("id") or "", kind(xml, tree.lines[xml]))
     for xml in tree.root.iterchildren(f"{{{BPMN}}}process"):
-        # Fleans runs whatever it is given; Zeebe only what says that it is meant to be run.
-        if read_flag(xml.get("isExecutable"), default=profile == "fleans"):
+        if read_flag(xml.get("isExecutable"), default=False):
             process = _read_node(document, xml, None)
             _connect(process)
             document.processes.append(process)

@@ -23,7 +23,7 @@ Xml: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A well-formed BPMN file: its root and the line on which each element begins."""
+    """A well-formed XML file: its root and the line on which each element begins."""
 
     file: str
     root: Xml
@@ -39,7 +39,7 @@ class _ForbiddenError(Exception):
 
 
 def parse(content: bytes, file: str) -> Tree:
-    """The tree of a BPMN file; raises `ModelError` for what is no such file."""
+    """The tree of a file; raises `ModelError` for what is no XML that we read."""
     if len(content) > MOST_BYTES:
         raise _unreadable(file, 1, f"the file has {len(content):,} bytes, and {MOST_BYTES:,} are the most", "Split it.")
     lines = _walk(content, file)
@@ -47,15 +47,19 @@ def parse(content: bytes, file: str) -> Tree:
         root = etree.fromstring(content, _parser())
     except (etree.XMLSyntaxError, ValueError) as error:
         raise _unreadable(file, 1, f"the XML cannot be read: {error}", _SAVE_AGAIN) from None
-    if root.tag != f"{{{BPMN}}}definitions":
-        found = etree.QName(root)
+    return Tree(file, root, dict(zip(root.iter(etree.Element), lines, strict=True)))
+
+
+def check_root(tree: Tree) -> None:
+    """Raises `ModelError` for XML that is no BPMN."""
+    if tree.root.tag != f"{{{BPMN}}}definitions":
+        found = etree.QName(tree.root)
         raise _unreadable(
-            file,
-            lines[0],
+            tree.file,
+            tree.lines[tree.root],
             f"the root is <{found.localname}> of the namespace '{found.namespace or ''}'",
             f"A BPMN 2.0 file has the root <definitions> of the namespace '{BPMN}'.",
         )
-    return Tree(file, root, dict(zip(root.iter(etree.Element), lines, strict=True)))
 
 
 _SAVE_AGAIN = "Save the model again as UTF-8, from the modeler that made it."

@@ -28,7 +28,7 @@ def compile_event(document: Document, node: Node) -> EventDefinition | None:
     if event.type == "timer":
         return _timer(event)
     if event.type == "signal":
-        return SignalDefinition(expression(_referred(document, event, "signalRef").name or ""))
+        return _signal(node, _referred(document, event, "signalRef").name or "")
     if event.type == "error":
         return _error(document, event)
     if event.type == "link":
@@ -47,6 +47,10 @@ def _message(document: Document, node: Node) -> MessageDefinition:
     if key is None:
         return MessageDefinition(expression(name), None, document.policies.of(name).match)
     return MessageDefinition(expression(name), key_expression(key))
+
+
+def _signal(node: Node, name: str) -> SignalDefinition:
+    return SignalDefinition(Literal(expression(name)({}, 0), name) if node.starts_process else expression(name))
 
 
 def _timer(event: Event) -> TimerDefinition:

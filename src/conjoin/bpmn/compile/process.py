@@ -50,7 +50,7 @@ def compile_process(document: Document, process: Node) -> Plan:
         _nest(node, element, elements)
         _connect(node, element, flows)
     for element in elements.values():
-        _join_link(element)
+        _join_links(element)
     return _plan(process, elements)
 
 
@@ -118,13 +118,12 @@ def _connect(node: Node, element: Element, flows: dict[Line, Flow]) -> None:
     element.outgoing = tuple(flow for flow in outgoing if flow is not element.default)
 
 
-def _join_link(element: Element) -> None:
-    if element.kind != "throw_event" or not isinstance(element.event, LinkDefinition):
-        return
-    assert element.scope is not None
-    for other in element.scope.children:
-        if other.kind == "catch_event" and other.event == element.event:
-            element.link_target = other
+def _join_links(scope: Element) -> None:
+    """Lets each link throw event of a scope know where it leads."""
+    caught = {child.event: child for child in scope.children if child.kind == "catch_event"}
+    for child in scope.children:
+        if child.kind == "throw_event" and isinstance(child.event, LinkDefinition):
+            child.link_target = caught.get(child.event)
 
 
 def _plan(process: Node, elements: dict[Node, Element]) -> Plan:

@@ -1,7 +1,7 @@
 """Whoever waits for a message inside an instance says with which key (S1, K7, L13).
 
-In profile `zeebe` the key is an expression. Elsewhere the bare name of a variable will do, and a message of
-Camunda 7, which has no key at all, passes if the policy of its name says by what it is matched.
+In profile `zeebe` the key is an expression. In other dialects the bare name of a variable will do, and a message of
+Camunda 7, which has no key at all, passes in those that know it (a warning says how it is matched then).
 """
 
 import re
@@ -27,31 +27,24 @@ def correlation_keys(document: Document) -> Iterator[Problem]:
         # On one message it is said once, however many wait for it.
         if (message, key) not in judged:
             judged.add((message, key))
-            yield from _key(document, node, message, key or "")
+            yield from _key(document, node, message, key)
 
 
-def _key(document: Document, node: Node, message: Message, key: str) -> Iterator[Problem]:
-    if len(message.keys) > 1:
-        text = f"the message '{message.name}' has {len(message.keys)} subscriptions"
+def _key(document: Document, node: Node, message: Message, key: str | None) -> Iterator[Problem]:
+    most = max(map(len, message.keys), default=0)
+    if most > 1:
+        text = f"the message '{message.name}' has {most} subscriptions"
         yield document.problem(message, RULE, text, "Keep one: a message is matched by one key.")
-    if not key.strip():
-        yield from _without_key(document, node, message)
+    if key is None:
+        if not document.dialect.keyless:
+            text = f"the message '{message.name}' has no correlation key, but '{node.id}' waits for it"
+            yield document.problem(message, RULE, text, f"Add {_EXAMPLE} to the message.")
     elif not is_expression(key):
         yield from _bare_key(document, message, key)
 
 
-def _without_key(document: Document, node: Node, message: Message) -> Iterator[Problem]:
-    if document.profile != "zeebe" and document.policies.of(message.name or "").match != "key":
-        return
-    text = f"the message '{message.name}' has no correlation key, but '{node.id}' waits for it"
-    advice = f"Add {_EXAMPLE} to the message"
-    if document.profile != "zeebe":
-        advice += ", or set the policy `match` of this message to what finds its instance"
-    yield document.problem(message, RULE, text, f"{advice}.")
-
-
 def _bare_key(document: Document, message: Message, key: str) -> Iterator[Problem]:
-    if document.profile == "zeebe":
+    if not document.dialect.bare_keys:
         text = f"the correlation key '{key}' of the message '{message.name}' is not an expression"
         yield document.problem(message, RULE, text, f"Begin it with an equals sign: ={key.strip()}")
     elif not _PATH.fullmatch(key):

@@ -6,6 +6,7 @@ from conjoin.bpmn.document import Document, Node, Part
 from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.errors import Problem
 from conjoin.feel import FeelSyntaxError
+from conjoin.kernel.plan import value_or_null
 
 RULE = "start_names"
 
@@ -45,7 +46,7 @@ def _constant(document: Document, start: Node, definition: Part) -> Iterator[Pro
         expression = compiled(name)
     except FeelSyntaxError:
         return
-    if not expression.is_constant or not isinstance(expression({}, 0), str):
+    if not expression.is_constant or not isinstance(value_or_null(expression, {}, 0), str):
         text = f"the name '{name}' of the {definition.tag} that starts the process is not a constant text"
         advice = "No variable exists before an instance does: write the name itself."
         yield document.problem(start, RULE, text, advice)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from conjoin.bpmn.document import Document, Node, attribute
 from conjoin.bpmn.graph import knots, way_round
-from conjoin.bpmn.ways import catches_link
+from conjoin.bpmn.ways import Links, link_catches, link_targets
 from conjoin.errors import Problem
 
 _GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway")
@@ -19,7 +19,8 @@ _PASSING = ("task", "manualTask", "scriptTask", "businessRuleTask", "intermediat
 def straight_loops(document: Document) -> Iterator[Problem]:
     processes = {process.id: process for process in document.processes}
     nodes = [node for node in document.nodes if _passes(node)]
-    follows = {node: [after for after in _next(node, processes) if _passes(after)] for node in nodes}
+    passing, links = set(nodes), {scope: link_catches(scope) for scope in document.scopes}
+    follows = {node: [after for after in _next(node, processes, links) if after in passing] for node in nodes}
     for knot in knots(follows):
         worker = next((node for node in knot if node.tag in _PASSING), None)
         if worker:
@@ -54,15 +55,15 @@ def _chooses(node: Node) -> bool:
     return node.tag == "exclusiveGateway"
 
 
-def _next(node: Node, processes: dict[str, Node]) -> list[Node]:
+def _next(node: Node, processes: dict[str, Node], links: dict[Node, Links]) -> list[Node]:
     if node.tag == "subProcess":
         return _begin(node)
     if node.tag == "callActivity":
         called = node.extension("calledElement")
         process = None if called is None else processes.get(attribute(called, "processId") or "")
         return _begin(process) if process else []
-    if node.tag == "intermediateThrowEvent" and node.event and node.event.type == "link" and node.scope:
-        return [other for other in node.scope.children if catches_link(other, node.event.name)]
+    if node.tag == "intermediateThrowEvent" and node.event_type == "link" and node.scope:
+        return link_targets(node, links[node.scope])
     if node.outgoing:
         return [flow.target for flow in node.outgoing if flow.target]
     # Where a branch ends, so may the scope around it.

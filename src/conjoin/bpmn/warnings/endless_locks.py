@@ -6,27 +6,31 @@ Looked at is whether any end can be reached from the start event; whether it wil
 from collections.abc import Iterator
 
 from conjoin.bpmn.document import Document, Node
-from conjoin.bpmn.graph import reachable
+from conjoin.bpmn.graph import afterwards, bits
 from conjoin.bpmn.ways import ways
 from conjoin.errors import Problem
 
 
 def endless_locks(document: Document) -> Iterator[Problem]:
     for process in document.processes:
-        follows = ways(process)
-        for start in process.children:
-            if start.tag == "startEvent" and start.caught and not _can_end(process, reachable([start], follows)):
-                yield document.problem(
-                    start,
-                    "endless_locks",
-                    f"an instance started by the message '{start.caught.name}' can never end",
-                    "While it lives, no other message with its key starts an instance: lead some way to an end event.",
-                )
+        starts = [child for child in process.children if child.tag == "startEvent" and child.caught]
+        if starts and not any(child.is_event_subprocess and _interrupts(child) for child in process.children):
+            yield from _endless(document, process, starts)
 
 
-def _can_end(process: Node, reached: set[Node]) -> bool:
-    interrupted = any(child.is_event_subprocess and _interrupts(child) for child in process.children)
-    return interrupted or any(not node.outgoing and not _goes_on(node) for node in reached)
+def _endless(document: Document, process: Node, starts: list[Node]) -> Iterator[Problem]:
+    follows = ways(process)
+    bit = bits(follows)
+    later = afterwards(follows, bit)
+    ends = sum(bit[node] for node in process.children if not node.outgoing and not _goes_on(node))
+    for start in starts:
+        if start.caught and not (later[start] | bit[start]) & ends:
+            yield document.problem(
+                start,
+                "endless_locks",
+                f"an instance started by the message '{start.caught.name}' can never end",
+                "While it lives, no other message with its key starts an instance: lead some way to an end event.",
+            )
 
 
 def _interrupts(event_subprocess: Node) -> bool:

@@ -4,29 +4,33 @@ A parallel gateway with two ways in is always a join, also right behind two star
 """
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import or_
 
 from conjoin.bpmn.document import Document, Node
-from conjoin.bpmn.graph import reachable
+from conjoin.bpmn.graph import afterwards, bits
 from conjoin.bpmn.ways import ways
 from conjoin.errors import Problem
 
 
 def starved_joins(document: Document) -> Iterator[Problem]:
     for process in document.processes:
-        starts = [child for child in process.children if child.tag == "startEvent"]
-        follows = ways(process)
-        reached = {start: reachable([start], follows) for start in starts}
-        for join in process.children:
-            if join.tag == "parallelGateway" and len(join.incoming) > 1:
-                yield from _starved(document, join, reached)
+        joins = [child for child in process.children if child.tag == "parallelGateway" and len(child.incoming) > 1]
+        follows = ways(process) if joins else {}
+        bit = bits(follows)
+        later = afterwards(follows, bit)
+        reached = {node: later[node] | bit[node] for node in follows if node.tag == "startEvent"}
+        for join in joins:
+            yield from _starved(document, join, reached, bit)
 
 
-def _starved(document: Document, join: Node, reached: dict[Node, set[Node]]) -> Iterator[Problem]:
-    sources = [flow.source for flow in join.incoming if flow.source]
+def _starved(document: Document, join: Node, reached: dict[Node, int], bit: dict[Node, int]) -> Iterator[Problem]:
+    sources = {flow.source: bit.get(flow.source, 0) for flow in join.incoming if flow.source}
+    wanted = reduce(or_, sources.values(), 0)
     for start, seen in reached.items():
-        missing = [source for source in sources if source not in seen]
-        if missing and len(missing) < len(sources):
-            text = f"an instance that begins at '{start.id}' waits here for ever: no token comes from '{missing[0].id}'"
+        if wanted & seen and not all(one & seen for one in sources.values()):
+            missing = next(source.id for source, one in sources.items() if not one & seen)
+            text = f"an instance that begins at '{start.id}' waits here for ever: no token comes from '{missing}'"
             advice = "Use an exclusive gateway: a parallel gateway with several ways in waits for all of them."
             yield document.problem(join, "starved_joins", text, advice)
             return

@@ -8,6 +8,7 @@ of an instance may bring any variable, one is suspected that stands nowhere else
 from collections import Counter
 from collections.abc import Iterator
 from difflib import get_close_matches
+from itertools import islice
 
 from conjoin.bpmn.document import Document, Node
 from conjoin.bpmn.expressions import compiled, is_expression
@@ -15,15 +16,22 @@ from conjoin.bpmn.keys import correlation_key
 from conjoin.bpmn.variables import Written, reads, writes
 from conjoin.errors import Problem
 from conjoin.feel import Expression, FeelSyntaxError
+from conjoin.kernel.plan import value_or_null
 
 RULE = "unset_keys"
 _ALIKE = 0.8
+_LONGEST_COMPARED = 100
+_MOST_COMPARISONS = 20_000
+"""Of names in a file: in one of very many variables, slips of the pen are no longer looked for."""
+_MOST_NAMED = 5
+"""Variables of one key."""
 
 
 def unset_keys(document: Document) -> Iterator[Problem]:
-    read = reads(document)
+    names = _Names(reads(document))
     for process in document.processes:
-        written = writes(process)
+        names.written = writes(process)
+        names.guessed.clear()
         for node in process.within():
             key = _key(node)
             if key is None or node.starts_process:
@@ -31,7 +39,7 @@ def unset_keys(document: Document) -> Iterator[Problem]:
             if key.is_constant:
                 yield from _constant(document, node, key)
             else:
-                yield from _unset(document, node, key, read, written)
+                yield from islice(_unset(document, node, key, names), _MOST_NAMED)
 
 
 def _key(node: Node) -> Expression | None:
@@ -43,35 +51,55 @@ def _key(node: Node) -> Expression | None:
 
 
 def _constant(document: Document, node: Node, key: Expression) -> Iterator[Problem]:
-    value = key({}, 0)
+    value = value_or_null(key, {}, 0)
     if value is None or isinstance(value, (bool, list, dict)):
         text = f"the correlation key {key.text} is never a text or a number"
         yield document.problem(node, RULE, text, "Write an expression over a variable, such as =orderId.")
 
 
-def _unset(document: Document, node: Node, key: Expression, read: Counter[str], written: Written) -> Iterator[Problem]:
+class _Names:
+    """The variables of a file and of one of its processes, and which is almost called like which."""
+
+    def __init__(self, read: Counter[str]) -> None:
+        self.read = read
+        self.written = Written(set(), False)
+        self.guessed: dict[str, str | None] = {}
+        self._place = {name: number for number, name in enumerate(read)}
+        self._comparisons_left = _MOST_COMPARISONS
+
+    def alike(self, name: str) -> str | None:
+        """Another variable of almost this name that has the better right to be taken for the true one."""
+        if name not in self.guessed:
+            self.guessed[name] = self._looked_for(name)
+        return self.guessed[name]
+
+    def _looked_for(self, name: str) -> str | None:
+        self._comparisons_left -= len(self.read) + len(self.written.names)
+        if self._comparisons_left < 0 or len(name) > _LONGEST_COMPARED:
+            return None
+        others = (*self.read, *sorted(self.written.names))
+        better = {other.casefold(): other for other in others if self._is_better(other, name)}
+        found = get_close_matches(name.casefold(), better, n=1, cutoff=_ALIKE)
+        return better[found[0]] if found else None
+
+    def _is_better(self, other: str, name: str) -> bool:
+        if other == name or len(other) > _LONGEST_COMPARED:
+            return False
+        return other in self.written.names or self._rank(other) > self._rank(name)
+
+    def _rank(self, name: str) -> tuple[int, int]:
+        return self.read[name], -self._place[name]
+
+
+def _unset(document: Document, node: Node, key: Expression, names: _Names) -> Iterator[Problem]:
     for name in key.names:
-        if name in written.names:
+        if name in names.written.names:
             continue
-        alike = _alike(name, read, written)
+        alike = names.alike(name)
         guess = f"Did you mean '{alike}'? " if alike else ""
-        if not written.anything:
+        if not names.written.anything:
             text = f"nothing in the process writes the variable '{name}' of the correlation key"
             yield document.problem(node, RULE, text, f"{guess}Let a mapping, a script or a worker set it before.")
-        elif alike and read[name] == 1:
+        elif alike and names.read[name] == 1:
             text = f"the variable '{name}' of the correlation key stands nowhere else in the file"
             yield document.problem(node, RULE, text, f"{guess}If not, see that a worker or a message brings it.")
-
-
-def _alike(name: str, read: Counter[str], written: Written) -> str | None:
-    """Another variable of almost this name that has the better right to be taken for the true one."""
-    place = {other: number for number, other in enumerate(read)}
-
-    def is_better(other: str) -> bool:
-        return other in written.names or (read[other], -place[other]) > (read[name], -place[name])
-
-    better = {
-        other.casefold(): other for other in (*read, *sorted(written.names)) if other != name and is_better(other)
-    }
-    found = get_close_matches(name.casefold(), better, n=1, cutoff=_ALIKE)
-    return better[found[0]] if found else None
