@@ -22,6 +22,7 @@ from conjoin.store.rows import (
     PositionRow,
     ReceivedRow,
     ScopeRow,
+    SetAsideRow,
     SignalRow,
     SubscriptionRow,
     TimerRow,
@@ -69,7 +70,7 @@ def message(key: int, **columns: Any) -> MessageRow:
 
 
 def subscription(key: int, **columns: Any) -> SubscriptionRow:
-    return a_row(t.SUBSCRIPTION, {"key": key, "name": "paid", **columns})
+    return a_row(t.SUBSCRIPTION, {"key": key, "name": "paid", "crowd": "", **columns})
 
 
 def lock(correlation_key: str, **columns: Any) -> LockRow:
@@ -77,7 +78,7 @@ def lock(correlation_key: str, **columns: Any) -> LockRow:
 
 
 def instance(key: int, **columns: Any) -> InstanceRow:
-    return a_row(t.INSTANCE, {"key": key, "tree_key": key, "state": "active", **columns})
+    return a_row(t.INSTANCE, {"key": key, "tree_key": key, "state": "active", "body": "[]", **columns})
 
 
 def job(key: int, **columns: Any) -> JobRow:
@@ -93,6 +94,10 @@ def inbox(key: int, group_key: str = "g", **columns: Any) -> InboxRow:
     fresh = {"place": f"{key:06}", "state": "waiting", "in_line": 1, "attempts": 0, "expires_at": None}
     fresh |= {"decided_at": None, "next_retry_at": None, "tried_at": None, "due_at": 10}
     return a_row(t.INBOX, {"key": key, "group_key": group_key, **fresh, **columns})
+
+
+def set_aside(key: int, **columns: Any) -> SetAsideRow:
+    return a_row(t.SET_ASIDE, {"key": key, "state": "waiting", **columns})  # type: ignore[no-any-return]
 
 
 def incident(key: int, **columns: Any) -> IncidentRow:
@@ -114,6 +119,7 @@ ONE_OF_EACH: dict[Table, list[Any]] = {
     t.SIGNAL: [SignalRow(7, 100, "acme", "stop")],
     t.SCOPE: [ScopeRow(8, 100)],
     t.DEAD_LETTER: [DeadLetterRow(9, "orders", "a.jsonl", 3, "unreadable", "is not JSON", b"\xff{", 10)],
+    t.SET_ASIDE: [set_aside(10)],
     t.INBOX: [inbox(11)],
     t.INBOX_CONTENT: [InboxContentRow(11, "{}", b"\x00\xff{")],
     t.INBOX_ATTEMPT: [InboxAttemptRow(11, 1, 10, "attempt", "", "failed", "target_error", "paid", "nobody waits")],

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from conjoin.errors import StoreDamaged, StoreExists
+from conjoin.errors import StoreDamaged, StoreExists, StoreUnfinished
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
 from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
@@ -126,3 +126,18 @@ def test_facts_say_whether_business_ids_are_unique(place: Place) -> None:
     made = place.create_with(Facts(1, "fleans", 0, unique_business_ids=True))
     assert made.facts.unique_business_ids is True
     assert place.open().facts == made.facts
+
+
+def test_a_lease_that_a_wrong_clock_has_made_too_long_holds_nobody_up(store: Store) -> None:
+    a_day = 24 * 3_600 * 1_000_000
+    assert store.catalog.lease("sweep", "here", 10 * a_day, 10 * a_day + 100)
+    assert not store.catalog.lease("sweep", "there", 9 * a_day + 100, 9 * a_day + 200)
+    assert store.catalog.lease("sweep", "there", 8 * a_day, 8 * a_day + 100)
+
+
+def test_a_store_that_is_not_filled_to_its_end_is_not_opened(store: Store, place: Place) -> None:
+    store.catalog.begin_filling("conjoin restore")
+    with pytest.raises(StoreUnfinished, match=r"only half made: 'conjoin restore' was interrupted"):
+        place.open()
+    store.catalog.end_filling()
+    place.open()

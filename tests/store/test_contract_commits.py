@@ -72,7 +72,7 @@ def test_a_snapshot_does_not_see_what_is_committed_after_it(store: Store, place:
     snapshot = place.open().shard(0).begin()
     commit(store.shard(0), {t.SUBSCRIPTION: [subscription(2)], t.JOB: [job(1)]})
     assert snapshot.head.version == 1
-    assert snapshot.key_rows("acme", ["order-1"], 1).subscriptions == [subscription(1)]
+    assert snapshot.key_rows("acme", ["order-1"], 1, 1_000).subscriptions == [subscription(1)]
     assert snapshot.ready_jobs("acme", "payment", 1) == []
     snapshot.abandon()
 

@@ -2,8 +2,8 @@
 
 from conjoin.store import tables as t
 from conjoin.store.port import ShardStore
-from conjoin.store.rows import OutboxRow, PositionRow, ReceivedRow, ScopeRow, SignalRow
-from tests.store.samples import commit, incident, instance, job, reading, timer
+from conjoin.store.rows import LogRow, OutboxRow, PositionRow, ReceivedRow, ScopeRow, SignalRow
+from tests.store.samples import a_row, commit, incident, instance, job, reading, set_aside, timer
 
 
 def test_jobs_timers_incidents_and_scopes_know_their_instances(shard: ShardStore) -> None:
@@ -28,6 +28,7 @@ def test_an_element_instance_is_found_in_the_body_of_its_instance(shard: ShardSt
         shard,
         {
             t.INSTANCE: [
+                instance(90, body='{"tokens": [4711]}'),
                 instance(100, body='{"tokens": [4711]}'),
                 instance(200, body='{"tokens": [4711]}', state="completed"),
                 instance(5000, body='{"about": 4711}'),
@@ -36,8 +37,18 @@ def test_an_element_instance_is_found_in_the_body_of_its_instance(shard: ShardSt
         },
     )
     with reading(shard) as snapshot:
-        assert snapshot.instances_mentioning(4711) == [100]
-        assert snapshot.instances_mentioning(9) == []
+        assert snapshot.instances_mentioning(4711, 100) == [100]
+        assert snapshot.instances_mentioning(9, 0) == []
+        assert snapshot.those_mentioning(4711, [100, 200, 300, 999]) == [100]
+
+
+def test_a_block_of_the_log_is_found_by_its_version_unless_it_is_empty(shard: ShardStore) -> None:
+    with reading(shard) as snapshot:
+        assert (snapshot.log_ends(), snapshot.log_from(1)) == ((0, 0), None)
+    commit(shard, {t.LOG: [LogRow(3, 0, 10, b"[1]"), LogRow(4, 0, 10, b"[]"), LogRow(6, 0, 10, b"[2]")]})
+    with reading(shard) as snapshot:
+        assert snapshot.log_ends() == (3, 6)
+        assert [snapshot.log_from(version) for version in (1, 3, 4, 7)] == [(3, b"[1]"), (3, b"[1]"), (6, b"[2]"), None]
 
 
 def test_ready_jobs_are_those_of_their_type_and_tenant_oldest_first(shard: ShardStore) -> None:
@@ -75,6 +86,42 @@ def test_tables_with_something_due_are_named(shard: ShardStore) -> None:
         assert list(snapshot.due_tables(39)) == []
         assert list(snapshot.due_tables(40)) == [t.TIMER]
         assert list(snapshot.due_tables(50)) == [t.TIMER, t.JOB]
+
+
+def test_what_is_set_aside_is_not_due(shard: ShardStore) -> None:
+    kinds = {"timer": t.TIMER, "job": t.JOB, "message": t.MESSAGE}
+    rows = {table: [a_row(table, {"key": key, "due_at": 40}) for key in (1, 2)] for table in kinds.values()}
+    away = [set_aside(10 + number, kind=kind, item_key=1) for number, kind in enumerate(kinds)]
+    commit(shard, {**rows, t.SET_ASIDE: away})
+    with reading(shard) as snapshot:
+        found = (snapshot.due_timers(50, 9), snapshot.due_jobs(50, 9), snapshot.due_messages(50, 9))
+        assert [[row.key for row in some] for some in found] == [[2], [2], [2]]
+        assert list(snapshot.due_tables(50)) == [t.TIMER, t.JOB, t.MESSAGE]
+        assert [row.key for row in snapshot.timers([2, 1, 3])] == [row.key for row in snapshot.jobs([2, 1])] == [1, 2]
+    commit(shard, {t.SET_ASIDE: [set_aside(20 + number, kind=kind, item_key=2) for number, kind in enumerate(kinds)]})
+    with reading(shard) as snapshot:
+        assert list(snapshot.due_tables(50)) == []
+
+
+def test_what_is_set_aside_is_found_by_what_it_is_and_when_it_is_tried_again(shard: ShardStore) -> None:
+    rows = [set_aside(1, kind="timer", item_key=7, next_try_at=30), set_aside(2, next_try_at=20)]
+    rows += [set_aside(3, next_try_at=None), set_aside(4, next_try_at=None, state="deleted")]
+    commit(shard, {t.SET_ASIDE: rows})
+    with reading(shard) as snapshot:
+        assert list(snapshot.set_aside([1, 9])) == list(snapshot.set_aside_of("timer", 7)) == [rows[0]]
+        assert (list(snapshot.set_aside_due(19, 9)), list(snapshot.set_aside_due(30, 9))) == ([], [2, 1])
+        assert snapshot.set_aside_count() == 3
+
+
+def test_what_is_set_aside_and_gone_is_found(shard: ShardStore) -> None:
+    """Gone, there, due later than it was tried, of another kind, deleted, mail."""
+    rows = [set_aside(1, kind="timer", item_key=7), set_aside(2, kind="timer", item_key=8)]
+    rows += [set_aside(3, kind="timer", item_key=9), set_aside(4, kind="job", item_key=8)]
+    rows += [set_aside(5, kind="timer", item_key=6, state="deleted"), set_aside(6, kind="mail", item_key=5)]
+    rows = [row._replace(tried_at=40) for row in rows]
+    commit(shard, {t.SET_ASIDE: rows, t.TIMER: [timer(8, due_at=40), timer(9, due_at=41)]})
+    with reading(shard) as snapshot:
+        assert (list(snapshot.set_aside_gone(9)), list(snapshot.set_aside_gone(1))) == ([1, 3, 4], [1])
 
 
 def test_start_timers_are_those_of_no_instance(shard: ShardStore) -> None:

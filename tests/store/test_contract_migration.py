@@ -1,16 +1,31 @@
 """Every store: one that an older Conjoin made is brought to the newest schema when it is opened, with all its rows."""
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple, get_type_hints
+
 import pytest
 
-from conjoin.store import schema
+from conjoin.store import postgres_writes, schema, sqlite_shard
 from conjoin.store import tables as t
 from conjoin.store.port import Head, ShardStore, Store
+from conjoin.store.rows import ScopeRow
+from conjoin.store.sqlite_files import put_statement
 from tests.store.conftest import Place
-from tests.store.samples import ONE_OF_EACH, commit, message, reading
+from tests.store.samples import ONE_OF_EACH, commit, instance, message, reading
 
 VERSIONS = range(1, schema.VERSION)
-AT_FIRST = {table: rows for table, rows in ONE_OF_EACH.items() if table not in (*t.KEPT, t.INBOX_GROUP)}
+AT_FIRST = {table: rows for table, rows in ONE_OF_EACH.items() if table not in (*t.KEPT, t.SET_ASIDE, t.INBOX_GROUP)}
 """The tables that there were from the beginning."""
+
+
+def _then(table: t.Table, columns: int) -> t.Table:
+    """With so many columns."""
+    fields = list(get_type_hints(table.row).items())[:columns]
+    return t.Table(table.name, NamedTuple(f"{table.name}_then", fields), table.key)  # type: ignore[misc]
+
+
+EARLIER = {t.SUBSCRIPTION: _then(t.SUBSCRIPTION, 13)}
+"""Tables that have columns more by now."""
 
 
 @pytest.fixture(params=VERSIONS)
@@ -18,10 +33,21 @@ def older(request: pytest.FixtureRequest, place: Place, monkeypatch: pytest.Monk
     """Made when there were so many steps, and opened now."""
     with monkeypatch.context() as then:
         then.setattr(schema, "VERSION", request.param)
-        then.setattr(t, "SHARD", tuple(AT_FIRST))
+        then.setattr(t, "SHARD", tuple(EARLIER.get(table, table) for table in AT_FIRST))
+        for before in EARLIER.values():
+            then.setitem(sqlite_shard._PUT, before, put_statement(before))
+        for table in t.SHARD:
+            # Without looking for a row with the same key: its index had other words.
+            then.setitem(postgres_writes._PUT, table, postgres_writes._forms(postgres_writes._insert, table))
         made = place.create()
-        commit(made.shard(0), AT_FIRST)
+        commit(made.shard(0), dict(_earlier_rows()))
     return place.open()
+
+
+def _earlier_rows() -> Iterator[tuple[t.Table, list[Any]]]:
+    for table, rows in AT_FIRST.items():
+        before = EARLIER.get(table, table)
+        yield before, [row[: len(before.columns)] for row in rows] if before is not table else rows
 
 
 def head(shard: ShardStore) -> Head:
@@ -43,3 +69,20 @@ def test_older_store_is_read_and_written_in_the_ways_of_today(older: Store) -> N
     commit(older.shard(0), {t.MESSAGE: [message(2, business_id="b-1")]})
     with reading(older.shard(0)) as snapshot:
         assert snapshot.messages_with_business_id("acme", "b-1", 0, 9) == [message(2, business_id="b-1")]
+
+
+def test_call_activities_of_an_older_store_are_found_by_their_keys(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outer, inner = (f'[{key},"call",0,null,null,null,null,null,null,1000]' for key in (900, 901))
+    scope = f'[300,"scope",0,null,[1,[{inner}]]]'
+    body = f'[100,"order",0,{{"n":[500]}},[3,[[110,"wait",0],{outer},{scope}],0]]'
+    ended = instance(200, body=f'[200,"order",0,null,[1,[{outer.replace("900", "999")}]]]', state="completed")
+    with monkeypatch.context() as then:
+        then.setattr(schema, "VERSION", 6)
+        then.setattr(t, "SHARD", tuple(table for table in t.SHARD if table is not t.SET_ASIDE))
+        rows = {t.INSTANCE: [instance(100, body=body), ended], t.SCOPE: [ScopeRow(300, 100)]}
+        commit(place.create().shard(0), rows)
+    with reading(place.open().shard(0)) as snapshot:
+        found = snapshot.instances_of(t.SCOPE, [100, 110, 300, 900, 901, 999, 500])
+    assert found == {300: 100, 900: 100, 901: 100}

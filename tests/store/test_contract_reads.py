@@ -18,7 +18,7 @@ from tests.store.samples import (
 def test_a_new_shard_is_empty_and_at_version_0(shard: ShardStore) -> None:
     with reading(shard) as snapshot:
         assert (snapshot.head.version, snapshot.head.time, snapshot.head.sent) == (0, 0, 0)
-        assert snapshot.key_rows("acme", ["order-1"], 10) == ([], [], [])
+        assert snapshot.key_rows("acme", ["order-1"], 10, 1_000) == ([], [], [])
         assert snapshot.received() == {}
 
 
@@ -34,7 +34,7 @@ def test_key_rows_are_those_of_the_tenant_and_the_keys_asked_for(shard: ShardSto
         },
     )
     with reading(shard) as snapshot:
-        found = snapshot.key_rows("acme", ["order-1", "order-2", "order-9"], 10)
+        found = snapshot.key_rows("acme", ["order-1", "order-2", "order-9"], 10, 1_000)
     assert sorted(found.subscriptions) == sorted(here)
     assert found.messages == [message(5)]
     assert found.locks == [lock("order-2")]
@@ -43,14 +43,14 @@ def test_key_rows_are_those_of_the_tenant_and_the_keys_asked_for(shard: ShardSto
 def test_messages_that_are_no_longer_live_are_not_among_the_key_rows(shard: ShardStore) -> None:
     commit(shard, {t.MESSAGE: [message(1, live=0), message(2)]})
     with reading(shard) as snapshot:
-        assert snapshot.key_rows("acme", ["order-1"], 10).messages == [message(2)]
+        assert snapshot.key_rows("acme", ["order-1"], 10, 1_000).messages == [message(2)]
 
 
 def test_of_each_key_only_so_many_messages_are_found_and_those_are_the_oldest(shard: ShardStore) -> None:
     many = [message(key, correlation_key=f"order-{key % 2}") for key in range(20, 0, -1)]
     commit(shard, {t.MESSAGE: many})
     with reading(shard) as snapshot:
-        found = snapshot.key_rows("acme", ["order-0", "order-1"], 3).messages
+        found = snapshot.key_rows("acme", ["order-0", "order-1"], 3, 1_000).messages
     assert [row.key for row in found] == [1, 2, 3, 4, 5, 6]
 
 
@@ -135,7 +135,7 @@ def test_due_messages_come_by_instant_and_then_by_key(shard: ShardStore) -> None
         assert [row.key for row in snapshot.due_messages(50, 2)] == [2, 4]
 
 
-def test_an_instance_comes_with_its_whole_tree(shard: ShardStore) -> None:
+def test_an_instance_comes_with_the_outermost_one_around_it(shard: ShardStore) -> None:
     tree = [
         instance(100),
         instance(110, tree_key=100, parent_key=100),
@@ -143,8 +143,10 @@ def test_an_instance_comes_with_its_whole_tree(shard: ShardStore) -> None:
     ]
     commit(shard, {t.INSTANCE: [*tree, instance(200), instance(210, tree_key=200, parent_key=200)]})
     with reading(shard) as snapshot:
-        for asked in ([100], [120], [110, 100], [120, 110, 100, 999]):
-            assert sorted(snapshot.instances(asked)) == tree
+        assert snapshot.instances([100]) == [instance(100)]
+        assert sorted(snapshot.instances([120])) == [tree[0], tree[2]]
+        assert sorted(snapshot.instances([120, 110, 999])) == tree
+        assert sorted(snapshot.instances([120, 110, 100, 999])) == tree
 
 
 def test_an_instance_that_has_ended_is_not_found(shard: ShardStore) -> None:
@@ -156,30 +158,35 @@ def test_an_instance_that_has_ended_is_not_found(shard: ShardStore) -> None:
         assert snapshot.instances([100, 2]) == [instance(100)]
 
 
-def test_waiting_instances_are_found_once_however_often_they_wait(shard: ShardStore) -> None:
-    child = instance(210, tree_key=200, parent_key=200)
-    commit(
-        shard,
-        {
-            t.INSTANCE: [instance(100), instance(200), child, instance(300), instance(400)],
-            t.SUBSCRIPTION: [
-                subscription(1, instance_key=100),
-                subscription(2, instance_key=100, name="shipped"),
-                subscription(3, instance_key=100, correlation_key="order-2"),
-                subscription(4, instance_key=210, correlation_key="order-2"),
-                subscription(5, instance_key=300, closed_at=30),
-                subscription(6, instance_key=400, tenant_id="other"),
-                subscription(7, instance_key=999),
-            ],
-        },
-    )
+def test_of_each_key_so_many_subscriptions_are_read_at_most(shard: ShardStore) -> None:
+    commit(shard, {t.SUBSCRIPTION: [subscription(n, correlation_key=f"order-{n % 2}") for n in range(10)]})
     with reading(shard) as snapshot:
-        assert sorted(snapshot.waiting_instances("acme", ["order-1", "order-2"])) == [
-            instance(100),
-            instance(200),
-            child,
-        ]
-        assert snapshot.waiting_instances("acme", ["order-1"]) == [instance(100)]
+        found = snapshot.key_rows("acme", ["order-0", "order-1", "order-9"], 10, 3).subscriptions
+    assert sorted(row.key for row in found) == [0, 1, 2, 3, 4, 5]
+
+
+def test_subscriptions_are_found_by_their_keys_under_a_correlation_key(shard: ShardStore) -> None:
+    commit(shard, {t.SUBSCRIPTION: [subscription(1), subscription(2, correlation_key="order-2"), subscription(3)]})
+    with reading(shard) as snapshot:
+        assert snapshot.subscriptions("acme", "order-1", [2, 3, 4]) == [subscription(3)]
+        assert snapshot.subscriptions("other", "order-1", [3]) == []
+
+
+def test_a_crowd_is_read_in_its_order_by_what_each_of_them_does(shard: ShardStore) -> None:
+    idle = [subscription(n, crowd=f"{9 - n}", busy_with=0, closed_at=None) for n in range(5)]
+    busy = subscription(5, crowd="6", busy_with=7, closed_at=None)
+    kept = subscription(6, crowd="6", busy_with=0, closed_at=30)
+    awaiting = subscription(7, crowd="6", busy_with=7, closed_at=30)
+    no_crowd = subscription(8, crowd="", busy_with=0, closed_at=None)
+    elsewhere = subscription(9, crowd="6", busy_with=0, closed_at=None, correlation_key="order-2")
+    commit(shard, {t.SUBSCRIPTION: [*idle, busy, kept, awaiting, no_crowd, elsewhere]})
+    with reading(shard) as snapshot:
+        place = ("acme", "order-1")
+        assert [row.key for row in snapshot.crowd("idle", *place, ("5", "a"), 10)] == [3, 2, 1, 0]
+        assert [row.key for row in snapshot.crowd("idle", *place, ("5", "8"), 1)] == [3]
+        assert snapshot.crowd("busy", *place, ("", "a"), 10) == [busy]
+        assert snapshot.crowd("kept", *place, ("", "a"), 10) == [kept]
+        assert snapshot.crowd("idle", "other", "order-1", ("", "a"), 10) == []
 
 
 def test_thousands_of_keys_are_read_at_once(shard: ShardStore) -> None:
@@ -188,8 +195,7 @@ def test_thousands_of_keys_are_read_at_once(shard: ShardStore) -> None:
     commit(shard, {t.SUBSCRIPTION: waits, t.INSTANCE: [instance(10_000 + n) for n in range(count)]})
     asked = [f"order-{n}" for n in range(0, 2 * count, 2)]
     with reading(shard) as snapshot:
-        assert len(snapshot.key_rows("acme", asked, 1).subscriptions) == count // 2
-        assert len(snapshot.waiting_instances("acme", asked)) == count // 2
+        assert len(snapshot.key_rows("acme", asked, 1, 1_000).subscriptions) == count // 2
         assert len(snapshot.instances(range(10_000, 10_000 + 2 * count))) == count
 
 
@@ -197,8 +203,8 @@ def test_texts_of_any_kind_come_back_as_they_were(shard: ShardStore) -> None:
     rows = [subscription(n, correlation_key=text, business_id=text) for n, text in enumerate(ODD_TEXTS)]
     commit(shard, {t.SUBSCRIPTION: rows, t.POSITION: [PositionRow("ü", text, text) for text in ODD_TEXTS]})
     with reading(shard) as snapshot:
-        assert sorted(snapshot.key_rows("acme", ODD_TEXTS, 1).subscriptions) == sorted(rows)
-        assert [snapshot.key_rows("acme", [row.correlation_key], 1).subscriptions for row in rows] == [
+        assert sorted(snapshot.key_rows("acme", ODD_TEXTS, 1, 1_000).subscriptions) == sorted(rows)
+        assert [snapshot.key_rows("acme", [row.correlation_key], 1, 1_000).subscriptions for row in rows] == [
             [row] for row in rows
         ]
         assert snapshot.position("ü") == {text: text for text in ODD_TEXTS}

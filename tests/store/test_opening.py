@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.errors import ExtraMissing, StoreDamaged, StoreExists, StoreFailed, StoreMissing, StoreTooNew
+from conjoin.errors import (
+    ExtraMissing,
+    OutcomeUnknown,
+    StoreDamaged,
+    StoreExists,
+    StoreFailed,
+    StoreInUse,
+    StoreMissing,
+    StoreTooNew,
+    StoreUnfinished,
+)
 from conjoin.store import create_store, open_store
 from conjoin.store.port import Facts
 from conjoin.store.sqlite import SqliteStore
@@ -39,6 +49,9 @@ def test_postgresql_without_its_driver_names_the_extra(url: str, monkeypatch: py
         (StoreTooNew("x", 3, 2), "store_too_new"),
         (StoreDamaged("x", "malformed"), "store_damaged"),
         (StoreFailed("x: the disk is full"), "store_failed"),
+        (StoreInUse("x is served"), "store_in_use"),
+        (StoreUnfinished("x", "conjoin restore"), "store_unfinished"),
+        (OutcomeUnknown("x: the disk failed"), "outcome_unknown"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -67,7 +67,7 @@ def test_rows_that_were_read_are_written_again_with_all_their_columns(store: Sto
     changed = instance(100, body='{"n": 2}', version=7, ended_at=5, state="completed")
     closed = subscription(1, closed_at=9, name="shipped")
     snapshot = shard.begin()
-    snapshot.key_rows("acme", ["order-1"], 10)
+    snapshot.key_rows("acme", ["order-1"], 10, 1_000)
     snapshot.instances([100])
     assert snapshot.commit(
         changes(snapshot.head, {t.SUBSCRIPTION: [closed, subscription(3)], t.INSTANCE: [changed, instance(200)]})
@@ -80,8 +80,8 @@ def test_a_row_that_was_read_and_is_dropped_and_put_in_one_commit_is_there(store
     shard = store.shard(0)
     commit(shard, {t.SUBSCRIPTION: [subscription(1)], t.INSTANCE: [instance(100)]})
     snapshot = shard.begin()
-    snapshot.key_rows("acme", ["order-1"], 10)
-    snapshot.waiting_instances("acme", ["order-1"])
+    snapshot.key_rows("acme", ["order-1"], 10, 1_000)
+    snapshot.instances([100])
     put: dict[t.Table, list[Any]] = {
         t.SUBSCRIPTION: [subscription(1, name="new")],
         t.INSTANCE: [instance(100, body="new")],
@@ -102,21 +102,22 @@ def test_the_last_of_two_rows_with_one_key_stays(store: Store) -> None:
     assert [row.body for row in store.rows(t.INSTANCE, {}, None, 10)] == ["2"]
 
 
-def test_waiting_instances_of_other_keys_than_those_just_read_are_their_own(store: Store) -> None:
-    one, two = (subscription(n, correlation_key=f"order-{n}", instance_key=100 * n) for n in (1, 2))
-    commit(store.shard(0), {t.SUBSCRIPTION: [one, two], t.INSTANCE: [instance(100), instance(200)]})
-    with reading(store.shard(0)) as snapshot:
-        snapshot.key_rows("acme", ["order-1"], 10)
-        assert snapshot.waiting_instances("acme", ["order-2"]) == [instance(200)]
-        assert snapshot.waiting_instances("other", ["order-1"]) == []
-        assert snapshot.waiting_instances("acme", ["order-1"]) == [instance(100)]
+def test_a_subscription_beyond_those_that_were_read_of_its_key_is_put_in_the_place_of_the_one_before(
+    store: Store,
+) -> None:
+    shard = store.shard(0)
+    commit(shard, {t.SUBSCRIPTION: [subscription(1), subscription(2)]})
+    snapshot = shard.begin()
+    snapshot.key_rows("acme", ["order-1"], 10, 1)
+    assert snapshot.commit(changes(snapshot.head, {t.SUBSCRIPTION: [subscription(2, name="new"), subscription(3)]}))
+    assert [row.name for row in store.rows(t.SUBSCRIPTION, {}, None, 10)] == ["paid", "new", "paid"]
 
 
 def test_nothing_is_found_under_no_keys(store: Store) -> None:
     commit(store.shard(0), {t.MESSAGE: [message(1)], t.SUBSCRIPTION: [subscription(1)], t.INSTANCE: [instance(100)]})
     with reading(store.shard(0)) as snapshot:
-        assert snapshot.key_rows("acme", [], 10) == ([], [], [])
-        assert (snapshot.messages([]), snapshot.instances([]), snapshot.waiting_instances("acme", [])) == ([], [], [])
+        assert snapshot.key_rows("acme", [], 10, 1_000) == ([], [], [])
+        assert (snapshot.messages([]), snapshot.instances([])) == ([], [])
 
 
 def test_a_large_commit_that_loses_the_race_is_refused_as_a_small_one(store: Store, url: str) -> None:
@@ -153,7 +154,7 @@ def untouched(postgres_server: Any) -> Iterator[Store]:
 def test_a_plan_made_for_empty_tables_looks_each_key_up(untouched: Store, name: str) -> None:
     """Such a plan may be used when there are millions: none may begin with the table."""
     usual = {2: ["{}", "acme"], 3: ["{}", "acme", 10]}.get(SQL[name].count("%s"), ["{}"])
-    parameters = OF_THE_INBOX.get(name, usual)
+    parameters = {**OF_THE_INBOX, "subscriptions_by_key": ["{}", "order-1", "acme"]}.get(name, usual)
     with untouched.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
         plan = "\n".join(line for (line,) in connection.execute(f"explain {SQL[name]}", parameters).fetchall())
     plan = plan.replace("Index Only Scan", "Index Scan")
@@ -169,6 +170,15 @@ def test_messages_with_a_business_id_are_looked_up(untouched: Store) -> None:
     with untouched.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
         plan = str(connection.execute(f"explain {statement}", ["b", "acme", 0, 10]).fetchall())
     assert "message_business_id" in plan
+    assert "Sort" not in plan
+
+
+@pytest.mark.parametrize("kind", ["idle", "busy", "kept"])
+def test_a_page_of_a_crowd_is_looked_up_in_its_order(untouched: Store, kind: str) -> None:
+    statement = SQL[f"crowd_{kind}"]
+    with untouched.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
+        plan = str(connection.execute(f"explain {statement}", ["k", "acme", "a", "g", 10]).fetchall())
+    assert f"subscription_{kind}" in plan
     assert "Sort" not in plan
 
 

@@ -11,7 +11,7 @@ from conjoin.store.port import Meets, Order
 from conjoin.store.sqlite_files import DIALECT
 from tests.store.sqlite_place import make
 
-LOOKED_INTO_WHOLE = {"head", "received", "receivers", "mentioning", "inbox_states"}
+LOOKED_INTO_WHOLE = {"head", "received", "receivers", "inbox_states", "set_aside_count"}
 """One row, a row for each other shard, and the reads that say they are slow."""
 SORTED = {"messages", "signal_instances"}
 """What is found of many keys is put in order once; what is found of one comes in order."""
@@ -38,6 +38,14 @@ def test_no_read_of_a_snapshot_walks_a_table(folder: Path, name: str) -> None:
 def test_a_message_id_is_looked_up_however_many_messages_its_key_has(folder: Path) -> None:
     [step] = steps(folder, DIALECT.statements()["messages_with_id"])
     assert step.endswith("(correlation_key=? AND tenant_id=? AND name=? AND message_id=?)")
+
+
+@pytest.mark.parametrize("kind", ["idle", "busy", "kept"])
+def test_a_page_of_a_crowd_is_read_on_from_where_the_last_one_ended(folder: Path, kind: str) -> None:
+    [step] = steps(folder, DIALECT.statements()[f"crowd_{kind}"])
+    assert (
+        step == f"SEARCH t USING INDEX subscription_{kind} (correlation_key=? AND tenant_id=? AND crowd>? AND crowd<?)"
+    )
 
 
 def test_messages_with_a_business_id_are_read_on_from_where_the_last_page_ended(folder: Path) -> None:

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from conjoin.errors import StoreDamaged
+from conjoin.errors import StoreDamaged, StoreUnfinished
 from conjoin.store import tables as t
 from conjoin.store.port import Facts
 from conjoin.store.rows import DefinitionRow, PolicyRow
+
+LONGEST_LEASE_US = 24 * 3_600 * 1_000_000
+"""One that ends later was taken when a clock was wrong, and holds nobody up."""
+_FILLING = "filling"
 
 CATALOG_QUERIES: dict[str, str] = {
     "facts": "select shards, profile, unique_business_ids from facts",
@@ -22,7 +26,12 @@ CATALOG_QUERIES: dict[str, str] = {
     # One row touched: it was free, over or the holder's own. None: somebody else has it.
     "lease": "insert into lease (name, holder, until) values ({p}, {p}, {p}) on conflict (name) do update"
     " set holder = excluded.holder, until = excluded.until"
-    " where lease.until <= {p} or lease.holder = excluded.holder",
+    f" where lease.until <= {{p}} or lease.until > {{p}} + {LONGEST_LEASE_US} or lease.holder = excluded.holder",
+    # A store that is being filled says so in a lease that nobody takes.
+    "begin_filling": f"insert into lease (name, holder, until) values ('{_FILLING}', {{p}}, 0)"
+    " on conflict (name) do update set holder = excluded.holder",
+    "end_filling": f"delete from lease where name = '{_FILLING}'",
+    "filling": f"select holder from lease where name = '{_FILLING}'",
 }
 
 
@@ -36,7 +45,10 @@ class CatalogReads:
         raise NotImplementedError
 
     def version(self) -> int:
-        return int(self._read("version")[0][0])
+        found = self._read("version")
+        if not found:
+            raise StoreDamaged(self.place, "the version of the catalog is not there")
+        return int(found[0][0])
 
     def definitions(self, after: int = 0) -> Sequence[DefinitionRow]:
         return list(map(DefinitionRow._make, self._read("definitions", after)))
@@ -51,9 +63,14 @@ class CatalogReads:
         return bytes(found[0][0])
 
     def _facts(self, schema: int) -> Facts | None:
-        """None in a store that was not made to its end."""
+        """None in a store that was not made to its end. One that was not filled to its end is refused."""
         found = self._read("facts")
         if not found:
             return None
+        filling = self._read("filling")
+        if filling:
+            raise StoreUnfinished(self.place, filling[0][0])
         shards, profile, unique_business_ids = found[0]
+        if not isinstance(shards, int) or shards < 1 or not isinstance(profile, str):
+            raise StoreDamaged(self.place, f"its facts cannot be: shards {shards!r}, profile {profile!r}")
         return Facts(shards, profile, schema, bool(unique_business_ids))

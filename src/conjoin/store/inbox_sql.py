@@ -59,14 +59,14 @@ INBOX_READS: dict[str, tuple[Table, str]] = {
     "inbox_over": (t.INBOX, "from inbox as t where t.decided_at < {p} order by t.decided_at, t.key limit {p}"),
     "inbox_groups_due": (
         t.INBOX_GROUP,
-        "from inbox_group as t where t.reach = {p} and t.due_at <= {p} order by t.due_at, t.group_key limit {p}",
+        "from inbox_group as t where t.reach = {p} and t.due_at <= {p} order by t.due_at, {group_key} limit {p}",
     ),
 }
 INBOX_QUERIES: dict[str, str] = {
     "inbox_next_due": "select many.value, (select min(t.due_at) from inbox as t where t.group_key = many.value"
     " and t.in_line = 1 and t.due_at > {p}) from {texts}",
-    "inbox_groups_in_line": "select t.group_key, max(t.target) from inbox as t where t.in_line = 1"
-    " and t.group_key > {p} group by t.group_key order by t.group_key limit {p}",
+    "inbox_groups_in_line": "select min(t.group_key), max(t.target) from inbox as t where t.in_line = 1"
+    " and t.group_key > {p} group by {group_key} order by {group_key} limit {p}",
     "inbox_states": "select state, count(*) from inbox group by state order by state",
 }
 

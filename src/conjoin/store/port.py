@@ -7,7 +7,7 @@ A shard is read and written in one transaction: `begin` takes a snapshot of it, 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from conjoin.store.inbox_port import InboxSnapshot
 from conjoin.store.rows import (
@@ -19,6 +19,7 @@ from conjoin.store.rows import (
     MessageRow,
     OutboxRow,
     PolicyRow,
+    SetAsideRow,
     SubscriptionRow,
     TimerRow,
 )
@@ -34,6 +35,8 @@ class Head(NamedTuple):
     sent: int
     """The last number of its outbox."""
 
+
+NO_HEAD = "the one row that says how far the shard is cannot be read"
 
 Condition = tuple[str, str, Any]
 """A column, one of = <> < <= > >= in, and a value: a list for `in`; None, which only = and <> know, for nothing."""
@@ -76,6 +79,10 @@ class IdHolder(NamedTuple):
     instance_key: int
 
 
+Standing = Literal["idle", "busy", "kept"]
+"""Of a subscription in a crowd: open, open with a message on its way to it, or the last one closed of its name."""
+
+
 class KeyRows(NamedTuple):
     """Everything stored under some correlation keys that the rules may look at."""
 
@@ -98,8 +105,16 @@ class ShardSnapshot(InboxSnapshot, Protocol):
 
     head: Head
 
-    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int) -> KeyRows:
-        """Open and remembered subscriptions, locks, and of each key the oldest live messages, so many at most."""
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
+        """Of each key its locks, the oldest live messages, and subscriptions, open and remembered: so many at most."""
+
+    def subscriptions(self, tenant_id: str, key: str, numbers: Sequence[int]) -> Sequence[SubscriptionRow]:
+        """Those with these numbers (keys of their own) under one correlation key."""
+
+    def crowd(
+        self, kind: Standing, tenant_id: str, key: str, between: tuple[str, str], limit: int
+    ) -> Sequence[SubscriptionRow]:
+        """Of a key with very many subscriptions those that stand between two places in the crowd, in their order."""
 
     def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
         """The live messages of one name on one key, oldest first, from a message key on."""
@@ -119,28 +134,54 @@ class ShardSnapshot(InboxSnapshot, Protocol):
         """Who has one of these business ids."""
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
-        """The active instances with these keys, and all that belong to the same trees."""
-
-    def waiting_instances(self, tenant_id: str, keys: Sequence[str]) -> Sequence[InstanceRow]:
-        """The same for the instances that have open subscriptions under these correlation keys."""
+        """The active instances with these keys, and the outermost of those that called them."""
 
     def instances_of(self, table: Table, keys: Sequence[int]) -> Mapping[int, int]:
         """In which instance a job, timer, incident or scope is; what is not there is left out."""
 
-    def instances_mentioning(self, key: int) -> Sequence[int]:
-        """Active instances that may hold an element instance with this key. Slow: it looks into every instance."""
+    def instances_mentioning(self, key: int, since: int) -> Sequence[int]:
+        """Active instances with a key from `since` on that may hold an element instance with this key."""
+
+    def those_mentioning(self, key: int, instances: Sequence[int]) -> Sequence[int]:
+        """Of these instances the active ones that may hold an element instance with this key."""
+
+    def log_ends(self) -> tuple[int, int]:
+        """The versions of the first and the last block of the log; 0 where there is none."""
+
+    def log_from(self, version: int) -> tuple[int, bytes] | None:
+        """The first block from a version on that is not empty, and its version."""
 
     def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[JobRow]:
         """Those that can be activated, oldest first."""
 
     def due_tables(self, at: int) -> Collection[Table]:
-        """Which of timers, jobs and messages have rows that are due."""
+        """Which of timers, jobs and messages have rows that are due. Here and below: what is set aside is not."""
 
     def due_jobs(self, at: int, limit: int) -> Sequence[JobRow]:
         """Those that come back by themselves, the earliest first."""
 
     def due_timers(self, at: int, limit: int) -> Sequence[TimerRow]:
         """By instant and key."""
+
+    def timers(self, keys: Sequence[int]) -> Sequence[TimerRow]:
+        """Those with these keys, the earliest first."""
+
+    def jobs(self, keys: Sequence[int]) -> Sequence[JobRow]:
+        """Those with these keys, the earliest first."""
+
+    def set_aside(self, keys: Sequence[int]) -> Sequence[SetAsideRow]: ...
+
+    def set_aside_of(self, kind: str, item_key: int) -> Sequence[SetAsideRow]:
+        """By what it is."""
+
+    def set_aside_due(self, at: int, limit: int) -> Sequence[int]:
+        """The keys of those that are to be tried again by themselves, the earliest first."""
+
+    def set_aside_gone(self, limit: int) -> Sequence[int]:
+        """The keys of those that wait, and whose timer, job or message is gone, or due later than it was tried."""
+
+    def set_aside_count(self) -> int:
+        """How many wait for somebody."""
 
     def start_timers(self, tenant_id: str, process_id: str) -> Sequence[TimerRow]: ...
 
@@ -210,7 +251,12 @@ class CatalogStore(Protocol):
         """Rows of version `version + 1`. False: the catalog has moved on meanwhile; nothing was written."""
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
-        """A lock for periodic work: taken if it is free, over, or already ours."""
+        """A lock for periodic work: taken if it is free, over, already ours, or longer than any of us would take."""
+
+    def begin_filling(self, task: str) -> None:
+        """From here on the store is half made, and is not opened again (StoreUnfinished) until the end."""
+
+    def end_filling(self) -> None: ...
 
     def now(self) -> int:
         """What the clock of the store says, which is the same for all machines that share it; for leases."""
@@ -230,6 +276,8 @@ class Store(Protocol):
     """Where another process finds it."""
     facts: Facts
     catalog: CatalogStore
+    lists_go_on: bool
+    """Lists leave out a shard that cannot be read, for a server; else they fail. One database is read or not."""
 
     def shard(self, index: int) -> ShardStore: ...
 
@@ -255,5 +303,16 @@ class Store(Protocol):
 
     def frozen(self) -> AbstractContextManager[Any]:
         """All shards at one instant, for a backup."""
+
+    def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
+        """Others are kept from what must not run beside this: `alone`, or beside all who are not. A crash ends it.
+
+        Raises StoreInUse, with who is in the way and what they do.
+        """
+
+    def check_held(self) -> None:
+        """What is held and was lost is taken again. Raises StoreInUse where somebody else has the store by now: then
+        nothing is written here until they are done.
+        """
 
     def close(self) -> None: ...

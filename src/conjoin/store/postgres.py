@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from conjoin.store import reading
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, CatalogStore, Facts, Order
 from conjoin.store.postgres_catalog import PostgresCatalog
-from conjoin.store.postgres_connections import DIALECT, Connections
+from conjoin.store.postgres_connections import DIALECT, Connections, stoppable
 from conjoin.store.postgres_frozen import FrozenSchemas, frozen_schemas
+from conjoin.store.postgres_in_use import Holdings
 from conjoin.store.postgres_schema import CATALOG, VIEWS, make_store, migrate_store
 from conjoin.store.postgres_shard import PostgresShard, shard_connections
 from conjoin.store.tables import Table
@@ -20,12 +22,17 @@ from conjoin.store.tables import Table
 class PostgresStore:
     def __init__(self, url: str) -> None:
         self.address = url
+        self.lists_go_on = False
+        self._holdings = Holdings()
         self._connections = _connections(url)
+        self._stoppable = _connections(url)
         migrate_store(self._connections)
-        catalog = PostgresCatalog(self._connections)
+        catalog = PostgresCatalog(self._connections, self.check_held)
         self.catalog: CatalogStore = catalog
         self.facts = catalog.facts()
-        self._shards = [PostgresShard(index, shard_connections(url, index)) for index in range(self.facts.shards)]
+        self._shards = [
+            PostgresShard(index, shard_connections(url, index), self.check_held) for index in range(self.facts.shards)
+        ]
 
     @classmethod
     def create(cls, url: str, facts: Facts) -> "PostgresStore":
@@ -60,12 +67,24 @@ class PostgresStore:
         return int(found)
 
     def _asked(self, statement: str, parameters: list[Any]) -> list[tuple[Any, ...]]:
-        with self._connections.borrow() as connection:
+        its = reading.current()
+        if its is None:
+            with self._connections.borrow() as connection:
+                return connection.execute(statement, parameters).fetchall()
+        with self._stoppable.borrow() as connection, stoppable(connection):
+            # A cancel may come just too early to be noticed, and a part of a reading has a deadline of its own.
+            connection.execute(f"set statement_timeout = {int(its.left_s * 1_000) + 1}")
             return connection.execute(statement, parameters).fetchall()
 
     def frozen(self) -> AbstractContextManager[FrozenSchemas]:
         """All shards and the catalog at one instant. Nobody waits for it."""
         return frozen_schemas(self._connections)
+
+    def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
+        return self._holdings.held(self._connections, task, alone=alone)
+
+    def check_held(self) -> None:
+        self._holdings.check()
 
     def checkpoint(self, index: int) -> None:
         """The server does that by itself."""
@@ -74,8 +93,9 @@ class PostgresStore:
         for shard in self._shards:
             shard.close()
             shard.connections.close()
+        self._stoppable.close()
         self._connections.close()
 
 
-def _connections(url: str) -> Connections:
-    return Connections(url, f"{CATALOG}, {VIEWS}")
+def _connections(url: str, **settings: str) -> Connections:
+    return Connections(url, f"{CATALOG}, {VIEWS}", **settings)

@@ -1,12 +1,13 @@
 """The catalog on PostgreSQL: the schema `catalog`, with a connection for whoever asks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conjoin.store import schema
 from conjoin.store.catalog_sql import CATALOG_QUERIES, CatalogReads
 from conjoin.store.port import Facts
 from conjoin.store.postgres_connections import DIALECT, Connections
+from conjoin.store.postgres_doubt import whole
 from conjoin.store.postgres_schema import missing
 from conjoin.store.postgres_writes import puts
 from conjoin.store.tables import Table
@@ -17,9 +18,10 @@ _NOW = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
 
 
 class PostgresCatalog(CatalogReads):
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, check_held: Callable[[], None]) -> None:
         self.place = connections.place
         self._connections = connections
+        self._check_held = check_held
 
     def facts(self) -> Facts:
         facts = self._facts(schema.VERSION)
@@ -28,7 +30,8 @@ class PostgresCatalog(CatalogReads):
         return facts
 
     def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
-        with self._connections.borrow() as connection, connection.transaction():
+        self._check_held()
+        with self._connections.borrow() as connection, whole(connection, self.place):
             if connection.execute(_SQL["move_version"], (version,)).rowcount != 1:
                 return False
             for table, rows in put.items():
@@ -38,7 +41,15 @@ class PostgresCatalog(CatalogReads):
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         with self._connections.borrow() as connection:
-            return connection.execute(_SQL["lease"], (name, holder, until, at)).rowcount == 1
+            return connection.execute(_SQL["lease"], (name, holder, until, at, at)).rowcount == 1
+
+    def begin_filling(self, task: str) -> None:
+        with self._connections.borrow() as connection:
+            connection.execute(_SQL["begin_filling"], (task,))
+
+    def end_filling(self) -> None:
+        with self._connections.borrow() as connection:
+            connection.execute(_SQL["end_filling"])
 
     def now(self) -> int:
         with self._connections.borrow() as connection:

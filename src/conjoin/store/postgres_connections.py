@@ -5,7 +5,7 @@ Transactions are begun and ended by hand. A connection on which something failed
 
 import select
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import psycopg
@@ -13,10 +13,15 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.numeric import Int8Dumper
 
-from conjoin.errors import StoreDamaged, StoreFailed
+from conjoin.errors import InputError, StoreDamaged, StoreFailed
+from conjoin.shown_urls import shown_url
+from conjoin.store import reading
 from conjoin.store.postgres_arrays import NumberArray, NumberArrayDumper
+from conjoin.store.postgres_errors import DAMAGED, MEANINGS, is_of_the_item, not_connected
+from conjoin.store.postgres_short import asked_short, short
 from conjoin.store.sql import Dialect, pieces
 
+_CANCELLED = "57014"
 # A row that is written again stays on its page, and no index need hear of it.
 _ROOM = "with (fillfactor = 85)"
 
@@ -32,9 +37,18 @@ DIALECT = Dialect(
     p="%s",
     find="strpos",
     # Bytes in their order, as SQLite and Python compare them; and faster than the order of a language.
-    schema={"int": "bigint", "text": 'text collate "C"', "blob": "bytea", "clustered": _ROOM, "room": _ROOM},
+    schema={
+        **{"int": "bigint", "text": 'text collate "C"', "blob": "bytea", "clustered": _ROOM, "room": _ROOM},
+        "database": "postgresql",
+        "children_of_said": "json_array_elements(inside.said::json -> 4 -> 1) as child(value)",
+        "child": 'child.value::text collate "C"',
+        "key_of_said": "(said::json ->> 0)::bigint",
+        "called_by_said": "(said::json ->> 9)::bigint",
+    },
     like="like",
     pattern=_like,
+    short=short,
+    asked_short=asked_short,
 )
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -59,13 +73,6 @@ LOOKING_UP = {
     # Whoever stopped in the middle of a transaction does not hold the others up for ever.
     "idle_in_transaction_session_timeout": "10min",
 }
-_MEANINGS = {
-    "53100": "the disk of the server is full, and nothing of this was written; make room and try again",
-    "53300": "the server takes no more connections; raise its max_connections or try again",
-    "25006": "the server takes no writes; name the primary one",
-    "42501": "this user may not do that; give it the right to",
-}
-_DAMAGED = ("XX001", "XX002")
 
 
 class Connections:
@@ -110,7 +117,7 @@ class Connections:
             address = make_conninfo(
                 self._url, **{name: value for name, value in _DEFAULTS.items() if name not in given}
             )
-            connection = psycopg.connect(address, autocommit=True)
+            connection = self._connected(address)
             settings = sql.SQL(", ").join(
                 sql.SQL("set_config({}, {}, false)").format(name, value) for name, value in self._settings.items()
             )
@@ -119,6 +126,12 @@ class Connections:
             connection.adapters.register_dumper(int, Int8Dumper)
             connection.adapters.register_dumper(NumberArray, NumberArrayDumper)
             return connection
+
+    def _connected(self, address: str) -> Connection:
+        try:
+            return psycopg.connect(address, autocommit=True)
+        except psycopg.OperationalError as error:
+            raise not_connected(self.place, error) from error
 
     def close(self) -> None:
         self._closed = True
@@ -137,10 +150,29 @@ def is_usable(connection: Connection) -> bool:
 
 def place(url: str) -> str:
     """The address as it may be shown: without the password."""
-    parts = {name: value for name, value in conninfo_to_dict(url).items() if name in ("host", "port", "user", "dbname")}
+    given = _read(url)
+    parts = {name: value for name, value in given.items() if name in ("host", "port", "user", "dbname")}
     host, port = parts.get("host", "localhost"), parts.get("port")
     user = f"{parts['user']}@" if "user" in parts else ""
     return f"postgresql://{user}{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
+
+
+def stoppable(connection: Connection) -> AbstractContextManager[None]:
+    """Its statements end when the reading of this thread is over."""
+    its = reading.current()
+    return nullcontext() if its is None else its.stopped_by(connection.cancel)
+
+
+def _read(url: str) -> dict[str, Any]:
+    """A password with signs that are not escaped would be taken for a host, and shown as one."""
+    unreadable = InputError([f"{shown_url(url)}: PostgreSQL cannot read this URL; escape the signs in its password"])
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error:
+        raise unreadable from None
+    if any("@" in str(given.get(name, "")) for name in ("host", "port", "dbname")):
+        raise unreadable
+    return given
 
 
 @contextmanager
@@ -148,8 +180,15 @@ def told(place: str) -> Iterator[None]:
     """What PostgreSQL says, as an error of ours that names the place and what to do."""
     try:
         yield
+    except (psycopg.DataError, psycopg.IntegrityError):
+        # What it does not take as a value is no failing of the store, but a mistake of ours about one item.
+        raise
     except psycopg.Error as error:
-        kind = error.sqlstate or ""
-        if kind in _DAMAGED:
-            raise StoreDamaged(place, str(error).strip()) from error
-        raise StoreFailed(f"{place}: {_MEANINGS.get(kind) or str(error).strip()}") from error
+        if is_of_the_item(error):
+            raise
+        kind, its = error.sqlstate or "", reading.current()
+        if kind == _CANCELLED and its is not None:
+            raise its.stopped() from error
+        if kind in DAMAGED:
+            raise StoreDamaged(place, str(error).strip().splitlines()[0]) from error
+        raise StoreFailed(f"{place}: {MEANINGS.get(kind) or str(error).strip()}") from error

@@ -4,12 +4,16 @@ First the shard's row is written as it is. That waits for a transaction that is 
 before can no longer write it: from then on the old commit has happened or never will. Then its version is looked for.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic, sleep
 
-from conjoin.errors import StoreFailed
+import psycopg
+
+from conjoin.errors import OutcomeUnknown, StoreFailed
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
-from conjoin.store.postgres_connections import Connections
+from conjoin.store.postgres_connections import Connection, Connections
 from conjoin.store.rows import LogRow
 
 PATIENCE_S = 30.0
@@ -20,7 +24,7 @@ _LOGGED = f"select {', '.join(t.LOG.columns)} from log where version = %s"
 
 
 def was_committed(connections: Connections, changes: Changes) -> bool:
-    """Raises StoreFailed when it cannot be found out."""
+    """Raises OutcomeUnknown when it cannot be found out."""
     deadline = monotonic() + PATIENCE_S
     while True:
         try:
@@ -46,8 +50,19 @@ def _look(connections: Connections, version: int) -> tuple[int, LogRow | None]:
     return reached, LogRow._make(found[0]) if found else None
 
 
-def _unknown(connections: Connections, changes: Changes) -> StoreFailed:
-    return StoreFailed(
-        f"{connections.place}: the connection was lost in the middle of commit {changes.head.version}, and whether it"
-        " happened is not known; look before you do the same again"
+def _unknown(connections: Connections, changes: Changes) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"{connections.place}: the connection was lost in the middle of commit {changes.head.version}"
     )
+
+
+@contextmanager
+def whole(connection: Connection, place: str) -> Iterator[None]:
+    """A transaction, all of it or nothing; a connection that is lost in its end leaves nobody who knows which."""
+    try:
+        with connection.transaction():
+            yield
+    except psycopg.OperationalError as error:
+        if connection.closed:
+            raise OutcomeUnknown(f"{place}: the connection was lost while it was written") from error
+        raise

@@ -24,26 +24,30 @@ def _each(source: str, table: Table, condition: str) -> str:
     return f" from {source} cross join lateral ({rows}) as t"
 
 
-def _whole_trees(found: str) -> str:
-    """Most instances call no other and are a tree of their own: they are read once, and only the rest is looked for."""
+def _with_outermost(found: str) -> str:
+    """Most instances were called by no other: they are read once, and only the rest is looked for."""
     columns = f"select {_columns(t.INSTANCE)}, t.place"
-    others = "t.state = 'active' and t.key not in (select key from found)"
-    called = _each("tree", t.INSTANCE, f"t.tree_key = tree.key and t.parent_key <> 0 and {others}")
-    callers = _each("tree", t.INSTANCE, f"t.key = tree.key and {others}")
+    around = _each("tree", t.INSTANCE, "t.key = tree.key and t.state = 'active'")
     return (
-        f"with found as materialized ({columns}{found}), tree(key) as (select distinct tree_key from found)"
-        f" {columns} from found as t where t.state = 'active' union all {columns}{called} union all {columns}{callers}"
-        " where tree.key not in (select key from found)"
+        f"with found as materialized ({columns}{found}), tree(key) as"
+        " (select distinct tree_key from found where tree_key not in (select key from found))"
+        f" {columns} from found as t where t.state = 'active' union all {columns}{around}"
     )
 
 
-_OPEN = _each(DIALECT.texts, t.SUBSCRIPTION, f"{_ON_KEYS} and t.closed_at is null")
 SQL = DIALECT.statements() | {
-    "subscriptions": f"select {_columns(t.SUBSCRIPTION)}, t.place" + _each(DIALECT.texts, t.SUBSCRIPTION, _ON_KEYS),
+    "subscriptions": f"select {_columns(t.SUBSCRIPTION)}, t.place"
+    + _each(DIALECT.texts, t.SUBSCRIPTION, f"{_ON_KEYS} order by t.key limit %s"),
+    "subscriptions_by_key": f"select {_columns(t.SUBSCRIPTION)}"
+    + _each(DIALECT.numbers, t.SUBSCRIPTION, "t.key = many.value and t.correlation_key = %s and t.tenant_id = %s"),
     "messages": f"select {_columns(t.MESSAGE)}"
     + _each(DIALECT.texts, t.MESSAGE, f"{_ON_KEYS} and t.live = 1 order by t.key limit %s")
     + " order by t.key",
     "messages_by_key": f"select {_columns(t.MESSAGE)}" + _each(DIALECT.numbers, t.MESSAGE, "t.key = many.value"),
+    **{
+        name: f"select {_columns(table)}" + _each(DIALECT.numbers, table, "t.key = many.value")
+        for name, table in (("timers", t.TIMER), ("jobs", t.JOB), ("set_aside", t.SET_ASIDE))
+    },
     "id_holders": "select t.business_id, t.process_id, t.key"
     + _each(
         DIALECT.texts,
@@ -52,13 +56,16 @@ SQL = DIALECT.statements() | {
         " and t.parent_key = 0",
     ),
     "locks": f"select {_columns(t.LOCK)}" + _each(DIALECT.texts, t.LOCK, _ON_KEYS),
-    "instances": _whole_trees(_each(DIALECT.numbers, t.INSTANCE, "t.key = many.value")),
-    "waiting_instances": _whole_trees(
-        _each(f"(select distinct t.instance_key{_OPEN}) as s", t.INSTANCE, "t.key = s.instance_key")
-    ),
+    "instances": _with_outermost(_each(DIALECT.numbers, t.INSTANCE, "t.key = many.value")),
 }
+SQL["mentioning_of"] = (
+    "select t.key"
+    + _each(DIALECT.numbers, t.INSTANCE, "t.key = many.value and t.state = 'active'")
+    + " where strpos(t.body, %s) > 0"
+)
 SQL |= {
     f"instances_of_{table.name}": "select t.key, t.instance_key" + _each(DIALECT.numbers, table, "t.key = many.value")
     for table in (t.JOB, t.TIMER, t.INCIDENT, t.SCOPE)
 }
 SQL |= lateral_inbox_reads(DIALECT.texts, DIALECT.numbers, DIALECT.p)
+SQL = {name: DIALECT.asked_short(statement) for name, statement in SQL.items()}

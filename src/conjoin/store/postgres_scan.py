@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conjoin.store.port import Condition
-from conjoin.store.postgres_connections import DIALECT, Connections
+from conjoin.store.postgres_connections import DIALECT, Connections, stoppable
 from conjoin.store.scans import scan_statement
 
 _BEGIN = "begin isolation level repeatable read read only"
@@ -31,7 +31,7 @@ def scan(
     with connections.borrow() as connection:
         connection.execute(_BEGIN)
         connection.execute(_SET)
-        with connection.cursor("scan") as cursor:
+        with stoppable(connection), connection.cursor("scan") as cursor:
             cursor.itersize = _PAGE_ROWS
             cursor.execute(statement, parameters, binary=True)
             yield from cursor

@@ -39,7 +39,7 @@ class Seen:
         return list(map(table.row._make, map(_WITHOUT_PLACE, found)))
 
     def note_whole(self, tenant_id: str, keys: Iterable[str]) -> None:
-        """All subscriptions under these correlation keys were read."""
+        """All subscriptions under these correlation keys were read: whatever else is put there is new."""
         self._whole.update((tenant_id, key) for key in keys)
 
     def forget(self, table: Table, keys: Iterable[tuple[Any, ...]]) -> None:

@@ -4,7 +4,8 @@ A snapshot is a REPEATABLE READ transaction. Each commit writes the shard's one 
 same version the server refuses the second. What is sent in a commit is one trip to the server and back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,18 +13,27 @@ import psycopg
 from psycopg.errors import DeadlockDetected, SerializationFailure
 from psycopg.pq import TransactionStatus
 
+from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, Condition, Head, KeyRows
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows
 from conjoin.store.postgres_arrays import TYPE_NAMES, number_array, text_array
-from conjoin.store.postgres_connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, told
+from conjoin.store.postgres_connections import (
+    DIALECT,
+    LOOKING_UP,
+    Connection,
+    Connections,
+    is_usable,
+    stoppable,
+    told,
+)
 from conjoin.store.postgres_doubt import was_committed
 from conjoin.store.postgres_reads import SQL
 from conjoin.store.postgres_scan import scan
 from conjoin.store.postgres_schema import schema_name
 from conjoin.store.postgres_seen import Seen
 from conjoin.store.postgres_writes import writes
-from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow
+from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
 from conjoin.store.sql import Reads
 from conjoin.store.tables import Table
 
@@ -39,8 +49,10 @@ def shard_connections(url: str, index: int) -> Connections:
 
 
 class PostgresShard:
-    def __init__(self, index: int, connections: Connections) -> None:
+    def __init__(self, index: int, connections: Connections, check_held: Callable[[], None]) -> None:
+        """`check_held` raises where nobody may write."""
         self.index = index
+        self.check_held = check_held
         self.connections = connections
         self.place = f"{self.connections.place} (shard {index})"
         self._connection: Connection | None = None
@@ -55,16 +67,21 @@ class PostgresShard:
                 if locked:
                     connection.execute(_LOCK)
                 found = connection.execute(SQL["head"], prepare=True)
-            head = Head._make(found.fetchall()[0])
+            head = self._head(found.fetchall())
         except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self.end(failed=True)
             raise
         self._snapshot = PostgresSnapshot(self, connection, head)
         return self._snapshot
 
+    def _head(self, found: list[tuple[Any, ...]]) -> Head:
+        if not found:
+            raise StoreDamaged(self.place, NO_HEAD)
+        return Head._make(found[0])
+
     def reader(self) -> "PostgresShard":
         """The same shard with a connection of its own while it is used."""
-        return PostgresShard(self.index, self.connections)
+        return PostgresShard(self.index, self.connections, self.check_held)
 
     def end(self, *, failed: bool = False) -> None:
         """The snapshot is over. What failed leaves a connection in a state that nobody need know."""
@@ -113,13 +130,12 @@ class PostgresSnapshot(Reads):
         self._connection = connection
         self._open = True
         self._seen = Seen()
-        self._waiting: tuple[str, tuple[str, ...], list[int]] = ("", (), [])
 
-    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int) -> KeyRows:
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
         """The three of them in one trip."""
         places = (text_array(keys), tenant_id)
         with self._reading(), self._connection.pipeline():
-            subscriptions = self._execute("subscriptions", places)
+            subscriptions = self._execute("subscriptions", (*places, most_waiting))
             messages = self._execute("messages", (*places, most))
             locks = self._execute("locks", places)
         found = KeyRows(
@@ -127,9 +143,7 @@ class PostgresSnapshot(Reads):
             list(map(MessageRow._make, messages.fetchall())),
             list(map(LockRow._make, locks.fetchall())),
         )
-        self._seen.note_whole(tenant_id, keys)
-        waiting = [row.instance_key for row in found.subscriptions if row.closed_at is None]
-        self._waiting = (tenant_id, tuple(keys), waiting)
+        self._seen.note_whole(tenant_id, _read_whole(keys, found.subscriptions, most_waiting))
         return found
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
@@ -137,17 +151,11 @@ class PostgresSnapshot(Reads):
             return []
         return self._seen.note(t.INSTANCE, self._read("instances", number_array(list(dict.fromkeys(keys)))))
 
-    def waiting_instances(self, tenant_id: str, keys: Sequence[str]) -> Sequence[InstanceRow]:
-        *asked_before, waiting = self._waiting
-        if asked_before == [tenant_id, tuple(keys)]:
-            # Their subscriptions were read just now.
-            return self.instances(waiting)
-        return self._seen.note(t.INSTANCE, self._read("waiting_instances", text_array(keys), tenant_id))
-
     def commit(self, changes: Changes) -> bool:
         assert changes.head.version > self.head.version, "a commit has a version of its own"
         connection = self._ending()
         try:
+            self._shard.check_held()
             with told(self._shard.place):
                 won = self._write(connection, changes)
         except BaseException:  # whatever it was, nobody knows in which state it left the connection
@@ -207,12 +215,20 @@ class PostgresSnapshot(Reads):
     def _reading(self) -> Iterator[None]:
         assert self._open, "this snapshot is over"
         try:
-            with told(self._shard.place):
+            with told(self._shard.place), stoppable(self._connection):
                 yield
         except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self._open = False
             self._shard.end(failed=True)
             raise
+
+
+def _read_whole(keys: Sequence[str], found: Sequence[SubscriptionRow], most: int) -> Sequence[str]:
+    """The keys of which there is nothing beyond what was read."""
+    if len(found) < most:
+        return keys
+    counts = Counter(row.correlation_key for row in found)
+    return [key for key in keys if counts[key] < most]
 
 
 def _copy(connection: Connection, table: Table, rows: Iterable[Any]) -> None:

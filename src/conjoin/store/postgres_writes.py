@@ -12,6 +12,7 @@ from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.postgres_arrays import Arrays, arrays, text_array, unnested
 from conjoin.store.postgres_seen import Seen
+from conjoin.store.postgres_short import asked_short, short
 from conjoin.store.tables import Table
 
 Statement = tuple[str, Sequence[Any]]
@@ -61,7 +62,7 @@ def _insert(table: Table, split: bool) -> str:
 
 def _put(table: Table, split: bool) -> str:
     others = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in table.key)
-    return f"{_insert(table, split)} on conflict ({', '.join(table.key)}) do update set {others}"
+    return f"{_insert(table, split)} on conflict ({', '.join(map(short, table.key))}) do update set {others}"
 
 
 def _update(table: Table, split: bool) -> str:
@@ -77,7 +78,7 @@ def _update(table: Table, split: bool) -> str:
 
 def _drop(table: Table, split: bool) -> str:
     """Each key is looked up by itself, as in `postgres_reads`; the large table cannot come first."""
-    found = " and ".join(f"t.{column} = gone.{column}" for column in table.key)
+    found = asked_short(" and ".join(f"t.{column} = gone.{column}" for column in table.key))
     return (
         f"delete from {table.name} where ctid = any(array(select t.ctid from"
         f" {unnested(_KEY_TYPES[table], split=split)} as gone({', '.join(table.key)}) cross join lateral"

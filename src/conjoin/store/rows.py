@@ -31,7 +31,10 @@ class MessageRow(NamedTuple):
 
 
 class SubscriptionRow(NamedTuple):
-    """`closed_at` is null while it is open; the last one closed of each name is kept for explanations."""
+    """`closed_at` is null while it is open; the last one closed of each name is kept for explanations.
+
+    `crowd` is where it stands among very many on its key, and empty where few wait.
+    """
 
     tenant_id: str
     correlation_key: str
@@ -46,6 +49,7 @@ class SubscriptionRow(NamedTuple):
     business_id: str
     busy_with: int
     closed_at: int | None
+    crowd: str = ""
 
 
 class LockRow(NamedTuple):
@@ -125,7 +129,7 @@ class SignalRow(NamedTuple):
 
 
 class ScopeRow(NamedTuple):
-    """An element with others inside, so that it is found by its key."""
+    """An element that is found by its key: one with others inside, or that has called an instance."""
 
     key: int
     instance_key: int
@@ -167,6 +171,28 @@ class DeadLetterRow(NamedTuple):
     text: str
     raw: bytes
     at: int
+
+
+class SetAsideRow(NamedTuple):
+    """What could not be carried out. `item_key` is that of the timer, job, message or model; of mail, its number.
+
+    `sender` and `command` are those of mail, -1 and empty for the rest. `state`: waiting, or deleted by an operator.
+    """
+
+    key: int
+    kind: str
+    item_key: int
+    sender: int
+    tenant_id: str
+    instance_key: int
+    since: int
+    tried_at: int
+    attempts: int
+    next_try_at: int | None
+    """When it is tried again by itself; null when only an operator does."""
+    state: str
+    reason: str
+    command: str
 
 
 class InboxRow(NamedTuple):

@@ -15,25 +15,27 @@ from typing import Any
 
 from conjoin.errors import StoreExists
 from conjoin.store import tables as t
+from conjoin.store.data_folder import CATALOG, make_folder, require_store
+from conjoin.store.in_use import folder_held
 from conjoin.store.port import BY_KEY, CatalogStore, Facts, Order
+from conjoin.store.readable import UNREADABLE, Looking, Readable
 from conjoin.store.sql import places_of
-from conjoin.store.sqlite_catalog import SqliteCatalog, make_catalog, missing
+from conjoin.store.sqlite_catalog import SqliteCatalog, make_catalog
 from conjoin.store.sqlite_files import DIALECT, checkpoint, connect, told
 from conjoin.store.sqlite_frozen import FrozenFiles, frozen_files
 from conjoin.store.sqlite_shard import SqliteShard
 from conjoin.store.tables import Table
 
-_CATALOG = "catalog.db"
-
 
 class SqliteStore:
     def __init__(self, folder: Path, *, synced: bool = True) -> None:
-        if not (folder / _CATALOG).is_file():
-            raise missing(folder)
+        require_store(folder)
         self.folder = folder
         self.address = str(folder.absolute())
+        self.lists_go_on = False
+        self.readable = Readable()
         self._remains: TemporaryDirectory[str] | None = None
-        self._catalog = SqliteCatalog(folder / _CATALOG, synced=synced)
+        self._catalog = SqliteCatalog(folder / CATALOG, synced=synced)
         try:
             self.facts = self._catalog.facts(self._migrate_shards)
         except BaseException:  # whatever it was, no file stays open
@@ -47,8 +49,8 @@ class SqliteStore:
     @classmethod
     def create(cls, folder: Path, facts: Facts, *, synced: bool = True) -> "SqliteStore":
         """What a crash left half made is made anew."""
-        folder.mkdir(parents=True, exist_ok=True)
-        make_catalog(folder / _CATALOG, facts, lambda: _make_shards(folder, facts.shards, synced), synced=synced)
+        make_folder(folder)
+        make_catalog(folder / CATALOG, facts, lambda: _make_shards(folder, facts.shards, synced), synced=synced)
         return cls(folder, synced=synced)
 
     @classmethod
@@ -74,22 +76,38 @@ class SqliteStore:
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
         listing = DIALECT.list_rows(table, where, after, limit, order)
         by = attrgetter(*places_of(table, order))
-        found = merge(*(_listed(file, table, *listing) for file in self._files(table)), key=by, reverse=order.backward)
-        return list(islice(found, limit))
+        parts = [_listed(file, table, *listing) for file in self._files(table)]
+        if self.lists_go_on and table not in t.CATALOG:
+            looking = Looking(self.readable, where)
+            found = merge(*(looking.rows(*part) for part in enumerate(parts)), key=by, reverse=order.backward)
+            return looking.whole(list(islice(found, limit)))
+        return list(islice(merge(*parts, key=by, reverse=order.backward), limit))
 
     def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
         found = 0
-        for file in self._files(table):
-            [(its,)] = _asked(file, *DIALECT.count_rows(table, where, most - found))
+        for index, file in enumerate(self._files(table)):
+            try:
+                [(its,)] = _asked(file, *DIALECT.count_rows(table, where, most - found))
+            except UNREADABLE as error:
+                if not self.lists_go_on or table in t.CATALOG:
+                    raise
+                self.readable.failed(index, error)
+                continue
             found += its
         return found
 
     def _files(self, table: Table) -> list[Path]:
-        return [self.folder / _CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
+        return [self.folder / CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
 
     def frozen(self) -> AbstractContextManager[FrozenFiles]:
         """All shards and the catalog at one instant. Nobody waits longer than it takes to look at each."""
-        return frozen_files(self.folder / _CATALOG, [shard.file for shard in self._shards])
+        return frozen_files(self.folder / CATALOG, [shard.file for shard in self._shards])
+
+    def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
+        return folder_held(self.folder, task, alone=alone)
+
+    def check_held(self) -> None:
+        """The lock of a file lasts as long as its process."""
 
     def checkpoint(self, index: int) -> None:
         """Copy a shard's write-ahead log into its file; beside the commits, in a thread of the caller's."""

@@ -3,6 +3,7 @@
 All threads of a process share one connection, one after the other.
 """
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,10 +11,11 @@ from threading import Lock
 from time import time_ns
 from typing import Any
 
-from conjoin.errors import StoreExists, StoreMissing
+from conjoin.errors import StoreExists
 from conjoin.store import schema
 from conjoin.store import tables as t
 from conjoin.store.catalog_sql import CATALOG_QUERIES, CatalogReads
+from conjoin.store.data_folder import missing
 from conjoin.store.port import Facts
 from conjoin.store.sqlite_files import connect, create, put_statement, schema_version, take_steps, told, writing
 from conjoin.store.tables import Table
@@ -47,7 +49,15 @@ class SqliteCatalog(CatalogReads):
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         with self._turn, told(self._file):
-            return self._connection.execute(_SQL["lease"], (name, holder, until, at)).rowcount == 1
+            return self._connection.execute(_SQL["lease"], (name, holder, until, at, at)).rowcount == 1
+
+    def begin_filling(self, task: str) -> None:
+        with self._turn, writing(self._connection, self._file):
+            self._connection.execute(_SQL["begin_filling"], (task,))
+
+    def end_filling(self) -> None:
+        with self._turn, writing(self._connection, self._file):
+            self._connection.execute(_SQL["end_filling"])
 
     def now(self) -> int:
         """Who shares a file is on one machine."""
@@ -64,6 +74,7 @@ class SqliteCatalog(CatalogReads):
     def _migrate(self, migrate_shards: Callable[[int], None]) -> None:
         with self._turn, writing(self._connection, self._file):
             if schema_version(self._connection, self._file) == 0:
+                refuse_other_program(self._connection, self._file)
                 raise missing(self._file.parent)
             found = self._connection.execute(_SQL["facts"]).fetchone()
             if found is None:
@@ -74,6 +85,9 @@ class SqliteCatalog(CatalogReads):
 
 def make_catalog(file: Path, facts: Facts, make_shards: Callable[[], None], *, synced: bool) -> None:
     """All in one transaction, so that of two who make a store in one place one comes too late."""
+    if file.exists():
+        with closing(connect(file)) as connection, told(file):
+            refuse_other_program(connection, file)
     with closing(create(file, synced=synced)) as connection, writing(connection, file):
         take_steps(connection, file, "catalog")
         if connection.execute(_SQL["facts"]).fetchone() is not None:
@@ -83,5 +97,7 @@ def make_catalog(file: Path, facts: Facts, make_shards: Callable[[], None], *, s
         connection.execute(_SQL["first_version"])
 
 
-def missing(folder: Path) -> StoreMissing:
-    return StoreMissing(f"there is no store in {folder}: make one with conjoin init --data {folder}")
+def refuse_other_program(connection: sqlite3.Connection, file: Path) -> None:
+    """A catalog that was never finished is empty: whatever has tables but none of our versions is not ours."""
+    if not schema_version(connection, file) and connection.execute("select 1 from sqlite_master").fetchone():
+        raise StoreExists(f"{file} is a database of another program: name an empty or a new folder")

@@ -3,14 +3,16 @@
 The write-ahead log is copied into the file beside the commits (`checkpoint`), not in them.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conjoin.errors import StoreDamaged, StoreFailed, StoreTooNew
-from conjoin.store import schema
+from conjoin.errors import ConjoinError, OutcomeUnknown, StoreDamaged, StoreFailed, StoreTooNew
+from conjoin.store import reading, schema
+from conjoin.store.data_folder import BROKEN, FULL, READ_ONLY, is_full, system_error
 from conjoin.store.sql import Dialect, pieces
 from conjoin.store.tables import Table
 
@@ -24,7 +26,13 @@ DIALECT = Dialect(
     numbers="json_each(?) as many",
     p="?",
     find="instr",
-    schema={"int": "integer", "blob": "blob", "clustered": "without rowid"},
+    schema={
+        **{"int": "integer", "blob": "blob", "clustered": "without rowid"},
+        "children_of_said": "json_each(inside.said, '$[4][1]') as child",
+        "child": "child.value",
+        "key_of_said": "json_extract(said, '$[0]')",
+        "called_by_said": "json_extract(said, '$[9]')",
+    },
     like="glob",
     pattern=_glob,
 )
@@ -33,12 +41,19 @@ _CHECKPOINT_PAGES = 20_000
 """So long a write-ahead log is copied by a commit after all."""
 _CACHE_KB = 64 * 1024
 """What a large commit touches stays in memory until it is written; what does not would be written twice."""
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_STEPS_BETWEEN_LOOKS = 4_000
+"""Of SQLite's machine: less than a millisecond, unless the rows are very long."""
+_OF_VALUES = (sqlite3.DataError, sqlite3.IntegrityError)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_OTHER_SCHEMA = ("no such table", "no such column", "table ")
+"""Our statements fit our schema; a file that they do not fit is not what we wrote."""
 _MEANINGS = {
-    sqlite3.SQLITE_FULL: "the disk is full, and nothing of this was written; make room and try again",
+    sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_BUSY: f"somebody else has been writing for more than {WAIT_S} seconds; try again",
-    sqlite3.SQLITE_IOERR: "the disk cannot be read or written; look at it and try again",
-    sqlite3.SQLITE_READONLY: "it may not be written; give this user the right to and try again",
+    sqlite3.SQLITE_IOERR: BROKEN,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_PERM: READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; look at the rights of the file and at the limit of open files",
 }
 
 
@@ -67,16 +82,24 @@ def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
 
 def connect(file: Path, *, synced: bool = True) -> sqlite3.Connection:
     """A connection whose transactions are begun and ended by hand."""
-    if not file.is_file():
-        raise StoreDamaged(str(file), "the file is not there")
     with told(file):
+        if not file.is_file():
+            raise StoreDamaged(str(file), "the file is not there")
         # Not by its plain name, which would make an empty file if this one went away just now.
         address = f"{file.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(address, WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
         connection.execute(f"pragma synchronous = {'full' if synced else 'off'}")
         connection.execute(f"pragma wal_autocheckpoint = {_CHECKPOINT_PAGES}")
         connection.execute(f"pragma cache_size = -{_CACHE_KB}")
+        if reading.current() is not None:
+            make_stoppable(connection)
         return connection
+
+
+def make_stoppable(connection: sqlite3.Connection) -> None:
+    """Its statements end when the reading of the thread that runs them is over."""
+    reading.check()
+    connection.set_progress_handler(reading.is_over, _STEPS_BETWEEN_LOOKS)
 
 
 def schema_version(connection: sqlite3.Connection, file: Path) -> int:
@@ -105,11 +128,26 @@ def writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
         connection.execute("begin immediate")
         try:
             yield
-            connection.execute("commit")
+            end_writing(connection, file)
         finally:
             # A failed statement may have ended the transaction by itself.
             if connection.in_transaction:
                 connection.execute("rollback")
+
+
+def end_writing(connection: sqlite3.Connection, file: Path) -> None:
+    """A commit that fails at the disk may be there after the next start: SQLite has written it, and cannot sync."""
+    try:
+        connection.execute("commit")
+    except sqlite3.OperationalError as error:
+        if is_doubtful(error):
+            raise OutcomeUnknown(f"{file}: the disk failed in the middle of a commit ({error})") from error
+        raise
+
+
+def is_doubtful(error: sqlite3.OperationalError) -> bool:
+    """Of an error of COMMIT. A full disk is no doubt: what marks a commit is the last thing that is written."""
+    return (error.sqlite_errorcode & 0xFF) == sqlite3.SQLITE_IOERR
 
 
 def checkpoint(file: Path) -> None:
@@ -134,12 +172,22 @@ class told:  # noqa: N801 - read as a verb: with told(file)
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, sqlite3.DatabaseError):
+        # What it does not take as a value is no failing of the store, but a mistake of ours about one item.
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _OF_VALUES):
             raise self._error(error) from error
+        if isinstance(error, OSError):
+            raise system_error(self._file, error) from error
 
-    def _error(self, error: sqlite3.DatabaseError) -> StoreDamaged | StoreFailed:
+    def _error(self, error: sqlite3.DatabaseError) -> ConjoinError:
         # The lower byte is the kind, the rest the details.
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if kind in _DAMAGED:
+        its = reading.current()
+        if kind == sqlite3.SQLITE_INTERRUPT and its is not None:
+            return its.stopped()
+        if kind in _DAMAGED or str(error).startswith(_OTHER_SCHEMA):
             return StoreDamaged(str(self._file), str(error))
+        if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and is_full(self._file.parent):
+            kind = sqlite3.SQLITE_FULL
+        elif kind == sqlite3.SQLITE_CANTOPEN and not os.access(self._file.parent, os.W_OK):
+            kind = sqlite3.SQLITE_READONLY
         return StoreFailed(f"{self._file}: {_MEANINGS.get(kind, str(error))}")

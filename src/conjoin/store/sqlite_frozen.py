@@ -26,7 +26,7 @@ class FrozenFiles:
     def head(self, shard: int) -> Head:
         reader = self._shards[shard]
         with told(reader.file):
-            return read_head(reader.connection)
+            return read_head(reader.connection, reader.file)
 
     def rows(self, shard: int, table: Table) -> Iterator[Any]:
         return self._shards[shard].rows(table)

@@ -13,17 +13,22 @@ from typing import Any
 
 import msgspec
 
+from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
+from conjoin.store import reading
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, Condition, Head
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head
 from conjoin.store.rows import LogRow
 from conjoin.store.scans import scan_statement
 from conjoin.store.sql import Reads
+from conjoin.store.sqlite_doubt import was_committed
 from conjoin.store.sqlite_files import (
     DIALECT,
     WAIT_S,
     connect,
     create,
+    is_doubtful,
+    make_stoppable,
     put_statement,
     rewrite_statement,
     schema_version,
@@ -65,10 +70,12 @@ class SqliteShard:
     def begin(self, *, locked: bool = False) -> "SqliteSnapshot":
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
+        if reading.current() is not None:
+            make_stoppable(connection)
         try:
             with told(self.file):
                 connection.execute("begin immediate" if locked else "begin")
-                head = read_head(connection)
+                head = read_head(connection, self.file)
         except BaseException:  # whatever it was, no transaction stays open
             self.end(failed=True)
             raise
@@ -102,7 +109,7 @@ class SqliteShard:
             connection.execute("pragma wal_autocheckpoint = 0")
             connection.execute(f"pragma cache_size = -{_LOAD_CACHE_KB}")
             with writing(connection, self.file):
-                assert read_head(connection).version == 0, f"{self.file} is not empty"
+                assert read_head(connection, self.file).version == 0, f"{self.file} is not empty"
                 connection.execute(_SQL["move_head"], (*head, 0))
                 for table, some in rows.items():
                     connection.executemany(_PUT[table], some)
@@ -143,12 +150,26 @@ class SqliteSnapshot(Reads):
                     passing("writing")
                     _write(connection, changes)
                     passing("written")
-                connection.execute("commit" if won else "rollback")
+                    self._end_commit(connection, changes)
+                else:
+                    connection.execute("rollback")
         except BaseException:  # whatever it was, no transaction stays open
             self._shard.end(failed=True)
             raise
         self._shard.end()
         return won
+
+    def _end_commit(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        """Returns only if the commit is there; raises StoreFailed only if it is not."""
+        try:
+            connection.execute("commit")
+        except sqlite3.OperationalError as error:
+            if not is_doubtful(error):
+                raise
+            # Its lock would keep the next one waiting.
+            self._shard.end(failed=True)
+            if not was_committed(self._shard.file, changes, error):
+                raise
 
     def abandon(self) -> None:
         if not self._open:
@@ -188,8 +209,11 @@ class SqliteSnapshot(Reads):
         return _as_json(values if isinstance(values, (list, tuple)) else list(values)).decode()
 
 
-def read_head(connection: sqlite3.Connection) -> Head:
-    return Head._make(connection.execute(_SQL["head"]).fetchone())
+def read_head(connection: sqlite3.Connection, file: Path) -> Head:
+    found = connection.execute(_SQL["head"]).fetchone()
+    if found is None or not all(isinstance(value, int) for value in found):
+        raise StoreDamaged(str(file), NO_HEAD)
+    return Head._make(found)
 
 
 def _write(connection: sqlite3.Connection, changes: Changes) -> None:

@@ -1,13 +1,14 @@
 """The schema, in numbered steps.
 
-A store remembers how many it has taken: an older one takes the rest, one that has taken more is refused.
+A store remembers how many it has taken: an older one takes the rest, one that has taken more is refused. A step that
+only one database needs has its name in the name of its file (`0009.postgresql.sql`); for the others it is empty.
 """
 
 from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-VERSION = 5
+VERSION = 9
 FOLDER: Traversable = files(__name__)
 
 
@@ -17,10 +18,9 @@ def steps(part: str, after: int, words: Mapping[str, str]) -> list[tuple[int, li
 
 
 def _statements(part: str, number: int, words: Mapping[str, str]) -> list[str]:
-    step = FOLDER.joinpath(part, f"{number:04}.sql")
-    if not step.is_file():
-        return []
-    text = step.read_text(encoding="utf-8")
+    names = (f"{number:04}.sql", f"{number:04}.{words.get('database', 'sqlite')}.sql")
+    files = [file for file in (FOLDER.joinpath(part, name) for name in names) if file.is_file()]
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
     for word, meaning in {"text": "text", "room": "", **words}.items():
         text = text.replace("{" + word + "}", meaning)
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]

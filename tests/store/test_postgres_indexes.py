@@ -1,0 +1,113 @@
+"""PostgreSQL: no index holds a text of a client as it is, and large tables are looked up by those that there are."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from conjoin.store import create_store
+from conjoin.store import tables as t
+from conjoin.store.port import Facts, Store
+from conjoin.store.postgres_connections import DIALECT
+from conjoin.store.postgres_reads import SQL
+from conjoin.store.postgres_short import COLUMNS
+
+ROWS = 100_000
+BOUNDED = {
+    # Words of ours.
+    *("state", "verdict", "reason", "kind", "reach"),
+    # Digests, ranks and beginnings of texts: their makers bound them.
+    *("digest", "crowd", "place"),
+}
+
+
+@pytest.fixture(scope="module")
+def large(postgres_server: Any) -> Iterator[Store]:
+    """A hundred thousand rows of what a publish looks at."""
+    url = postgres_server.new_database()
+    store = create_store(url, Facts(1, "zeebe", 0, unique_business_ids=False))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("set search_path to shard_00")
+        for statement in _filling():
+            connection.execute(statement)
+        connection.execute("analyze")
+    yield store
+    store.close()
+    postgres_server.drop_database(url)
+
+
+def _filling() -> Iterator[bytes]:
+    numbers = f"generate_series(1, {ROWS}) as n"
+    values: dict[str, dict[str, str]] = {
+        "message": {"correlation_key": "'k-' || n", "live": "1", "message_id": "'m-' || n", "key": "n"},
+        "subscription": {"correlation_key": "'k-' || n", "crowd": "''", "key": "n"},
+        "start_lock": {"correlation_key": "'k-' || n"},
+        "job": {"type": "'t-' || n % 100", "state": "'ready'", "key": "n"},
+        "signal": {"name": "'s-' || n", "key": "n"},
+    }
+    for table, known in values.items():
+        columns, plain = _columns_of(table)
+        chosen = [known.get(column, default) for column, default in zip(columns, plain, strict=True)]
+        yield f"insert into {table} select {', '.join(chosen)} from {numbers}".encode()
+
+
+def _columns_of(name: str) -> tuple[tuple[str, ...], list[str]]:
+    [table] = [table for table in t.SHARD if table.name == name]
+    return table.columns, ["'acme'" if kind is str else "1" for kind in table.types]
+
+
+PUBLISHING = {
+    "subscriptions": ["{k-7}", "acme", 1_000],
+    "messages": ["{k-7}", "acme", 10],
+    "locks": ["{k-7}", "acme"],
+    "live_messages": ["k-7", "acme", "acme", 0, 10],
+    "messages_with_id": ["k-7", "acme", "acme", "m-7"],
+    "subscriptions_by_key": ["{7}", "k-7", "acme"],
+    "signal_instances": ["s-7", "acme"],
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHING)
+def test_a_publish_reads_few_pages_of_a_large_store(large: Store, name: str) -> None:
+    with large.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
+        explained = f"explain (analyze, buffers, costs off, timing off) {SQL[name]}"
+        plan = "\n".join(line for (line,) in connection.execute(explained, PUBLISHING[name]).fetchall())
+    execution = plan.partition("Planning")[0]
+    assert "Seq Scan" not in execution
+    assert "Rows Removed by Filter" not in execution
+    [pages] = [re.findall(r"(?:hit|read)=(\d+)", line) for line in execution.splitlines() if "Buffers" in line][:1]
+    assert sum(map(int, pages)) <= 12
+
+
+def test_jobs_of_a_type_are_read_in_the_order_of_the_index(large: Store) -> None:
+    with large.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
+        found = connection.execute(f"explain {SQL['ready_jobs']}", ["t-7", "acme", 10]).fetchall()
+    assert "job_ready" in str(found)
+    assert "Sort" not in str(found)
+
+
+def test_a_list_of_subscriptions_comes_in_the_order_of_the_index(large: Store) -> None:
+    statement, parameters = DIALECT.list_rows(t.SUBSCRIPTION, after=("acme", "k-7", 7), limit=10)
+    with large._connections.borrow() as connection:  # type: ignore[attr-defined]
+        plan = str(connection.execute(f"explain {statement}", parameters).fetchall())
+    assert "subscription_key" in plan
+    assert "Sort" not in plan
+
+
+def test_no_index_holds_a_text_of_a_client_as_it_is(large: Store) -> None:
+    """Whoever adds an index has to say what bounds its texts."""
+    with large._connections.borrow() as connection:  # type: ignore[attr-defined]
+        found = connection.execute(
+            "select i.indexrelid::regclass::text, a.attname, format_type(a.atttypid, null) = 'text',"
+            " pg_get_indexdef(i.indexrelid, a.attnum, true) from pg_index i"
+            " join pg_attribute a on a.attrelid = i.indexrelid join pg_class c on c.oid = i.indexrelid"
+            " join pg_namespace n on n.oid = c.relnamespace where n.nspname in ('shard_00', 'catalog')"
+        ).fetchall()
+    texts = [(index, meaning) for index, _, is_text, meaning in found if is_text]
+    assert len(texts) > 40
+    raw = {(index, meaning) for index, meaning in texts if not re.match(r"(\w+\.)?(short_text|substr)\(", meaning)}
+    # The names of leases are ours.
+    assert {meaning for index, meaning in raw if not index.endswith("lease_pkey")} <= BOUNDED
+    assert not BOUNDED & COLUMNS
