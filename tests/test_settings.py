@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from conjoin.cli import serve
 from conjoin.errors import SettingsError
+from conjoin.runtime.inbox.configuration import read_inbox
 from conjoin.settings import Settings, load
 
 
@@ -131,7 +133,7 @@ def test_all_problems_are_told_at_once_with_the_place_each_came_from(monkeypatch
         "environment CONJOIN_FORMAT: format",
         "flag --partitions: partitions",
     }
-    assert any("'zeebe', 'correlate' or 'fleans'" in problem for problem in problems)
+    assert any("'zeebe', 'zeebe-0.2x', 'correlate' or 'fleans'" in problem for problem in problems)
 
 
 def test_problem_inside_a_table_is_named_with_its_path() -> None:
@@ -145,3 +147,111 @@ def test_variable_that_is_not_json_is_a_problem(monkeypatch: pytest.MonkeyPatch)
     (problem,) = problems_of()
     assert problem.startswith("environment: ")
     assert "policies" in problem
+
+
+PRINTED = """
+correlate:
+  batch:
+    mode: all
+    query:    # query scheduler
+      pollInitialDelay: PT10S
+      pollInterval: PT6S
+    cleanup:  # cleanup of expired messages
+      pollInitialDelay: PT1M
+      pollInterval: PT1M
+  persistence: # persistence setting
+    messageMaxRetries: 100
+    messageFetchPageSize: 100
+  retry:
+    retryMaxBackoffMinutes: 5
+    retryBackoffBase: 2.0
+"""
+"""As the document on batch correlation prints it."""
+CLUSTER = """
+correlate:
+  batch:
+    cluster:
+      enabled: true
+      queuePollLockMostInterval: PT5M
+"""
+
+
+def test_yaml_of_the_document_is_the_inbox() -> None:
+    write(PRINTED, "conjoin.yaml")
+    settings, _ = read_inbox(load().inbox or {})
+    assert (settings.mode, settings.poll_initial_delay, settings.poll_interval) == ("all", 10_000, 6_000)
+    assert (settings.cleanup_initial_delay, settings.cleanup_interval) == (60_000, 60_000)
+    assert (settings.max_attempts, settings.page_size) == (100, 100)
+    assert (settings.backoff_cap, settings.backoff_base) == (300_000, 2.0)
+
+
+def test_cluster_of_the_document_is_read_from_a_file_of_any_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(CLUSTER, "application.yml")
+    monkeypatch.setenv("CONJOIN_CONFIG", "application.yml")
+    settings, _ = read_inbox(load().inbox or {})
+    assert (settings.cluster, settings.lock_at_most) == (True, 300_000)
+
+
+def test_toml_may_call_the_inbox_as_the_document_does() -> None:
+    write('[correlate.batch]\nmode = "all"')
+    assert read_inbox(load().inbox or {})[0].mode == "all"
+    write('[correlate]\nmode = "all"\n[inbox]\nmode = "all"')
+    assert problems_of() == ["conjoin.toml: inbox and correlate are the same: keep one"]
+
+
+def test_yaml_has_the_keys_of_toml() -> None:
+    write('profile: fleans\npartitions: 3\npolicies: {"*": {dedup: off, time_to_live: 1h}}', "conjoin.yaml")
+    settings = load()
+    assert (settings.profile, settings.partitions) == ("fleans", 3)
+    assert settings.policies == {"*": {"dedup": "off", "time_to_live": "1h"}}
+
+
+def test_key_of_yaml_with_nothing_after_it_is_not_set() -> None:
+    write("store:\npartitions: null\npolicies:\n", "conjoin.yaml")
+    settings = load()
+    assert (settings.store, settings.partitions, settings.policies) == (None, None, {})
+    write("stroe:", "conjoin.yaml")
+    assert problems_of() == ["conjoin.yaml: unknown key 'stroe'; did you mean 'store'?"]
+
+
+def test_one_file_of_settings_is_enough() -> None:
+    write("profile: fleans", "conjoin.yaml")
+    write('profile = "zeebe"')
+    assert problems_of() == ["there is conjoin.toml and conjoin.yaml: keep one, or name one with CONJOIN_CONFIG"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("profile: zeebe\nsecurity: [secret-7", "conjoin.yaml: is not YAML: "),
+        ("profile: zeebe\nprofile: fleans", "is not YAML: a key is given twice (at line 2, column 1)"),
+        ("profile: zeebe\n7: secret-7", "is not YAML: a key is not a text (at line 2, column 1)"),
+        ("- secret-7", "is not YAML: it is not an object of settings"),
+        ("profile: zeebe\nstore: !!python/object:os.system secret-7", "(at line 2, column 8)"),
+        ("store: \x00secret-7", "is not YAML: "),
+        ("store: " + "[" * 5_000, "is not YAML: "),
+        ("proflie: zeebe", "unknown key 'proflie'; did you mean 'profile'?"),
+    ],
+)
+def test_yaml_that_is_wrong_is_told_with_its_line_and_no_value(text: str, said: str) -> None:
+    write(text, "conjoin.yaml")
+    (problem,) = problems_of()
+    assert problem.startswith("conjoin.yaml: ")
+    assert said in problem
+    assert "secret" not in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("conjoin.toml", "[inbox]"), ("conjoin.yaml", "inbox:"), ("conjoin.yaml", "correlate: {}")]
+)
+def test_empty_inbox_is_an_inbox(name: str, text: str) -> None:
+    assert load().inbox is None
+    write(text, name)
+    assert load().inbox == {}
+    assert serve._inbox() is not None
+
+
+def test_empty_inbox_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert serve._inbox() is None
+    monkeypatch.setenv("CONJOIN_INBOX", "{}")
+    assert serve._inbox() is not None

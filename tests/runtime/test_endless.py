@@ -1,16 +1,20 @@
 """A request whose consequences have no end is given up, and whoever asked beside it does not notice."""
 
+from itertools import count
+
 import pytest
 
 from conjoin.errors import EndlessRequest
-from conjoin.runtime import shard
-from conjoin.runtime.answers import PublishedMessage
+from conjoin.kernel.process.loops import MOST_ITEMS
+from conjoin.runtime import consequences, shard, working_set
+from conjoin.runtime.answers import CreatedInstance, Deployment, PublishedMessage
+from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.inline import inline
 from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay import verify_store
 from conjoin.store import tables as t
-from tests.bpmn.snippets import BEGIN, PAID, catch, model
+from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 
 ROUND_AND_ROUND = model(BEGIN + catch("paid"), "begin>paid paid>paid", PAID)
 
@@ -27,4 +31,39 @@ def test_a_kept_message_that_each_round_of_a_loop_takes_again_is_refused_alone(m
         assert isinstance(broker.publish(NewMessage("paid", "o-2", ttl_ms=60_000)), PublishedMessage)
     assert [row.correlation_key for row in broker.store.rows(t.MESSAGE, {}, None, 10)] == ["o-2"]
     assert all(it.difference is None for it in verify_store(broker.store))
+    broker.close()
+
+
+_DOUBLED = (
+    '<scriptTask id="double"><extensionElements><zeebe:script expression="=item * 2" resultVariable="doubled" />'
+    '</extensionElements><multiInstanceLoopCharacteristics isSequential="{sequential}"><extensionElements>'
+    '<zeebe:loopCharacteristics inputCollection="=items" inputElement="item" outputCollection="results"'
+    ' outputElement="=doubled" /></extensionElements></multiInstanceLoopCharacteristics></scriptTask>'
+)
+
+
+@pytest.mark.parametrize("sequential", ["false", "true"])
+def test_results_of_the_largest_multi_instance_are_no_endless_work(sequential: str) -> None:
+    """The list that is collected is not written anew with each of its items."""
+    broker = temporary_broker(1)
+    content = model(BEGIN + _DOUBLED.format(sequential=sequential) + END, "begin>double double>end")
+    assert isinstance(broker.deploy([("order.bpmn", content)]), Deployment)
+    created = broker.create_instance("order", {"items": list(range(MOST_ITEMS))})
+    assert isinstance(created, CreatedInstance)
+    [row] = broker.store.rows(t.INSTANCE, {}, None, 10)
+    assert row.state == "completed"
+    assert read_json(row.body)[3]["results"] == [2 * number for number in range(MOST_ITEMS)]
+    assert all(it.difference is None for it in verify_store(broker.store))
+    broker.close()
+
+
+def test_few_steps_that_take_long_are_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only after many steps: each of these is long."""
+    seconds = count(0.0, 2.0)
+    monkeypatch.setattr(consequences, "thread_time", lambda: next(seconds))
+    monkeypatch.setattr(working_set, "monotonic", lambda: next(seconds))
+    broker = temporary_broker(1)
+    broker.deploy([("order.bpmn", model(BEGIN + catch("paid"), "begin>paid", PAID))])
+    with inline(broker), pytest.raises(EndlessRequest, match="5 seconds of work"):
+        broker.create_instance("order", {"orderId": "o-1"})
     broker.close()

@@ -1,5 +1,8 @@
 """What can be changed about a job: how long its worker has, and who does a user task. The log replays both."""
 
+import pytest
+
+from conjoin.runtime import working_set
 from conjoin.runtime.answers import DONE, ActivatedJob, Refusal
 from conjoin.runtime.lists import Asked, list_page
 from conjoin.runtime.replay import verify_store
@@ -56,4 +59,16 @@ def test_user_task_is_assigned_taken_over_and_given_back() -> None:
         (task,) = list_page(bench.broker, "jobs", Asked({"element": "ask"})).items
         assert task.worker == assignee
     assert bench.broker.complete_job(task.key, {}) is DONE
+    assert [it.difference for it in verify_store(bench.store)] == [None]
+
+
+def test_jobs_with_large_variables_are_handed_out_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(working_set, "MOST_JOB_BYTES", 5_000)
+    bench = Bench()
+    bench.deploy()
+    for number in range(4):
+        bench.start(variables={"orderId": f"o-{number}", "letter": "x" * 3_000})
+        bench.publish(key=f"o-{number}")
+    counts = [len(bench.broker.activate_jobs("ship", 10, "w", MINUTE_MS)) for _ in range(3)]
+    assert counts == [2, 2, 0]
     assert [it.difference for it in verify_store(bench.store)] == [None]

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.kernel import MODEL
+from conjoin.errors import OutcomeUnknown, StoreDamaged
 from conjoin.kernel.process import commands as c
+from conjoin.runtime.answers import PublishedMessage
 from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.messages import NewMessage
@@ -74,3 +76,23 @@ def test_order_that_lies_in_an_outbox_is_carried_out_once_by_the_next_tick(broke
     assert '"n":1' in row.body
     assert [row.name for row in broker.store.rows(t.SUBSCRIPTION, {"closed_at": None}, None, 10)] == ["shipped"]
     assert list(broker.store.rows(t.OUTBOX, {}, None, 10)) == []
+
+
+def test_a_message_is_accepted_though_its_receiver_cannot_take_it_yet(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was committed is never told as not done: a publish is done, and of a synchronous one nobody knows."""
+    waiting_elsewhere(broker)
+
+    def fail(*given: object) -> None:
+        raise StoreDamaged("shard-01.db", "malformed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(broker.post, "deliver", fail)
+        published = broker.publish(NewMessage("paid", KEY, {}, 3_600_000))
+        assert isinstance(published, PublishedMessage)
+        with pytest.raises(OutcomeUnknown, match="it was accepted"):
+            broker.correlate(NewMessage("paid", KEY, {}))
+    broker.tick()
+    [row] = broker.store.rows(t.MESSAGE, {"key": published.key}, None, 1)
+    assert row.verdict == "correlated"

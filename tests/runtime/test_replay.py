@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from conjoin.runtime.answers import Refusal
 from conjoin.runtime.backup import backup_store
+from conjoin.runtime.encoding.orders import read_order, written_order
 from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay import Checked, verify_store
@@ -17,6 +19,7 @@ from conjoin.runtime.sweeps import Sweep
 from conjoin.store import tables as t
 from conjoin.store.sqlite import SqliteStore
 from conjoin.testing.clock import FakeClock
+from tests.gateway.models import started_by_message, with_message
 from tests.runtime.test_stored_stories import StoredStory
 
 STORIES = int(os.environ.get("STORIES", "6"))
@@ -185,3 +188,18 @@ def test_bounded_sweeps_of_one_hot_key_replay() -> None:
     broker.tick()
     assert differences(verify_store(broker.store)) == []
     broker.close()
+
+
+def test_message_for_subscriptions_only_replays_without_a_start() -> None:
+    with closing(temporary_broker(1, clock=FakeClock())) as broker:
+        for content in (with_message("waits"), started_by_message("started", "waits")):
+            assert not isinstance(broker.deploy([("model.bpmn", content)]), Refusal)
+        broker.create_instance("waits", {"orderId": "o-1"})
+        broker.correlate(NewMessage("waits", "o-1", subscriptions_only=True))
+        broker.correlate(NewMessage("waits", "o-1", subscriptions_only=True))
+        assert differences(verify_store(broker.store)) == []
+
+
+def test_message_of_a_log_from_before_it_could_be_for_subscriptions_only_is_read() -> None:
+    before = written_order(NewMessage("paid", "o-1", {"amount": 5}, sync=True))[:-1]
+    assert read_order(before) == NewMessage("paid", "o-1", {"amount": 5}, sync=True)

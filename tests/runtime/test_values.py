@@ -60,5 +60,59 @@ def test_what_cannot_be_a_key_is_none(value: object) -> None:
 def test_a_number_that_is_too_large_for_a_key_is_an_incident() -> None:
     engine = LocalEngine()
     engine.deploy_texts({"order.bpmn": ORDER})
-    instance = engine.start("order", {"orderId": Decimal("1E+999999999")})
+    instance = engine.start("order", {"orderId": 10**4_100})
     assert_that(instance).has_incident_at("paid", "EXTRACT_VALUE_ERROR")
+
+
+COSTLY = "=count(for x in 1..1000000 return index of(lst, -1))"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<zeebe:input source="{}" target="day"/>',
+        '<zeebe:output source="{}" target="day"/>',
+    ],
+)
+def test_a_mapping_that_costs_too_much_is_an_incident(part: str) -> None:
+    engine = LocalEngine()
+    mapping = SCRIPT.decode().replace(
+        '<zeebe:input source="=date(&quot;2030-01-01&quot;)" target="day"/>', part.format(COSTLY)
+    )
+    engine.deploy_texts({"compute.bpmn": mapping.encode()})
+    instance = engine.start("compute", {"lst": list(range(5_000))})
+    if "output" in part:
+        engine.complete("rest")
+    assert_that(instance).has_incident_at("rest", "IO_MAPPING_ERROR")
+    [incident] = instance.incidents
+    assert "was stopped: it takes more than 4,000,000 steps" in incident.text
+
+
+def test_a_script_that_costs_too_much_is_an_incident() -> None:
+    engine = LocalEngine()
+    text = SCRIPT.decode()
+    start, end = text.index('expression="') + len('expression="'), text.index('" resultVariable')
+    engine.deploy_texts({"compute.bpmn": (text[:start] + COSTLY + text[end:]).encode()})
+    instance = engine.start("compute", {"lst": list(range(5_000))})
+    assert_that(instance).has_incident_at("script", "EXTRACT_VALUE_ERROR")
+
+
+def test_a_loop_over_too_many_items_is_an_incident() -> None:
+    engine = LocalEngine()
+    loop = (
+        "<bpmn:multiInstanceLoopCharacteristics><bpmn:extensionElements>"
+        '<zeebe:loopCharacteristics inputCollection="=lst"/>'
+        "</bpmn:extensionElements></bpmn:multiInstanceLoopCharacteristics></bpmn:serviceTask>"
+    )
+    engine.deploy_texts({"compute.bpmn": SCRIPT.decode().replace("</bpmn:serviceTask>", loop).encode()})
+    instance = engine.start("compute", {"lst": [0] * 10_001})
+    assert_that(instance).has_incident_at("rest", "EXTRACT_VALUE_ERROR")
+
+
+def test_the_mappings_of_an_element_share_one_budget() -> None:
+    engine = LocalEngine()
+    dear = "=count(for x in 1..200000 return x)"
+    inputs = "".join(f'<zeebe:input source="{dear}" target="v{number}"/>' for number in range(20))
+    mapping = SCRIPT.decode().replace('<zeebe:input source="=date(&quot;2030-01-01&quot;)" target="day"/>', inputs)
+    engine.deploy_texts({"compute.bpmn": mapping.encode()})
+    assert_that(engine.start("compute")).has_incident_at("rest", "IO_MAPPING_ERROR")

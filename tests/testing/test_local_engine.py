@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conjoin.errors import PolicyError
 from conjoin.testing import LocalEngine, Refused, assert_that
 from tests.testing.order import ORDER
 
@@ -167,3 +168,18 @@ def test_the_plugin_hands_out_an_engine(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
+
+
+def test_policies_are_those_it_is_given() -> None:
+    engine = LocalEngine(policies={"paid": {"cardinality": "once_per_instance"}})
+    engine.deploy_texts({"order.bpmn": ORDER})
+    first, second = (engine.start("order", {"orderId": "o-1"}) for _ in range(2))
+    engine.publish("paid", "o-1")
+    assert_that(first).is_waiting_at("ship")
+    assert_that(second).is_waiting_at("ship")
+
+
+def test_policies_that_make_no_sense_are_all_named() -> None:
+    with pytest.raises(PolicyError) as raised:
+        LocalEngine(profile="none", policies={"paid": {"cardinality": "some"}})
+    assert len(raised.value.problems) == 2

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conjoin.errors import Problem
+
 CODES = ("NOT_FOUND", "ALREADY_EXISTS", "INVALID_ARGUMENT", "INVALID_STATE")
 
 
@@ -28,6 +30,8 @@ class DeployedProcess:
 class Deployment:
     key: int
     processes: Sequence[DeployedProcess]
+    warnings: Sequence[Problem] = ()
+    """How a model was read where it says too little, or too much."""
 
 
 @dataclass(frozen=True, slots=True)

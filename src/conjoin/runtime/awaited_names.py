@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from conjoin.kernel.definitions import Definition, Definitions
-from conjoin.kernel.plan import Element, Literal, MessageDefinition
+from conjoin.kernel.plan import Element, Literal, MessageDefinition, value_or_null
 
 
 class Listener(NamedTuple):
@@ -37,7 +37,8 @@ def listeners(definitions: Definitions, tenant_id: str) -> Iterator[Listener]:
 def _constant(event: MessageDefinition) -> str | None:
     name = event.name
     is_constant = isinstance(name, Literal) or getattr(name, "is_constant", False)
-    return str(name({}, 0)) if is_constant else None
+    value = value_or_null(name, {}, 0) if is_constant else None
+    return None if value is None else str(value)
 
 
 def nearest_name(name: str, known: Sequence[str]) -> str | None:

@@ -13,14 +13,16 @@ from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts, Store
 from conjoin.store.sqlite import SqliteStore
 
+TASK = "conjoin restore"
+
 
 def _silent(text: str) -> None:
     """Nobody wants to know."""
 
 
-def backup_store(store: Store, folder: Path, told: Told = _silent) -> Tallies:
+def backup_store(store: Store, folder: Path, told: Told = _silent, task: str = "conjoin backup") -> Tallies:
     with made_whole(folder) as part, closing(SqliteStore.create(part, store.facts)) as copy:
-        return copy_store(store, copy, told)
+        return copy_store(store, copy, told, task)
 
 
 def restore_store(folder: Path, address: str | Path, told: Told = _silent) -> Tallies:
@@ -29,16 +31,16 @@ def restore_store(folder: Path, address: str | Path, told: Told = _silent) -> Ta
             found = open_store(address)
         except StoreMissing:
             return _restore_anew(copy, address, told)
-        with closing(found) as store:
+        with closing(found) as store, store.held(TASK, alone=True):
             _refuse_unless_empty(store, copy.facts)
-            return copy_store(copy, store, told)
+            return copy_store(copy, store, told, TASK)
 
 
 def _restore_anew(copy: Store, address: str | Path, told: Told) -> Tallies:
     if isinstance(address, Path):
-        return backup_store(copy, address, told)
+        return backup_store(copy, address, told, TASK)
     with closing(create_store(address, copy.facts)) as store:
-        return copy_store(copy, store, told)
+        return copy_store(copy, store, told, TASK)
 
 
 def _refuse_unless_empty(store: Store, facts: Facts) -> None:

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.answers import ActivatedJob
-from conjoin.runtime.encoding.orders import Request
-from conjoin.runtime.sweeps import Sweep
 from conjoin.store.port import Head
 from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, PositionRow
 
@@ -26,7 +24,8 @@ class Origin(NamedTuple):
 class Batch:
     """Orders from other shards' outboxes, then requests."""
 
-    requests: Sequence[Request | Sweep] = ()
+    requests: Sequence[Any] = ()
+    """Commands, messages, sweeps, and what `set_aside.py` and `inbox/requests.py` know."""
     deliveries: Sequence[tuple[int, OutboxRow]] = ()
     counter: int = 0
     """Keys handed out are not smaller, so that they order across shards."""
@@ -35,6 +34,10 @@ class Batch:
     origin: Origin | None = None
     positions: Sequence[PositionRow] = ()
     """How far a source was read, when this batch is taken."""
+
+
+PROBE = object()
+"""A request that writes nothing but its commit: can the shard commit?"""
 
 
 @dataclass(slots=True)
@@ -62,9 +65,13 @@ class Done:
     head: Head
     answers: dict[int, e.Event]
     receivers: set[int]
+    receivers_of_requests: set[int]
+    """Those of them whose post follows from the requests, and not from the deliveries, of the batch."""
     committed: bool = True
     """False: there was nothing to write."""
     messages: Sequence[MessageRow] = ()
     """Those that this commit has written; so with the others."""
     jobs: Sequence[JobRow] = ()
     instances: Sequence[InstanceRow] = ()
+    decided: Sequence[MessageRow] = ()
+    """Of the messages those whose verdict is another one than before this commit."""

@@ -1,34 +1,40 @@
 """The broker: an engine on a store. What it has answered is durable.
 
-Time is what the given clock says, and never goes back on a shard. Requests are carried by the post, one after the
-other; a serving process has a thread a shard instead (`inline.py`), and large batches go through Spark.
+Time is what the given clock says, and never goes back on a shard (`clock.py`). Requests are carried by the post, one
+after the other; a serving process has a thread a shard instead (`inline.py`), and large batches go through Spark.
 """
 
+import logging
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic, sleep
 from typing import Protocol
 
-from conjoin.errors import StoreDamaged, StoreFailed
+from conjoin.errors import ConjoinError, OutcomeUnknown
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import rank_of
-from conjoin.runtime.answers import Deployment, Refusal
+from conjoin.runtime.answers import Deployment, Done, Refusal
 from conjoin.runtime.api import Api
-from conjoin.runtime.batches import Reply
+from conjoin.runtime.batches import Batch, Reply
 from conjoin.runtime.calls import ReadyJob
 from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.generations import KeyHomes, homes_of
 from conjoin.runtime.hiding import NOTHING_HIDDEN
-from conjoin.runtime.late_answers import stored_answer
+from conjoin.runtime.late_answers import accepted_at_least, stored_answer
 from conjoin.runtime.peek import Peeked, peek
 from conjoin.runtime.post import Post
+from conjoin.runtime.scope import EVERYTHING
 from conjoin.runtime.start_timers import starts_to_schedule
 from conjoin.runtime.stored_catalog import StoredCatalog
+from conjoin.runtime.supervision import Supervisor
+from conjoin.runtime.sweeping import delete, is_items, retry, retry_due, schedule_carefully, sweep_carefully
 from conjoin.runtime.sweeps import KINDS, Sweep
 from conjoin.store.port import Store
 
+_log = logging.getLogger(__name__)
 LATE_S = 10.0
 _PAUSE_S = 0.01
 
@@ -47,11 +53,13 @@ class Broker(Api):
         # Another process has placed instances before; nobody need know how many.
         super().__init__(store.facts.shards, clock())
         self.store = store
+        self.clock = ForwardClock(clock)
+        self.supervisor = Supervisor()
         self.catalog = StoredCatalog(store.catalog, store.facts.profile)
-        self.post = Post(store, clock, self.catalog.view)
+        self.post = Post(store, self.clock, self.catalog.view)
         self.carrier: Carrier = self.post
         self.hiding = NOTHING_HIDDEN
-        self._clock = clock
+        self.scope = EVERYTHING
 
     def close(self) -> None:
         self.post.close()
@@ -59,7 +67,7 @@ class Broker(Api):
 
     @property
     def now(self) -> int:
-        return self._clock()
+        return self.clock()
 
     @property
     def definitions(self) -> Definitions:
@@ -72,8 +80,15 @@ class Broker(Api):
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
         deployed = self.catalog.deploy(resources, tenant_id, self.now)
         if not isinstance(deployed, Refusal) and any(process.is_new for process in deployed.processes):
-            self.look_around()
+            self._schedule_at_once()
         return deployed
+
+    def _schedule_at_once(self) -> None:
+        """What was deployed is deployed: start timers that cannot be scheduled now are when the shard is well again."""
+        try:
+            self.look_around()
+        except ConjoinError as error:
+            _log.warning("start timers are scheduled later: %s", error)
 
     def look_around(self) -> list[Peeked]:
         """What each shard has to do that nobody has asked for.
@@ -81,23 +96,35 @@ class Broker(Api):
         Start timers that are missing are scheduled, on the shard of each process, once for each version.
         """
         peeked = [self._peek(shard) for shard in range(self.shard_count)]
-        view = self.catalog.view()
         for shard, seen in enumerate(peeked):
-            if seen.scheduled_up_to < view.version:
-                self.post.run(shard, starts_to_schedule(shard, seen.scheduled_up_to, view, self.shard_count))
+            self.schedule_starts(shard, seen)
         return peeked
+
+    def schedule_starts(self, shard: int, seen: Peeked) -> None:
+        view = self.catalog.view()
+        if seen.scheduled_up_to >= view.version:
+            return
+        batch = starts_to_schedule(shard, seen.scheduled_up_to, view, self.shard_count)
+        try:
+            self.post.run(shard, batch)
+        except Exception as error:
+            if not is_items(error):
+                raise
+            schedule_carefully(partial(self.post.ask, shard), batch.requests)
+            self.post.run(shard, Batch(positions=batch.positions))
 
     @cached_property
     def homes(self) -> KeyHomes:
-        """Every shard knows; one that is damaged need not be asked."""
-        for shard in range(self.shard_count - 1):
+        """Every shard knows; one that cannot be read need not be asked."""
+        failed: ConjoinError | None = None
+        for shard in range(self.shard_count):
             try:
                 with self.post.look(shard) as snapshot:
                     return homes_of(snapshot, self.shard_count)
-            except StoreDamaged:
-                continue
-        with self.post.look(self.shard_count - 1) as snapshot:
-            return homes_of(snapshot, self.shard_count)
+            except ConjoinError as error:
+                failed = failed or error
+        assert failed is not None, "a store has shards"
+        raise failed
 
     def ask(self, shard: int, request: Request) -> Reply:
         return self.carrier.ask(shard, request)
@@ -108,40 +135,73 @@ class Broker(Api):
         if receivers:
             self.post.deliver(receivers)
             self.post.forget_delivered()
+        for shard, seen in enumerate(peeked):
+            retry_due(partial(self.post.ask, shard), seen.to_retry)
         if not receivers and not any(seen.due for seen in peeked):
             return 0
         return sum(self._sweep(shard, Sweep(kind)) for kind in KINDS for shard in range(self.shard_count))
 
+    def retry_set_aside(self, key: int) -> Done | Refusal:
+        """What could not be carried out is tried again."""
+        shard = self.homes.shard_of_record(key)
+        return _nothing_there(key) if shard < 0 else retry(partial(self.carrier.ask, shard), key)
+
+    def delete_set_aside(self, key: int) -> Done | Refusal:
+        """What could not be carried out never is; whoever waits for it goes on waiting."""
+        shard = self.homes.shard_of_record(key)
+        return _nothing_there(key) if shard < 0 else delete(partial(self.carrier.ask, shard), key)
+
     def _peek(self, shard: int) -> Peeked:
         with self.post.look(shard) as snapshot:
-            return peek(snapshot, self.now)
+            return peek(snapshot, self.clock.follow(snapshot.head.time))
 
     def _sweep(self, shard: int, sweep: Sweep) -> int:
         happened = 0
         while True:
-            swept = self.post.ask(shard, sweep).swept
+            swept = sweep_carefully(
+                partial(self.post.ask, shard), partial(self.post.look, shard), sweep, lambda: self.now
+            )
             happened += swept
             if swept < sweep.limit:
                 return happened
 
     def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
-        found = []
+        """Those of shards that can be read: workers of the others go on."""
+        found: list[ReadyJob] = []
+        failed: list[ConjoinError] = []
         for shard in range(self.shard_count):
-            with self.post.look(shard) as snapshot:
-                for tenant_id in tenant_ids:
-                    ready = snapshot.ready_jobs(tenant_id, type_, limit)
-                    found += [ReadyJob(rank_of(job.key), shard, tenant_id) for job in ready]
+            try:
+                found += self._ready_jobs(shard, type_, limit, tenant_ids)
+            except ConjoinError as error:
+                failed.append(error)
+        if len(failed) == self.shard_count:
+            raise failed[0]
         return found
+
+    def _ready_jobs(self, shard: int, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
+        with self.post.look(shard) as snapshot:
+            return [
+                ReadyJob(rank_of(job.key), shard, tenant_id)
+                for tenant_id in tenant_ids
+                for job in snapshot.ready_jobs(tenant_id, type_, limit)
+            ]
 
     def late_answer(self, shard: int, message_key: int) -> e.Event:
         """It is held behind an answer that lies in an outbox, perhaps of a process that died or is slow."""
         until = monotonic() + LATE_S
         while True:
-            self.carrier.deliver()
+            try:
+                self.carrier.deliver()
+            except ConjoinError as error:
+                raise accepted_at_least(error) from error
             with self.post.look(shard) as snapshot:
                 answer = stored_answer(snapshot, message_key, self.catalog.view())
             if answer is not None:
                 return answer
             if monotonic() > until:
-                raise StoreFailed(f"message {message_key} was accepted, but nobody has answered it yet")
+                raise OutcomeUnknown(f"message {message_key} was accepted, but nobody has answered it yet")
             sleep(_PAUSE_S)
+
+
+def _nothing_there(key: int) -> Refusal:
+    return Refusal("NOT_FOUND", f"nothing with key {key} was set aside")

@@ -12,6 +12,7 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
+from conjoin.kernel.storable import MOST_BYTES
 from conjoin.runtime.answers import (
     DONE,
     ActivatedJob,
@@ -25,12 +26,13 @@ from conjoin.runtime.batches import Reply
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.encoding.orders import Request
 from conjoin.runtime.generations import KeyHomes
-from conjoin.runtime.jobs import JobsWanted, job_order
-from conjoin.runtime.messages import NewMessage, refusal_of, unusable, unusable_order
+from conjoin.runtime.jobs import MOST_JOBS, JobsWanted, job_order
+from conjoin.runtime.messages import NewMessage, refusal_of, unusable, unusable_order, unusable_texts
 from conjoin.runtime.placement import home_of, shard_of
 
 Variables = Mapping[str, Any]
 _A = TypeVar("_A")
+_NO_TEXTS: Mapping[str, str] = {}
 
 
 class Ask(NamedTuple):
@@ -99,7 +101,7 @@ class Calls:
         self._created = created
 
     def create_instance(self, new: NewInstance) -> Call[CreatedInstance | Refusal]:
-        problem = unusable_order(new.variables, new.business_id)
+        problem = unusable_order(new.variables, new.business_id) or unusable_texts({"process id": new.process_id})
         if problem is None and new.definition_key:
             problem = yield from self._by_key(new)
         if problem is not None:
@@ -174,9 +176,10 @@ class Calls:
         problem = wanted.unusable()
         if problem is not None:
             return problem
-        ready = yield Look(lambda: self._engine.ready_jobs(wanted.type, wanted.most, wanted.tenant_ids))
+        most = min(wanted.most, MOST_JOBS)
+        ready = yield Look(lambda: self._engine.ready_jobs(wanted.type, most, wanted.tenant_ids))
         found: list[ActivatedJob] = []
-        chosen = [(job.shard, job.tenant_id) for job in sorted(ready)[: wanted.most]]
+        chosen = [(job.shard, job.tenant_id) for job in sorted(ready)[:most]]
         for place in dict.fromkeys(chosen):
             found += yield from self.activate_on(wanted, *place, chosen.count(place))
         return sorted(found, key=job_order)
@@ -193,10 +196,12 @@ class Calls:
     def fail_job(
         self, key: int, retries: int, message: str, backoff_ms: int, variables: Variables | None
     ) -> Call[Done | Refusal]:
-        return self._order(key, c.FailJob(key, retries, message, self._engine.now, backoff_ms, variables), variables)
+        command = c.FailJob(key, retries, message, self._engine.now, backoff_ms, variables)
+        return self._order(key, command, variables, {"error message": message})
 
     def throw_error(self, key: int, code: str, message: str, variables: Variables | None) -> Call[Done | Refusal]:
-        return self._order(key, c.ThrowError(key, code, message, self._engine.now, variables), variables)
+        command = c.ThrowError(key, code, message, self._engine.now, variables)
+        return self._order(key, command, variables, {"error code": code, "error message": message})
 
     def update_retries(self, key: int, retries: int) -> Call[Done | Refusal]:
         return self._order(key, c.UpdateRetries(key, retries, self._engine.now))
@@ -205,7 +210,8 @@ class Calls:
         return self._order(key, c.UpdateTimeout(key, timeout_ms, self._engine.now))
 
     def assign_task(self, key: int, assignee: str, override: bool) -> Call[Done | Refusal]:
-        return self._order(key, c.AssignTask(key, assignee, override, self._engine.now))
+        command = c.AssignTask(key, assignee, override, self._engine.now)
+        return self._order(key, command, texts={"assignee": assignee})
 
     def cancel_instance(self, key: int) -> Call[Done | Refusal]:
         return self._order(key, c.CancelInstance(key, self._engine.now))
@@ -217,14 +223,16 @@ class Calls:
         return self._order(key, c.ResolveIncident(key, self._engine.now))
 
     def broadcast_signal(self, name: str, variables: Variables, tenant_id: str) -> Call[Done | Refusal]:
-        problem = unusable_order(variables)
+        problem = unusable_order(variables) or unusable_texts({"signal name": name})
         if problem is not None:
             return problem
         yield Ask(0, c.BroadcastSignal(name, variables, tenant_id, self._engine.now))
         return DONE
 
-    def _order(self, key: int, command: c.Command, variables: Variables | None = None) -> Call[Done | Refusal]:
-        problem = unusable_order(variables) if variables else None
+    def _order(
+        self, key: int, command: c.Command, variables: Variables | None = None, texts: Mapping[str, str] = _NO_TEXTS
+    ) -> Call[Done | Refusal]:
+        problem = unusable_texts(texts, MOST_BYTES) or (unusable_order(variables) if variables else None)
         if problem is not None:
             return problem
         shard = self._engine.homes.shard_of_record(key)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from conjoin.bpmn import Model, ModelError, read_model
+from conjoin.bpmn.dialects import DIALECTS
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.plan import MessageDefinition, Plan
@@ -17,6 +18,9 @@ from conjoin.runtime.answers import DeployedProcess, Deployment, Refusal
 from conjoin.runtime.business_ids import BusinessIds
 
 DEFAULT_TENANT = "<default>"
+
+MOST_PROCESSES = 500
+"""Of one deployment."""
 
 read_once = lru_cache(maxsize=1024)(read_model)
 """Plans are never changed, so one content is read once for all who deploy it."""
@@ -59,7 +63,7 @@ class Deployments:
         if not resources:
             return Refusal("INVALID_ARGUMENT", "there is nothing to deploy")
         models, problems = self._read(resources)
-        problems += _named_twice(models)
+        problems += _named_twice(models) + _too_many(models)
         if problems:
             return Refusal("INVALID_ARGUMENT", "\n".join(problems))
         by_name = dict(resources)
@@ -75,7 +79,8 @@ class Deployments:
                 brought.append(New(latest, model.name, by_name[model.name], model.digest, at))
             assert latest is not None
             processes.append(DeployedProcess(latest.key, plan.process_id, latest.version, model.name, is_new))
-        return Deployment(deployment_key, processes), brought
+        notes = [note for model in models for note in model.notes]
+        return Deployment(deployment_key, processes, notes), brought
 
     def add(self, new: New) -> None:
         self._brought[new.definition.key] = new
@@ -94,8 +99,8 @@ class Deployments:
 
     def model(self, name: str, content: bytes) -> Model:
         """Where a model need not name its keys, the policies say how it matches, so it is read anew."""
-        if self.profile == "zeebe":
-            return read_once(content, name)
+        if not DIALECTS[self.profile].keyless:
+            return read_once(content, name, self.profile)
         return read_model(content, name, self.profile, self.policies)
 
     def resource(self, definition_key: int) -> tuple[str, bytes]:
@@ -131,6 +136,13 @@ def _plans(models: Sequence[Model]) -> Iterator[tuple[Model, Plan]]:
     for model in models:
         for plan in model.plans:
             yield model, plan
+
+
+def _too_many(models: Sequence[Model]) -> list[str]:
+    count = sum(len(model.plans) for model in models)
+    if count <= MOST_PROCESSES:
+        return []
+    return [f"the deployment has {count:,} processes, and {MOST_PROCESSES:,} are the most: deploy them in parts"]
 
 
 def _named_twice(models: Sequence[Model]) -> list[str]:

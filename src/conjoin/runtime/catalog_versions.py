@@ -68,5 +68,11 @@ class _AsOf:
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         raise AssertionError("the past does not change")
 
+    def begin_filling(self, task: str) -> None:
+        raise AssertionError("the past does not change")
+
+    def end_filling(self) -> None:
+        raise AssertionError("the past does not change")
+
     def now(self) -> int:
         raise AssertionError("the past has no clock")

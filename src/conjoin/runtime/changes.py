@@ -4,6 +4,7 @@ Instances are compared with what was loaded; keys and messages are looked at whe
 what is so now; they never say what to do.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +15,13 @@ from conjoin.kernel.correlation.state import Topic
 from conjoin.kernel.correlation.uniqueness import remembered_until
 from conjoin.kernel.correlation.verdicts import verdict_of
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.encoding.key_spaces import Loaded, lock_row, subscription_row
+from conjoin.runtime import crowds
+from conjoin.runtime.encoding.key_spaces import Loaded, in_crowd, lock_row, subscription_row
 from conjoin.runtime.encoding.messages import NOTHING_SPECIAL, Standing, message_row
 from conjoin.runtime.key_spaces import Place
 from conjoin.runtime.working_set import WorkingSet
 from conjoin.store import tables as t
+from conjoin.store.rows import SubscriptionRow
 from conjoin.store.tables import Table
 
 Put = dict[Table, list[Any]]
@@ -32,6 +35,8 @@ class KeyChanges:
         self._its = its
         self._now = now
         self._version = catalog_version
+        self.decided: list[Any] = []
+        """The rows of messages whose verdict is another one than before."""
         self._messages: dict[int, tuple[Place, Message]] = {}
         self._subscriptions: dict[int, tuple[Place, Subscription]] = {}
         self._closed: dict[int, int] = {}
@@ -96,6 +101,7 @@ class KeyChanges:
         if self._subscriptions:
             for key, (place, subscription) in self._subscriptions.items():
                 self._subscription(key, place, subscription, loaded[place])
+        self._put_crowds_in_order()
         if self._messages:
             rows = [self._message(place, message, loaded[place]) for place, message in self._messages.values()]
             self.put[t.MESSAGE] = rows
@@ -104,7 +110,7 @@ class KeyChanges:
 
     def _subscription(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
         if not subscription.closed:
-            self._put(t.SUBSCRIPTION, subscription_row(place, subscription, None))
+            self._put_subscription(loaded, subscription_row(place, subscription, None))
             return
         if subscription.busy_with is not None and key in self._answered:
             subscription.busy_with = None
@@ -114,23 +120,55 @@ class KeyChanges:
         if not waits and (last is None or last.subscription is not subscription):
             self._drop(t.SUBSCRIPTION, (*place, key))
             return
-        self._put(t.SUBSCRIPTION, subscription_row(place, subscription, self._closed.get(key, self._now)))
+        self._put_subscription(loaded, subscription_row(place, subscription, self._closed.get(key, self._now)))
         if waits:
             loaded.awaiting[key] = subscription
         elif (before := loaded.kept.get(subscription.name, key)) != key:
             self._drop(t.SUBSCRIPTION, (*place, before))
 
+    def _put_subscription(self, loaded: Loaded, row: SubscriptionRow) -> None:
+        self._put(t.SUBSCRIPTION, row if loaded.crowd is None else in_crowd(row))
+
+    def _put_crowds_in_order(self) -> None:
+        """Where very many wait from now on, each is told where it stands; see `Crowd`."""
+        touched = Counter(place for place, _ in self._subscriptions.values())
+        most = crowds.MOST_WAITING
+        for place, loaded in self._its.spaces.by_place.items():
+            if loaded.crowd is None and len(loaded.rows) + touched[place] >= most:
+                self._put_in_order(place, loaded, most)
+
+    def _put_in_order(self, place: Place, loaded: Loaded, most: int) -> None:
+        written = self.put.get(t.SUBSCRIPTION, [])
+        gone = {key for *_, key in self.drop.get(t.SUBSCRIPTION, ())}
+        rows = {key: row for key, row in loaded.rows.items() if key not in gone}
+        rows |= {row.key: row for row in written if row[:2] == place}
+        if len(rows) >= most:
+            others = [row for row in written if row[:2] != place]
+            self.put[t.SUBSCRIPTION] = [*others, *map(in_crowd, rows.values())]
+
     def _message(self, place: Place, message: Message, loaded: Loaded) -> Any:
+        if loaded.crowd is not None:
+            self._look_around(message, loaded.crowd)
         verdict = verdict_of(loaded.space, message, self._now, self._its.catalog)
         version = loaded.versions.get(message.key, self._version)
-        return message_row(place, message, self._standing(message, loaded), verdict, version)
+        row = message_row(place, message, self._standing(message, loaded), verdict, version)
+        if loaded.fates.get(message.key) != (row.verdict, row.reason):
+            self.decided.append(row)
+        return row
+
+    def _look_around(self, message: Message, crowd: crowds.Crowd) -> None:
+        """Whoever its verdict and its standing depend on."""
+        if self._its.is_one_of_many:
+            crowd.receivers_of(message)
+        if not message.targets and message.ended is None:
+            crowd.until_awaited(message)
 
     def _standing(self, message: Message, loaded: Loaded) -> Standing:
         topic = loaded.space.topics.get(message.name)
         if topic is None:
             return NOTHING_SPECIAL
         held = bool(topic.held) and message in (topic.held or ())
-        busy = self._its.is_one_of_many and _is_on_its_way(message, loaded)
+        busy = self._its.is_one_of_many and _is_on_its_way(message)
         return Standing(held, _is_remembered(topic, message, self._now), busy)
 
     def _lock(self, place: Place, process_id: str, loaded: Loaded) -> None:
@@ -153,10 +191,10 @@ def _is_remembered(topic: Topic, message: Message, now: int) -> bool:
     return remembered_until(message) > now
 
 
-def _is_on_its_way(message: Message, loaded: Loaded) -> bool:
+def _is_on_its_way(message: Message) -> bool:
     """Only between shards: on one shard every delivery is answered in the same run."""
-    open_ones = loaded.space.subscriptions.values()
-    return any(s.busy_with is message for s in (*open_ones, *loaded.awaiting.values()))
+    receivers = (getattr(target, "subscription", None) for target in message.targets)
+    return any(receiver is not None and receiver.busy_with is message for receiver in receivers)
 
 
 _WITH_MESSAGE = frozenset(

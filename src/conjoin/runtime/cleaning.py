@@ -52,9 +52,10 @@ class Cleaning:
     def _is_our_turn(self, now: int) -> bool:
         if self._keep_for == KEEP_EVERYTHING:
             return False
-        if self._commits is not None and now < self._leased_until - EVERY_US // 2:
+        if self._commits is not None and now < self._leased_until - EVERY_US // 2 <= now + EVERY_US:
             return True
-        if now < self._asks_at:
+        # Further ahead than a whole round lies only what a clock said that has gone back since.
+        if now < self._asks_at <= now + EVERY_US:
             return False
         if self._store.catalog.lease(LEASE, self._holder, now, now + EVERY_US):
             self._leased_until = now + EVERY_US

@@ -13,6 +13,7 @@ from typing import Any
 from conjoin.errors import StoreDamaged, StoreExists
 from conjoin.runtime.tallies import Tally
 from conjoin.store import tables as t
+from conjoin.store.data_folder import system_errors
 from conjoin.store.port import CatalogStore, Store
 from conjoin.store.tables import Table
 
@@ -21,8 +22,13 @@ Tallies = dict[str, Tally]
 """By the name of the table, over all shards."""
 
 
-def copy_store(source: Store, target: Store, told: Told) -> Tallies:
+def copy_store(source: Store, target: Store, told: Told, task: str) -> Tallies:
     """Everything, the log and the outboxes too; the shards stay what they are. The answer is what was copied."""
+    with filling(target, task):
+        return _copied(source, target, told)
+
+
+def _copied(source: Store, target: Store, told: Told) -> Tallies:
     read: Tallies = {table.name: Tally() for table in (*t.SHARD, *t.CATALOG)}
     shards = source.facts.shards
     with source.frozen() as frozen:
@@ -69,20 +75,32 @@ def tally_of(frozen: Any, table: Table, shards: int) -> Tally:
 
 
 @contextmanager
+def filling(target: Store, task: str) -> Iterator[None]:
+    """Around whatever fills a store: what a crash leaves says that it is half made, wherever it is opened."""
+    target.catalog.begin_filling(task)
+    yield
+    target.catalog.end_filling()
+
+
+@contextmanager
 def made_whole(folder: Path) -> Iterator[Path]:
     """A folder that is there when all of it is: written under another name beside it, and renamed at the end."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    with system_errors(folder):
+        is_taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if is_taken:
         raise StoreExists(f"{folder} is there already: choose a place that is empty")
     part = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    with system_errors(folder):
+        shutil.rmtree(part, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         yield part
     except BaseException:  # whatever it was, half a copy is not left behind
         shutil.rmtree(part, ignore_errors=True)
         raise
-    part.rename(folder)
-    _sync(folder.parent)
+    with system_errors(folder):
+        part.rename(folder)
+        _sync(folder.parent)
 
 
 def _sync(folder: Path) -> None:

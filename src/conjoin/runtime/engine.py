@@ -108,7 +108,6 @@ class Engine(Api):
         now = self._read_clock()
         key = shard.keys.take()
         message = accepted(new, key, now, self.catalog.policies)
-        message.sync = new.sync
         order = correlation.CorrelateMessage if new.sync else correlation.PublishMessage
         shard.carry_out(c.ForKey(new.tenant_id, new.key, order(message, now)))
         self._drain()

@@ -18,6 +18,7 @@ from conjoin.runtime.key_view import KeyView, load_key
 from conjoin.runtime.known_messages import message_with_key, newest_messages
 from conjoin.runtime.messages import NewMessage, accepted, unusable
 from conjoin.runtime.missed import Surroundings, all_misses, who_came_late
+from conjoin.runtime.scope import seen_parameters
 from conjoin.runtime.telling import told
 
 _UNSENT = 2**63 - 1
@@ -44,7 +45,8 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
     message = view.messages.get(message_key)
     if message is None:
         return _unknown(message_key)
-    return _shown(broker, _explained(Surroundings(broker.store, view, message.name), message, message_key))
+    around = Surroundings(broker.store, view, message.name, broker.scope)
+    return _shown(broker, _explained(around, message, message_key))
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
@@ -60,9 +62,9 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
         new.tenant_id,
         new.key,
         lambda snapshot: [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)],
-        new.business_id,
+        new,
     )
-    around = Surroundings(broker.store, view, new.name)
+    around = Surroundings(broker.store, view, new.name, broker.scope)
     known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
     return NamedExplanation(_dry_run(around, new), known)
 
@@ -97,7 +99,6 @@ def _dry_run(around: Surroundings, new: NewMessage) -> Explanation:
     """Published on the loaded copy of its key, which nobody else sees."""
     view = around.view
     message = accepted(new, _UNSENT, view.now, view.catalog.policies)
-    message.sync = new.sync
     command = c.CorrelateMessage(message, view.now) if new.sync else c.PublishMessage(message, view.now)
     for event in decide(view.space, command, view.catalog):
         apply(view.space, event)
@@ -126,8 +127,10 @@ def _explained(around: Surroundings, message: Message, key: int | None) -> Expla
     verdict = verdict_of(space, message, view.now, view.catalog)
     said = parameters(space, message, verdict, view.now, view.catalog) | _version(view, verdict)
     misses = all_misses(around, message, verdict, said.get("near_misses", ()))
-    if misses and verdict.verdict != "correlated":
-        said["near_misses"] = misses
+    if verdict.verdict != "correlated":
+        said = seen_parameters(around.scope, space.tenant_id, message.name, said)
+        if misses or "near_misses" in said:
+            said["near_misses"] = misses
     text = sentence(verdict.verdict, verdict.reason, told(said), message.name, space.key)
     return Explanation(
         facts_of(message, space.tenant_id, space.key, key),

@@ -4,16 +4,33 @@ What an order or a filter asks is the store's to answer, so that a large store i
 they were last committed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.readings import has_deadline
+from conjoin.runtime.stretches import FIRST_AT_ONCE, Stretch, next_at_once
+from conjoin.runtime.stretches import can_be_walked as walkable
+from conjoin.runtime.stretches import stretches as in_stretches
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, Meets, Order
 from conjoin.store.sql import places_of
 from conjoin.store.tables import Table
 
-__all__ = ["BY_KEY", "Meets", "Order", "count", "place_of", "rows", "rows_with", "types_of"]
+__all__ = [
+    "BY_KEY",
+    "FIRST_AT_ONCE",
+    "Meets",
+    "Order",
+    "can_be_walked",
+    "count",
+    "next_at_once",
+    "place_of",
+    "rows",
+    "rows_with",
+    "stretches",
+    "types_of",
+]
 
 _TABLES: dict[str, Table] = {
     table.name: table for table in (t.MESSAGE, t.SUBSCRIPTION, t.INSTANCE, t.JOB, t.INCIDENT, t.DEFINITION)
@@ -30,6 +47,18 @@ def rows(
     order: Order = BY_KEY,
 ) -> list[Any]:
     return list(broker.store.rows(_TABLES[table], where, after, limit, order))
+
+
+def stretches(
+    broker: Broker, table: str, where: Mapping[str, Any], after: int | None, at_once: int, backward: bool
+) -> Iterator[Stretch]:
+    """The same rows, so many at a time at most, with how far it was looked; for what `can_be_walked`."""
+    return in_stretches(broker.store, _TABLES[table], where, after, at_once, backward)
+
+
+def can_be_walked(table: str, where: Mapping[str, Any], order: Order) -> bool:
+    """There is somebody who waits, and one statement may look at all there is before it answers."""
+    return has_deadline() and walkable(_TABLES[table], where, order)
 
 
 def count(broker: Broker, table: str, where: Mapping[str, Any], most: int) -> int:

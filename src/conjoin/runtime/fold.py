@@ -7,21 +7,26 @@ from typing import Any
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
-from conjoin.runtime.batches import Batch, Done, Origin, Reply
+from conjoin.runtime import travels
+from conjoin.runtime.batches import PROBE, Batch, Done, Origin, Reply
 from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.changes import KeyChanges
 from conjoin.runtime.encoding.events import write_events
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.encoding.orders import read_order, written_order
 from conjoin.runtime.inbox.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.instance_changes import InstanceChanges
+from conjoin.runtime.isolation import Blame
 from conjoin.runtime.jobs import activated_job
 from conjoin.runtime.log import block_of
 from conjoin.runtime.messages import NewMessage, accepted
+from conjoin.runtime.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, stamp
+from conjoin.runtime.set_aside import REQUESTS as SET_ASIDE_REQUESTS
 from conjoin.runtime.stored_catalog import CatalogView, inbox_version
-from conjoin.runtime.sweeps import Sweep, due_orders
+from conjoin.runtime.sweeps import Kind, Sweep, due_orders
+from conjoin.runtime.travels import FEWEST_STEPS, left_of, order_text, shares, written_mail
 from conjoin.runtime.working_set import WorkingSet
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head
@@ -43,19 +48,42 @@ class Fold:
         """How far each part of the source has been read when this run is over."""
         self._dead_letters: list[DeadLetterRow] = []
         self._inbox: InboxFold | None = None
+        self._aside: SetAsideFold | None = None
         self._requests: Sequence[Any] = ()
         """Those of the batch that no earlier run has carried out."""
         self.replies: list[Reply] = []
+        self._begun: list[Any] = []
+        """The deliveries and requests that were begun."""
+        self._parts: list[int] = []
+        """Keys of what has fallen due and was begun."""
+        self._swept: list[tuple[Kind, int]] = []
+        self._is_carrying_out = False
+        self._is_probed = False
+        self._decided: Sequence[Any] = ()
+        self._left = travels.MOST
+        """How far what is carried out now may still go."""
+        self._sent: list[int] = []
+        """The same for each order in the outbox."""
+        self._sent_by_mail = 0
+
+    @property
+    def culprit(self) -> Blame:
+        """Which item a failure of this run belongs to: the one that was being carried out, or the only one."""
+        parts = [*self._parts, *(self._inbox.tried if self._inbox is not None else ())]
+        is_known, is_part_known = (self._is_carrying_out or len(its) == 1 for its in (self._begun, parts))
+        item = self._begun[-1] if self._begun and is_known else None
+        return Blame(item, parts[-1] if parts and item is not None and is_part_known else 0)
 
     def load(self, batch: Batch) -> None:
         """What the messages of the batch touch, in bulk; the rest is fetched when its turn comes."""
         self._requests = batch.requests if batch.origin is None else self._not_repeated(batch.origin, batch.requests)
-        keys: dict[str, list[str]] = {}
+        published: dict[str, list[tuple[str, str]]] = {}
         for request in self._requests:
             if type(request) is NewMessage:
-                keys.setdefault(request.tenant_id, []).append(request.key)
-        for tenant_id, some in keys.items():
-            self._its.fetch_spaces(tenant_id, some)
+                published.setdefault(request.tenant_id, []).append((request.key, request.name))
+        for tenant_id, some in published.items():
+            self._its.fetch_spaces(tenant_id, (key for key, _ in some))
+            self._its.fetch_receivers(tenant_id, some)
         if self._its.business_ids is not None:
             self._look_up_ids(self._its.business_ids, self._requests)
 
@@ -82,43 +110,71 @@ class Fold:
         return fresh
 
     def carry_out(self, batch: Batch) -> None:
+        self._is_carrying_out = True
         self._its.keys.follow(batch.counter)
         if batch.deliveries:
             self._take(batch.deliveries)
         for request in self._requests:
+            self._begun.append(request)
+            self._parts.clear()
             if request is _REPEATED:
                 self.replies.append(Reply(repeated=True))
             elif type(request) is DeadLetter:
                 self.replies.append(self._dead_letter(request))
             elif type(request) is Sweep:
-                orders, swept = due_orders(self._its, request, self._now)
-                for order in orders:
-                    self._order(order, written_order(order))
-                self.replies.append(Reply(swept=swept))
+                self.replies.append(self._sweep(request))
             elif type(request) is NewMessage:
                 self.replies.append(self._message(request))
+            elif request is PROBE:
+                self._is_probed = True
+                self.replies.append(Reply())
+            elif type(request) in SET_ASIDE_REQUESTS:
+                self.replies.append(self._of_set_aside(request))
             elif isinstance(request, InboxRequest):
                 self.replies.append(self._in_inbox(request))
             else:
                 self.replies.append(self._command(request))
+        self._is_carrying_out = False
+
+    def _sweep(self, sweep: Sweep) -> Reply:
+        orders, swept = due_orders(self._its, sweep, self._now)
+        for key, order in orders:
+            self._parts.append(key)
+            self._order(order, written_order(order))
+            if sweep.kind in UNMOVED:
+                self._swept.append((sweep.kind, key))
+        return Reply(swept=swept)
+
+    def _set_aside_unmoved(self, instances: InstanceChanges) -> None:
+        """A row that is due, and that nothing has come of, would be swept for ever, before all others."""
+        moved = instances.moved() if self._swept else {}
+        for kind, key in self._swept:
+            table, name = UNMOVED[kind]
+            if key not in moved[table]:
+                self._of_set_aside(SetAside(name, key, NO_EFFECT, may_pass=False))
 
     def _take(self, deliveries: Sequence[tuple[int, OutboxRow]]) -> None:
         """What other shards have sent, each once, in the order of its sender."""
         taken = dict(self._its.snapshot.received())
-        for sender, row in deliveries:
+        for delivery in deliveries:
+            sender, row = delivery
+            self._begun.append(delivery)
             if row.seq > taken.get(sender, 0):
                 taken[sender] = self._received[sender] = row.seq
                 self._its.keys.follow(row.counter)
-                said = read_json(row.command)
+                self._left = left_of(row.command)
+                self._its.most_steps = max(self._left, FEWEST_STEPS)
+                said = read_json(order_text(row.command))
                 order = read_order(said)
-                _stamp(order, self._now)
+                stamp(order, self._now)
                 self._order(order, said)
+        self._left = self._its.most_steps = travels.MOST
+        self._sent_by_mail = len(self._its.outbox)
 
     def _message(self, new: NewMessage) -> Reply:
         its = self._its
         policies = self._view.inbox_policies if new.from_inbox else its.catalog.policies
         message = accepted(new, its.keys.take(), self._now, policies)
-        message.sync = new.sync
         if new.from_inbox:
             its.fetch_spaces(new.tenant_id, [new.key])
             its.spaces.by_place[new.tenant_id, new.key].versions[message.key] = inbox_version(self._view.version)
@@ -137,10 +193,17 @@ class Fold:
             self._inbox = InboxFold(self._its, self._view, self._now, self._message, self._dead_letter)
         return self._inbox.carry_out(request)
 
+    def _of_set_aside(self, request: Any) -> Reply:
+        if self._aside is None:
+            self._aside = SetAsideFold(self._its, self._now, self._order, self._received)
+        return self._aside.carry_out(request)
+
     def _command(self, request: Any) -> Reply:
-        _stamp(request, self._now)
+        stamp(request, self._now)
         if type(request) is c.BroadcastSignal:
             return self._signal(request)
+        if type(request) is c.ActivateJobs:
+            self._its.fetch_ready(request)
         decided = self._order(request, written_order(request))
         if type(request) is c.ActivateJobs:
             activated = [event for event in decided if isinstance(event, pe.JobActivated)]
@@ -153,14 +216,22 @@ class Fold:
         self._marks.append((written_order(request), its.keys.next, len(its.journal)))
         its.hand_on(request)
         its.drain()
+        self._note_sent()
         return Reply()
 
     def _order(self, order: Any, said: list[Any], before: int = 0) -> Sequence[Any]:
         its = self._its
         self._marks.append((said, before or its.keys.next, len(its.journal)))
+        begin = len(its.journal)
         decided: Sequence[Any] = its.carry_out(order)
         its.drain()
+        if len(its.outbox) > len(self._sent):
+            self._note_sent(len(its.journal) - begin)
         return decided
+
+    def _note_sent(self, steps: int = 0) -> None:
+        fresh = [order for _, order in self._its.outbox[len(self._sent) :]]
+        self._sent += shares(self._left, fresh, self._its.shard_count, steps)
 
     def changes(self, batch: Batch) -> Changes | None:
         """The rows of this commit; None when there is nothing to write."""
@@ -169,9 +240,13 @@ class Fold:
             return None
         keys = KeyChanges(its, self._now, self._view.version)
         instances = InstanceChanges(its)
-        block = block_of(self._noted(keys, instances))
-        keys.finish()
+        entries = self._noted(keys, instances)
+        # Before anything else that is large is written: an instance may have become too large.
         instances.finish()
+        block = block_of(entries)
+        keys.finish()
+        self._set_aside_unmoved(instances)
+        self._decided = keys.decided
         head = its.snapshot.head
         sent = self._outbox(head.sent)
         changes = Changes(Head(head.version + 1, its.keys.counter, self._now, head.sent + len(sent)))
@@ -194,19 +269,24 @@ class Fold:
             changes.drop |= self._inbox.ledger.drops()
         if positions:
             changes.put[t.POSITION] = positions
+        if self._aside is not None:
+            changes.put[t.SET_ASIDE] = list(self._aside.put.values())
+            changes.drop[t.SET_ASIDE] = list(self._aside.drop)
         if self._dead_letters:
             changes.put[t.DEAD_LETTER] = self._dead_letters
         return changes
 
     def _has_changes(self, batch: Batch) -> bool:
         has_inbox_changes = self._inbox is not None and not self._inbox.ledger.is_empty
-        return bool(self._marks or batch.positions or self._reached or self._dead_letters or has_inbox_changes)
+        has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
+        others = (self._is_probed, batch.positions, self._received, self._reached, self._dead_letters)
+        return bool(self._marks) or any(others) or has_inbox_changes or has_set_aside
 
     def _outbox(self, sent: int) -> list[OutboxRow]:
         counter = self._its.keys.counter
         return [
-            OutboxRow(sent + number, receiver, counter, json_text(written_order(order)))
-            for number, (receiver, order) in enumerate(self._its.outbox, 1)
+            OutboxRow(sent + number, receiver, counter, written_mail(order, left))
+            for number, ((receiver, order), left) in enumerate(zip(self._its.outbox, self._sent, strict=True), 1)
         ]
 
     def _noted(self, keys: KeyChanges, instances: InstanceChanges) -> list[Any]:
@@ -227,16 +307,9 @@ class Fold:
     def done(self, changes: Changes | None) -> Done:
         head = self._its.snapshot.head if changes is None else changes.head
         receivers = {receiver for receiver, _ in self._its.outbox}
+        asked = {receiver for receiver, _ in self._its.outbox[self._sent_by_mail :]}
         written = {} if changes is None else changes.put
-        rows = [written.get(table, ()) for table in (t.MESSAGE, t.JOB, t.INSTANCE)]
+        rows = (written.get(t.MESSAGE, ()), written.get(t.JOB, ()), written.get(t.INSTANCE, ()))
         # The two know each other: whatever the run has loaded would wait for the garbage collector.
-        self._inbox = None
-        return Done(self.replies, head, self._its.answers, receivers, changes is not None, *rows)
-
-
-def _stamp(order: Any, now: int) -> None:
-    """The time of a command is that of the shard that carries it out."""
-    if type(order) is c.ForKey:
-        order.command.at = now
-    else:
-        order.at = now
+        self._inbox = self._aside = None
+        return Done(self.replies, head, self._its.answers, receivers, asked, changes is not None, *rows, self._decided)

@@ -8,7 +8,9 @@ was put at each change since: it stays while there are so many shards, else it g
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from conjoin.errors import StoreDamaged
 from conjoin.kernel.keys import shard_of_key
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.store.port import ShardSnapshot, ShardStore
 from conjoin.store.rows import PositionRow
 
@@ -40,8 +42,8 @@ class KeyHomes:
             self._homes += range(generation.shards)
 
     def shard_of_record(self, key: int) -> int:
-        """Negative for keys of the catalog; one that nobody has made is looked for anywhere."""
-        number = shard_of_key(key)
+        """Negative for keys of the catalog and what no key can be; one that nobody has made is looked for anywhere."""
+        number = shard_of_key(key) if key <= LARGEST_INT64 else -1
         if 0 <= number < len(self._homes):
             return self._homes[number]
         return number if number < 0 else number % self._newest.shards
@@ -66,7 +68,10 @@ def homes_of(snapshot: ShardSnapshot, shards: int) -> KeyHomes:
 
 def read_generations(positions: Iterable[PositionRow], shards: int) -> tuple[Generation, ...]:
     noted = sorted(row for row in positions if row.source == SOURCE)
-    return tuple(Generation(*map(int, row.position.split())) for row in noted) or (Generation(0, shards),)
+    try:
+        return tuple(Generation(*map(int, row.position.split())) for row in noted) or (Generation(0, shards),)
+    except (TypeError, ValueError):
+        raise StoreDamaged("a shard", f"its generations cannot be read: {[row.position for row in noted]}") from None
 
 
 def written_generations(generations: Sequence[Generation]) -> list[PositionRow]:

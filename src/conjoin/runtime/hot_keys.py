@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from conjoin.kernel.correlation import commands as correlation
-from conjoin.kernel.correlation import decide
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.encoding.key_spaces import Loaded, add_messages
+from conjoin.runtime.trying import tried
 
 if TYPE_CHECKING:
     from conjoin.runtime.working_set import WorkingSet
@@ -52,10 +52,6 @@ def _until_decided(its: "WorkingSet", loaded: Loaded, command: Any, names: Seque
 
 def _chosen(its: "WorkingSet", loaded: Loaded, command: Any) -> float:
     """The key of the message that the command would take; beyond all keys when it finds none."""
-    take_key, its.catalog.new_instance = its.catalog.new_instance, lambda *asked: 0
-    try:
-        decided = decide(loaded.space, command, its.catalog)
-    finally:
-        its.catalog.new_instance = take_key
+    decided = tried(its, loaded.space, command)
     taken = [event.message.key for event in decided if isinstance(event, (e.MessageCorrelated, e.InstanceStarted))]
     return min(taken, default=float("inf"))

@@ -1,27 +1,37 @@
 """The inline runner: one thread a shard. Whatever arrives while a commit is under way is the next batch.
 
 A request is answered when everything that follows from it has been committed, on other shards too. A shard whose
-store fails answers its own requests with the error; the others go on.
+store fails answers its own requests with the error; the others go on. Invariant: whatever a request, its promise or a
+listener does, the thread goes on and everybody who waits is answered.
 """
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager
-from threading import Condition, Event, Thread
+from threading import Condition, Event, Lock, Thread
 from typing import Any, Protocol
 
-from conjoin.errors import ConjoinError, EndlessRequest
+from conjoin.errors import OutcomeUnknown, StoreFailed
 from conjoin.fault_points import passing
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.batches import Batch, Done, Reply
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.mailbox import Mailbox
+from conjoin.runtime.clock import ForwardClock
+from conjoin.runtime.isolation import blamed, is_worlds, isolated
+from conjoin.runtime.late_answers import accepted_at_least
+from conjoin.runtime.mailbox import Mail, Mailbox
 from conjoin.runtime.run import Runner, Timings
+from conjoin.runtime.set_aside import may_pass
 from conjoin.runtime.stored_catalog import CatalogView
+from conjoin.runtime.supervision import Supervisor
+from conjoin.runtime.sweeping import is_items, mail_set_aside
 from conjoin.store.port import Store
+from conjoin.store.rows import OutboxRow
 
 MOST_IN_BATCH = 1_000
+ANSWER_S = 120.0
+"""A thread that waits for a shard waits no longer; what it asked for may still be done."""
 _log = logging.getLogger(__name__)
 
 
@@ -45,14 +55,15 @@ class Ticket:
 
     def __init__(self) -> None:
         self.answers: dict[int, e.Event] = {}
-        self.failed: Exception | None = None
+        self.failed: BaseException | None = None
         self._asked: list[tuple[Promise, Reply]] = []
         self._under_way = 1
         self._turn = Condition()
         self._over = Event()
 
-    def wait(self) -> None:
-        self._over.wait()
+    def wait(self, timeout_s: float) -> bool:
+        """False: it is not over yet."""
+        return self._over.wait(timeout_s)
 
     def promise(self, promise: Promise, reply: Reply) -> None:
         self._asked.append((promise, reply))
@@ -70,21 +81,34 @@ class Ticket:
         for promise, reply in self._asked:
             reply.answer = self.answers.get(reply.key)
             if self.failed is not None and reply.answer is None and reply.awaits_answer:
-                promise.set_exception(self.failed)
+                _settle(promise, accepted_at_least(self.failed))
             else:
-                promise.set_result(reply)
+                _settle(promise, reply)
 
 
 class Inline:
-    def __init__(self, store: Store, clock: Callable[[], int], view: Callable[[], CatalogView]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: ForwardClock,
+        view: Callable[[], CatalogView],
+        supervisor: Supervisor | None = None,
+    ) -> None:
         shards = store.facts.shards
         self.counter = 0
         self.view = view
+        self.supervisor = supervisor or Supervisor()
         self.listener: Callable[[Done], None] | None = None
         """Told every commit, in the thread of its shard."""
+        self._counting = Lock()
         self.workers = [_Worker(self, store, clock, index) for index in range(shards)]
         for worker in self.workers:
             worker.start()
+
+    def follow(self, counter: int) -> None:
+        """Keys that any shard hands out from here on are not smaller."""
+        with self._counting:
+            self.counter = max(self.counter, counter)
 
     def hand_in(self, shard: int, asked: Sequence[Asked]) -> None:
         self.workers[shard].hand_in(asked)
@@ -94,8 +118,16 @@ class Inline:
         self.hand_in(shard, [(request, future)])
         return future
 
-    def ask(self, shard: int, request: Any) -> Reply:
-        return self.submit(shard, request).result()
+    def ask(self, shard: int, request: Any, timeout_s: float = ANSWER_S) -> Reply:
+        try:
+            return self.submit(shard, request).result(timeout_s)
+        except TimeoutError:
+            raise OutcomeUnknown(f"shard {shard} has not answered within {timeout_s:g} s") from None
+
+    def notice(self, sender: int, receivers: Sequence[int]) -> None:
+        """There is mail; nobody waits for it."""
+        for receiver in receivers:
+            self.workers[receiver].notice(sender, [])
 
     def deliver(self) -> None:
         """Empty all mailboxes, of what other processes have sent too."""
@@ -107,7 +139,8 @@ class Inline:
                     ticket.more(1)
                     self.workers[receiver].notice(sender, [ticket])
         ticket.one_done()
-        ticket.wait()
+        if not ticket.wait(ANSWER_S):
+            raise StoreFailed(f"what lies between the shards was not delivered within {ANSWER_S:g} s")
 
     @property
     def timings(self) -> list[Timings]:
@@ -126,7 +159,7 @@ class Inline:
 @contextmanager
 def inline(broker: Broker) -> Iterator[Inline]:
     """The broker's requests are carried by threads from here on."""
-    runner = Inline(broker.store, lambda: broker.now, broker.catalog.view)
+    runner = Inline(broker.store, broker.clock, broker.catalog.view, broker.supervisor)
     carrier, broker.carrier = broker.carrier, runner
     try:
         yield runner
@@ -136,15 +169,16 @@ def inline(broker: Broker) -> Iterator[Inline]:
 
 
 class _Worker(Thread):
-    def __init__(self, inline: Inline, store: Store, clock: Callable[[], int], index: int) -> None:
+    def __init__(self, inline: Inline, store: Store, clock: ForwardClock, index: int) -> None:
         super().__init__(name=f"shard-{index}", daemon=True)
         self.runner = Runner(store.shard(index).reader(), clock, store.facts)
+        self.job = inline.supervisor.job(self.name, critical=True)
         self._inline = inline
         self._index = index
         self.mailbox = Mailbox(store, index)
         self._news = Condition()
         self._requests: list[Asked] = []
-        self._post: list[tuple[int, Ticket]] = []
+        self._post: dict[int, list[Ticket]] = {}
         self._taken: list[int] = []
         self._stopping = False
 
@@ -158,7 +192,7 @@ class _Worker(Thread):
     def notice(self, sender: int, tickets: list[Ticket]) -> None:
         """There is post from another shard; each ticket waits for it."""
         with self._news:
-            self._post += [(sender, ticket) for ticket in tickets]
+            self._post.setdefault(sender, []).extend(tickets)
             self._news.notify()
 
     def taken(self, numbers: list[int]) -> None:
@@ -171,71 +205,182 @@ class _Worker(Thread):
             self._news.notify()
 
     def run(self) -> None:
-        while True:
-            with self._news:
-                while not self._requests and not self._post:
-                    if self._stopping:
-                        return
-                    self._news.wait()
-                asked, self._requests = self._requests[:MOST_IN_BATCH], self._requests[MOST_IN_BATCH:]
-                post, self._post = self._post, []
-                taken, self._taken = self._taken, []
-            self._serve([one for one in asked if not one[1].cancelled()], post, taken)
+        while (work := self._next()) is not None:
+            asked, post, taken = work
+            with self.job.working(f"carrying out {len(asked)} requests, and mail from {len(post)} shards"):
+                self._serve(asked, post, taken)
+        self._inline.supervisor.over(self.job)
 
-    def _serve(self, asked: list[Asked], post: list[tuple[int, Ticket]], taken: list[int]) -> None:
-        waiting = [ticket for _, ticket in post]
+    def _next(self) -> tuple[list[Asked], dict[int, list[Ticket]], list[int]] | None:
+        with self._news:
+            while not self._requests and not self._post:
+                if self._stopping:
+                    return None
+                self._news.wait()
+            asked, self._requests = self._requests[:MOST_IN_BATCH], self._requests[MOST_IN_BATCH:]
+            post, self._post = self._post, {}
+            taken, self._taken = self._taken, []
+        return asked, post, taken
+
+    def _serve(self, asked: list[Asked], post: dict[int, list[Ticket]], taken: list[int]) -> None:
+        tickets = [ticket for its in post.values() for ticket in its]
         try:
-            if post:
+            wanted = [one for one in asked if not one[1].cancelled()]
+            mail = self._collected(post) if post else []
+            self._carry_out(wanted, mail, taken, [ticket for its in post.values() for ticket in its])
+        except BaseException as error:  # noqa: BLE001 - the border of a thread: it goes on, and whoever waits gets the error
+            self.job.count(error)
+            self._fail(asked, tickets, error)
+
+    def _collected(self, post: dict[int, list[Ticket]]) -> Mail:
+        """A sender that cannot be read does not keep back what others ask for."""
+        mail: Mail = []
+        for sender in sorted(post):
+            try:
                 passing("delivering")
-            mail = self.mailbox.collect({sender for sender, _ in post}) if post else []
-            batch = Batch([request for request, _ in asked], mail, self._inline.counter, taken)
-            done = self.runner.run(batch, self._inline.view())
-        except Exception as error:  # noqa: BLE001 - the border of a thread: whoever asked gets the error
-            if len(asked) > 1 and (isinstance(error, EndlessRequest) or not isinstance(error, ConjoinError)):
-                # Something is wrong with one of them: the others shall not suffer for it.
-                for one in asked:
-                    self._serve([one], [], [])
-                asked = []
-            self._fail(asked, waiting, error)
+                mail += self.mailbox.collect([sender])
+            except Exception as error:  # noqa: BLE001 - the mail stays where it is, and is looked for again
+                self.job.count(error)
+                self._fail([], post.pop(sender), error)
+        return mail
+
+    def _carry_out(self, asked: list[Asked], mail: Mail, taken: list[int], tickets: list[Ticket]) -> None:
+        try:
+            done = self._run(asked, mail, taken)
+        except Exception as error:  # noqa: BLE001 - of which request or which mail it was is found out
+            self.taken(taken)
+            self._carry_out_rest(asked, mail, tickets, error)
             return
-        self._inline.counter = max(self._inline.counter, done.head.next_key)
-        self._tell(done)
         if not done.committed:
             self.taken(taken)
+        self._answer(asked, mail, done, tickets)
+
+    def _carry_out_rest(self, asked: list[Asked], mail: Mail, tickets: list[Ticket], error: Exception) -> None:
+        """What can be carried out of a batch that failed as a whole: the mail, then the requests."""
+        if is_worlds(error) or blamed(error).is_committed:
+            self._note(error)
+            self._fail(asked, tickets, error)
+            return
+        item = blamed(error).item
+        is_mail = not asked or any(one is item for one in mail)
+        is_request = not mail or any(request is item for request, _ in asked)
+        self._take_rest(mail, tickets, error if is_mail else None)
+        for some, done in isolated(self._ask, asked, lambda one, it: one[0] is it.item, error if is_request else None):
+            if isinstance(done, Done):
+                self._answer(some, [], done, [])
+            else:
+                self._note(done)
+                self._fail(some, [], done)
+
+    def _take_rest(self, mail: Mail, tickets: list[Ticket], error: Exception | None) -> None:
+        for some, done in isolated(self._take, mail, lambda one, it: one is it.item, error):
+            for ticket in tickets:
+                ticket.more(1)
+            if isinstance(done, Exception):
+                self._note(done)
+                done = self._set_aside(some, done)
+            if isinstance(done, Done):
+                self._answer([], some, done, tickets)
+            else:
+                self._fail([], tickets, done)
+        for ticket in tickets:
+            ticket.one_done()
+
+    def _set_aside(self, mail: Sequence[tuple[int, OutboxRow]], error: Exception) -> Done | Exception:
+        """Once more, as it may have been a passing trouble; then it makes room for what comes behind it."""
+        if not is_items(error):
+            return error
+        [(sender, row)] = mail
+        try:
+            if may_pass(error):
+                return self._take(mail)
+        except Exception as again:  # noqa: BLE001 - it has failed by itself, twice
+            error = again
+        if not is_items(error):
+            return error
+        try:
+            return self._run([(mail_set_aside(sender, row, error), None)], [], [])
+        except Exception as failed:  # noqa: BLE001 - the mail stays where it is
+            return failed
+
+    def _run(
+        self, asked: Sequence[tuple[Any, Any]], mail: Sequence[tuple[int, OutboxRow]], taken: Sequence[int]
+    ) -> Done:
+        batch = Batch([request for request, _ in asked], mail, self._inline.counter, taken)
+        done = self.runner.run(batch, self._inline.view())
+        if done.committed:
+            self.job.succeeded()
+        return done
+
+    def _ask(self, asked: Sequence[Asked]) -> Done:
+        return self._run(asked, [], [])
+
+    def _take(self, mail: Sequence[tuple[int, OutboxRow]]) -> Done:
+        return self._run([], mail, [])
+
+    def _note(self, error: Exception) -> None:
+        """The shard is down while its store fails; what is one item's alone is counted."""
+        if is_worlds(error):
+            self.job.failed(error)
+        else:
+            self.job.count(error)
+
+    def _answer(self, asked: Sequence[Asked], mail: Sequence[Any], done: Done, tickets: list[Ticket]) -> None:
+        """The commit is there."""
+        self._inline.follow(done.head.next_key)
+        self._tell(done)
         for sender, numbers in self.mailbox.took(mail).items():
             self._inline.workers[sender].taken(numbers)
-        if asked:
-            waiting.append(_ticket(asked, done))
-        self._hand_on(done, waiting)
+        self._hand_on(done, tickets, _ticket(asked, done) if asked else None)
 
     def _tell(self, done: Done) -> None:
         listener = self._inline.listener
         if listener is None:
             return
         try:
+            passing("telling")
             listener(done)
-        except Exception:  # noqa: BLE001 - the commit is there, and its requests are answered, whoever cannot listen
-            _log.exception("a commit of shard %s was not heard", self._index)
+        except Exception as error:  # noqa: BLE001 - the commit is there, and its requests are answered, whoever listens
+            self.job.count(error)
 
-    def _hand_on(self, done: Done, waiting: list[Ticket]) -> None:
-        for ticket in waiting:
+    def _hand_on(self, done: Done, tickets: list[Ticket], own: Ticket | None) -> None:
+        """A request waits for the post that follows from it; whoever waits for mail, for all of it."""
+        waiting = [(ticket, done.receivers) for ticket in tickets]
+        if own is not None:
+            waiting.append((own, done.receivers_of_requests))
+        for ticket, receivers in waiting:
             ticket.answers |= done.answers
-            ticket.more(len(done.receivers))
+            ticket.more(len(receivers))
         for receiver in sorted(done.receivers):
-            self._inline.workers[receiver].notice(self._index, waiting)
-        for ticket in waiting:
+            noticed = [ticket for ticket, receivers in waiting if receiver in receivers]
+            self._inline.workers[receiver].notice(self._index, noticed)
+        for ticket, _ in waiting:
             ticket.one_done()
 
-    def _fail(self, asked: list[Asked], waiting: list[Ticket], error: Exception) -> None:
+    def _fail(self, asked: Sequence[Asked], waiting: list[Ticket], error: BaseException) -> None:
         for _, promise in asked:
-            promise.set_exception(error)
+            _settle(promise, error)
         for ticket in waiting:
             ticket.failed = error
             ticket.one_done()
 
 
-def _ticket(asked: list[Asked], done: Done) -> Ticket:
+def _ticket(asked: Sequence[Asked], done: Done) -> Ticket:
     ticket = Ticket()
     for (_, promise), reply in zip(asked, done.replies, strict=True):
         ticket.promise(promise, reply)
     return ticket
+
+
+def _settle(promise: Promise, answer: Reply | BaseException) -> None:
+    """Whoever has taken a request back, or fails when it is answered, keeps no other from being answered."""
+    try:
+        if isinstance(answer, BaseException):
+            promise.set_exception(answer)
+        else:
+            promise.set_result(answer)
+        passing("replying")
+    except InvalidStateError:
+        return
+    except Exception:  # noqa: BLE001 - the promise is somebody else's
+        _log.exception("a request was carried out, and its answer could not be handed over")

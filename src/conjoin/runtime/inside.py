@@ -9,6 +9,7 @@ from zlib import crc32
 
 from conjoin.kernel.keys import key_of_rank, rank_of
 from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.hiding import Hiding
 from conjoin.store.rows import InstanceRow
 
 _SLOT_BITS = 16
@@ -50,6 +51,11 @@ def _elements(said: list[Any], scope_key: int) -> Iterator[LiveElement]:
     )
     for child in inside[1] if inside and len(inside) > 1 else ():
         yield from _elements(child, key)
+
+
+def shown_text(hiding: Hiding, text: str, row: InstanceRow) -> str:
+    """Something that was said of an instance, and may quote its variables."""
+    return hiding.text(text, *(it.variables for it in elements_of(row))) if hiding.is_active and text else text
 
 
 def visible_to(key: int, elements: list[LiveElement]) -> dict[str, Any]:

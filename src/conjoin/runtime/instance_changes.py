@@ -1,8 +1,13 @@
-"""What a run has changed about instances: each is written again if its text is another than the one that was loaded."""
+"""What a run has changed about instances: each is written again if its text is another than the one that was loaded.
+
+An instance grows up to a bound: whoever loads it needs several times its size, and every change writes all of it. One
+that is larger, as an earlier version may have left it, still loads, and may become smaller or end.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
+from conjoin.errors import InstanceTooLarge
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance
 from conjoin.runtime.encoding.index_rows import index_rows, timer_row
@@ -14,6 +19,9 @@ from conjoin.store.rows import InstanceRow
 from conjoin.store.tables import Table
 
 ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
+MOST_BODY_BYTES = 64 * 1024 * 1024
+"""All of an instance as it is stored: its variables, and everything alive inside."""
+_MOST_BYTES_A_CHARACTER = 4
 _ENDS: dict[type, str] = {pe.InstanceCompleted: COMPLETED, pe.InstanceTerminated: TERMINATED}
 
 
@@ -40,6 +48,13 @@ class InstanceChanges:
             self.put[t.INSTANCE] = rows
         self._start_timers()
 
+    def moved(self) -> dict[Table, set[int]]:
+        """The timers and jobs that are other ones now, or gone."""
+        return {
+            table: {row.key for row in self.put.get(table, ())} | {key for (key,) in self.drop.get(table, ())}
+            for table in (t.TIMER, t.JOB)
+        }
+
     def _row(self, instance: Instance) -> InstanceRow | None:
         its, key = self._its, instance.key
         before = its.instances.get(key)
@@ -47,6 +62,7 @@ class InstanceChanges:
         body = body_of(instance, its.state) if ended is None else json_text(_remains(instance))
         if before is not None and before.body == body and ended is None:
             return None
+        _check_size(key, body, "" if before is None else before.body)
         incidents = self._index(instance, ended is None)
         state, ended_at = ended or (ACTIVE, None)
         if before is not None:
@@ -78,6 +94,14 @@ class InstanceChanges:
         for key in its.start_timers:
             if key not in now:
                 self.drop.setdefault(t.TIMER, []).append((key,))
+
+
+def _check_size(key: int, body: str, before: str) -> None:
+    if len(body) * _MOST_BYTES_A_CHARACTER <= MOST_BODY_BYTES:
+        return
+    size = len(body.encode())
+    if size > MOST_BODY_BYTES and size > len(before.encode()):
+        raise InstanceTooLarge(key, size, MOST_BODY_BYTES)
 
 
 def _remains(instance: Instance) -> list[Any]:

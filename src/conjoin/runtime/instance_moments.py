@@ -108,6 +108,11 @@ class Moments:
         if event.scope_key in self.inside and event.variables:
             yield Moment(entry.at, "variables", self.inside[event.scope_key], "", None, event.variables)
 
+    def _result_kept(self, event: Any, entry: Entry) -> Iterator[Moment]:
+        if event.scope_key in self.inside:
+            kept = {f"{event.collection}[{event.index + 1}]": event.value}
+            yield Moment(entry.at, "variables", self.inside[event.scope_key], "", None, kept)
+
     def _timer_started(self, event: Any, entry: Entry) -> Iterator[Moment]:
         if event.owner_key in self.inside:
             self._has(event.key, event.element_id, event.owner_key)
@@ -168,6 +173,7 @@ _NOTES: dict[str, Callable[[Moments, Any, Entry], Iterator[Moment]]] = {
     "ElementTriggered": Moments._triggered,
     "ScopeInterrupted": Moments._triggered,
     "VariablesWritten": Moments._written_to,
+    "ResultKept": Moments._result_kept,
     "TimerStarted": Moments._timer_started,
     "TimerEnded": Moments._timer_ended,
     "SignalAwaited": Moments._signal_awaited,

@@ -10,6 +10,10 @@ from conjoin.kernel.process.jobs import unusable_activation
 from conjoin.kernel.process.variables import document_of
 from conjoin.runtime.answers import ActivatedJob, Refusal
 from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.messages import unusable_texts
+
+MOST_JOBS = 1_000
+"""One activation hands out no more, however many are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,9 @@ class JobsWanted:
 
     def unusable(self) -> Refusal | None:
         problem = unusable_activation(self.type, self.timeout_ms, self.most)
-        return Refusal("INVALID_ARGUMENT", problem) if problem else None
+        if problem:
+            return Refusal("INVALID_ARGUMENT", problem)
+        return unusable_texts({"job type": self.type, "worker": self.worker})
 
 
 def job_order(job: ActivatedJob) -> int:

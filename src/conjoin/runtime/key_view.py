@@ -12,9 +12,12 @@ from typing import Any
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace, Message, apply, decide
 from conjoin.kernel.correlation import commands as c
+from conjoin.runtime import crowds
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.business_ids import BusinessIds
-from conjoin.runtime.encoding.key_spaces import read_spaces
+from conjoin.runtime.encoding.key_spaces import Loaded
+from conjoin.runtime.loading import load_spaces
+from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.placement import shard_of
 from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.store.port import KeyRows, ShardSnapshot
@@ -22,6 +25,8 @@ from conjoin.store.rows import MessageRow
 
 MOST_MESSAGES = 100
 """Of the live messages on the key, so many of the oldest are there beside those that are asked about."""
+
+PAGES_OF_CROWD = 10
 
 Find = Callable[[ShardSnapshot], Sequence[MessageRow]]
 """Which messages are asked about."""
@@ -38,18 +43,21 @@ class KeyView:
     """Who holds the business ids of these messages, where an id may be held once."""
 
 
-def load_key(broker: Broker, tenant_id: str, key: str, find: Find, business_id: str = "") -> KeyView:
-    """`business_id`: the one that a message that is not sent would bring."""
+def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMessage | None = None) -> KeyView:
+    """`unsent`: a message that is asked about, too, and is in no store."""
     deployed = broker.catalog.view()
     shard = broker.store.shard(shard_of(key, broker.store.facts.shards))
     with closing(shard.reader()) as reader:
         snapshot = reader.begin()
-        rows = _rows(snapshot, tenant_id, key, find)
-        wanted = {business_id, *(row.business_id for row in rows.messages)}
+        found = find(snapshot)
+        rows = _rows(snapshot, tenant_id, key, found)
+        [(_, loaded)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
+        if loaded.crowd is not None:
+            _look_into_crowd(loaded, [row.key for row in found], unsent)
+        wanted = {unsent.business_id if unsent else "", *(row.business_id for row in rows.messages)}
         ids = _ids(snapshot, tenant_id, sorted(wanted)) if broker.store.facts.unique_business_ids else None
         now = max(snapshot.head.time, broker.now)
         snapshot.abandon()
-    loaded = read_spaces(tenant_id, [key], rows, deployed.policy_of)[key]
     catalog = deployed.kernel_catalog(ids)
     catalog.new_instance = _not_born
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):
@@ -57,13 +65,23 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, business_id: 
     return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
 
 
-def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, find: Find) -> KeyRows:
-    rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES)
-    messages = {row.key: row for row in (*rows.messages, *find(snapshot))}
-    # Who is busy points at the message that is on its way.
-    busy = {row.busy_with for row in rows.subscriptions if row.busy_with} - messages.keys()
-    messages |= {row.key: row for row in snapshot.messages(sorted(busy))}
+def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, found: Sequence[MessageRow]) -> KeyRows:
+    rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, crowds.MOST_WAITING)
+    messages = {row.key: row for row in (*rows.messages, *found)}
     return rows._replace(messages=[messages[number] for number in sorted(messages)])
+
+
+def _look_into_crowd(loaded: Loaded, asked: Sequence[int], unsent: NewMessage | None) -> None:
+    """Where very many wait, an explanation is about the first thousand of each process, and all who have it."""
+    messages = [loaded.messages[key] for key in asked]
+    names = {message.name for message in messages} | ({unsent.name} if unsent else set())
+    for name in sorted(names):
+        loaded.crowd.near(name)
+        for _ in range(PAGES_OF_CROWD - 1):
+            loaded.crowd.more(loaded.crowd.lanes("idle", name))
+    for message in messages:
+        loaded.crowd.receivers_of(message)
+        loaded.crowd.until_awaited(message)
 
 
 def _ids(snapshot: ShardSnapshot, tenant_id: str, business_ids: Sequence[str]) -> BusinessIds:

@@ -1,5 +1,6 @@
 """Late answers: what became of a synchronous message, read from its row, when another process has brought it about."""
 
+from conjoin.errors import OutcomeUnknown
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.encoding.messages import read_message
 from conjoin.runtime.stored_catalog import CatalogView
@@ -16,3 +17,8 @@ def stored_answer(snapshot: ShardSnapshot, message_key: int, view: CatalogView) 
             first = message.targets[0]
             return e.MessageAnswered(message, first.instance_id, first.at)
     return None
+
+
+def accepted_at_least(error: BaseException) -> OutcomeUnknown:
+    """A request was committed, and what follows from it on another shard failed: nobody may be told it is not done."""
+    return OutcomeUnknown(f"it was accepted, but what follows from it has failed and is tried again ({error})")

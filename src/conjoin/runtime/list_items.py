@@ -4,10 +4,23 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.encoding.messages import read_message
 from conjoin.runtime.explanation import Attempt, attempts_of, storage_of
+from conjoin.runtime.hiding import MARK
+from conjoin.runtime.inside import elements_of, shown_text
+from conjoin.runtime.set_aside import MAIL
+from conjoin.runtime.travels import order_text
 from conjoin.store import tables as t
-from conjoin.store.rows import DeadLetterRow, IncidentRow, InstanceRow, JobRow, MessageRow, SubscriptionRow
+from conjoin.store.rows import (
+    DeadLetterRow,
+    IncidentRow,
+    InstanceRow,
+    JobRow,
+    MessageRow,
+    SetAsideRow,
+    SubscriptionRow,
+)
 
 
 class MessageItem(NamedTuple):
@@ -101,8 +114,48 @@ class DeadLetterItem(NamedTuple):
 
 def dead_letter_items(broker: Broker, rows: Sequence[DeadLetterRow]) -> Iterator[DeadLetterItem]:
     for row in rows:
-        raw = row.raw.decode("utf-8", "replace")
-        yield DeadLetterItem(row.key, row.source, row.part, row.position, row.reason, row.text, row.at, raw)
+        raw = broker.hiding.payload(row.raw).decode("utf-8", "replace")
+        text = broker.hiding.text(row.text, row.raw)
+        yield DeadLetterItem(row.key, row.source, row.part, row.position, row.reason, text, row.at, raw)
+
+
+class SetAsideItem(NamedTuple):
+    """`item` is the key of the timer, job, message or model; of mail, its number in the outbox of `from_shard`.
+
+    `order` is what mail asks for. `next_try_at`: when it is tried again by itself.
+    """
+
+    key: int
+    kind: str
+    item: str
+    from_shard: int | None
+    tenant: str
+    instance_key: int | None
+    since_at: int
+    tried_at: int
+    attempts: int
+    next_try_at: int | None
+    state: str
+    reason: str
+    order: str
+
+
+def set_aside_items(broker: Broker, rows: Sequence[SetAsideRow]) -> Iterator[SetAsideItem]:
+    instances = _instances(broker, rows) if broker.hiding.is_active else {}
+    for row in rows:
+        which = (row.key, row.kind, str(row.item_key), row.sender if row.kind == MAIL else None)
+        its = instances.get(row.instance_key)
+        quoted = [it.variables for it in elements_of(its)] if its is not None else []
+        reason = broker.hiding.text(row.reason, (row.command or "").encode(), *quoted)
+        when = (row.since, row.tried_at, row.attempts, row.next_try_at)
+        order = _order_name(read_json(order_text(row.command))) if row.command else ""
+        yield SetAsideItem(*which, row.tenant_id, row.instance_key or None, *when, row.state, reason, order)
+
+
+def _order_name(said: Any) -> str:
+    """Without what it carries."""
+    name = str(said[0])
+    return _order_name(said[3]) if name == "ForKey" else name
 
 
 def message_items(broker: Broker, rows: Sequence[MessageRow]) -> Iterator[MessageItem]:
@@ -132,7 +185,8 @@ def instance_items(broker: Broker, rows: Sequence[InstanceRow]) -> Iterator[Inst
 def incident_items(broker: Broker, rows: Sequence[IncidentRow]) -> Iterator[IncidentItem]:
     instances = _instances(broker, rows)
     for row in rows:
-        said = (row.instance_key, row.element_id, row.job_key or None, row.error_type, row.text)
+        text = _shown(broker, row.text, instances.get(row.instance_key))
+        said = (row.instance_key, row.element_id, row.job_key or None, row.error_type, text)
         process_id, tenant_id = _of(instances, row.instance_key)
         yield IncidentItem(row.key, process_id, tenant_id, *said)
 
@@ -141,8 +195,16 @@ def job_items(broker: Broker, rows: Sequence[JobRow]) -> Iterator[JobItem]:
     instances = _instances(broker, rows)
     for row in rows:
         which = (row.key, row.type, row.state, *_of(instances, row.instance_key))
-        said = (row.instance_key, row.element_id, row.retries, row.worker, row.due_at, row.message)
+        text = _shown(broker, row.message, instances.get(row.instance_key))
+        said = (row.instance_key, row.element_id, row.retries, row.worker, row.due_at, text)
         yield JobItem._make((*which, *said))
+
+
+def _shown(broker: Broker, text: str, instance: InstanceRow | None) -> str:
+    """Nobody can say what a text quotes whose instance is gone."""
+    if not broker.hiding.is_active or not text:
+        return text
+    return MARK if instance is None else shown_text(broker.hiding, text, instance)
 
 
 def _instances(broker: Broker, rows: Sequence[Any]) -> dict[int, InstanceRow]:

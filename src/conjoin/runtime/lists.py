@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from conjoin.errors import InputError
 from conjoin.kernel.correlation.verdicts import REASONS
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.cursors import after_of, cursor_of
+from conjoin.runtime.cursors import after_of, cursor_at, cursor_of, is_storable_part
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.explanation import STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
@@ -24,8 +24,13 @@ from conjoin.runtime.list_items import (
     instance_items,
     job_items,
     message_items,
+    set_aside_items,
     subscription_items,
 )
+from conjoin.runtime.readings import has_deadline, is_late
+from conjoin.runtime.set_aside import DELETED, MAIL, START_TIMERS, WAITING
+from conjoin.runtime.set_aside import KINDS as SET_ASIDE_KINDS
+from conjoin.runtime.stretches import FIRST_AT_ONCE, can_be_walked, next_at_once, stretches
 from conjoin.store import tables as t
 from conjoin.store.port import Meets, Order
 from conjoin.store.tables import Table
@@ -39,6 +44,8 @@ class Page(NamedTuple):
 
     items: list[Any]
     after: str | None
+    is_cut: bool = False
+    """Its time was up before it was full: there may be more behind `after`, and perhaps there is nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +175,13 @@ LISTS: dict[str, Listing] = {
         choices={"reason": DEAD_LETTER_REASONS},
         time="at",
     ),
+    "set-aside": Listing(
+        t.SET_ASIDE,
+        set_aside_items,
+        {"kind": "kind", "state": "state", "instance": "instance_key"},
+        choices={"kind": (MAIL, *SET_ASIDE_KINDS, START_TIMERS), "state": (WAITING, DELETED)},
+        time="since",
+    ),
 }
 
 
@@ -178,10 +192,19 @@ def list_page(broker: Broker, what: str, asked: Asked) -> Page:
 
 def page_of(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
     refuse_unknown(what, listing, asked)
-    found = list(islice(_found(broker, listing, asked), asked.limit + 1))
+    found: list[tuple[Any, Any]] = []
+    stopped_at: tuple[Any, ...] | None = None
+    for rows, place in _pages(broker, listing, asked):
+        found += islice(passing(broker, listing, asked, rows), asked.limit + 1 - len(found))
+        if len(found) > asked.limit:
+            break
+        if place is not None and is_late():
+            stopped_at = place
+            break
     items = [item for _, item in found[: asked.limit]]
-    is_last = len(found) <= asked.limit
-    return Page(items, None if is_last else cursor_of(listing.table, found[asked.limit - 1][0]))
+    if len(found) > asked.limit:
+        return Page(items, cursor_of(listing.table, found[asked.limit - 1][0]))
+    return Page(items, None if stopped_at is None else cursor_at(listing.table, stopped_at), stopped_at is not None)
 
 
 def refuse_unknown(what: str, listing: Listing, asked: Asked) -> None:
@@ -197,6 +220,8 @@ def _problems(what: str, listing: Listing, asked: Asked) -> Iterator[str]:
             yield f"{what} have no filter {name!r}"
         elif value not in listing.choices.get(name, (value,)):
             yield f"{name}: {value!r} is none of {', '.join(listing.choices[name])}"
+        elif not all(is_storable_part(part) for _, part in _tests_of(value)):
+            yield f"{name}: {value!r:.60} cannot be anywhere: it has characters that are no text, or too many digits"
     if listing.time is None and (asked.since, asked.until) != (None, None):
         yield f"{what} have no time to compare with since and until"
 
@@ -239,21 +264,24 @@ def passing(broker: Broker, listing: Listing, asked: Asked, rows: Sequence[Any])
             yield row, item
 
 
-def _found(broker: Broker, listing: Listing, asked: Asked) -> Iterator[tuple[Any, Any]]:
-    """Rows and their items that pass all filters, by key."""
-    for rows in _pages(broker, listing.table, where_of(listing, asked), asked):
-        yield from passing(broker, listing, asked, rows)
-
-
-def _pages(broker: Broker, table: Table, where: Mapping[str, Any], asked: Asked) -> Iterator[list[Any]]:
+def _pages(broker: Broker, listing: Listing, asked: Asked) -> Iterator[tuple[list[Any], tuple[Any, ...] | None]]:
+    """Rows that the store finds, and to where it has looked; None at the end."""
+    table, where = listing.table, where_of(listing, asked)
     after = after_of(table, asked.after)
-    at_once = min(asked.limit + 1, _AT_ONCE)
+    most = min(asked.limit + 1, _AT_ONCE)
     order = Order(backward=asked.newest_first)
+    if has_deadline() and can_be_walked(table, where, order):
+        most = _AT_ONCE if listing.tests_itself(asked) else most
+        first = None if after is None else after[0]
+        for rows, looked_to in stretches(broker.store, table, where, first, most, order.backward):
+            yield rows, (looked_to,)
+        return
+    at_once = min(most, FIRST_AT_ONCE)
     while True:
         rows = list(broker.store.rows(table, where, after, at_once, order))
-        yield rows
-        if len(rows) < at_once:
+        after = tuple(getattr(rows[-1], column) for column in table.key) if len(rows) == at_once else None
+        yield rows, after
+        if after is None:
             return
-        after = tuple(getattr(rows[-1], column) for column in table.key)
-        # Whoever needs a second one has a filter that lets few pass.
-        at_once = _AT_ONCE
+        # Whoever needs many has a filter that lets few pass.
+        at_once = next_at_once(rows, at_once, _AT_ONCE)

@@ -39,6 +39,12 @@ def read_block(block: bytes) -> Iterator[Entry]:
         yield _entry(said)
 
 
+def raw_entries(block: bytes) -> list[Any]:
+    """As they are written, by position: see `Entry`."""
+    said: list[Any] = read_json(_text_of(block))
+    return said
+
+
 def read_wanted(block: bytes, is_wanted: Callable[[bytes], bool]) -> Iterator[Entry]:
     """The entries whose text is wanted; the others, a thousand perhaps, stay unread."""
     text = _text_of(block)

@@ -3,7 +3,7 @@
 Reading is not taking: a run takes what was read, in the commit that carries it out, and skips what was taken before.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from conjoin.store.port import ShardStore, Store
 from conjoin.store.rows import OutboxRow
@@ -49,7 +49,7 @@ class Mailbox:
         finally:
             snapshot.abandon()
 
-    def took(self, mail: Mail) -> dict[int, list[int]]:
+    def took(self, mail: Sequence[tuple[int, OutboxRow]]) -> dict[int, list[int]]:
         """A commit has taken it: the numbers by sender, who may forget them."""
         numbers: dict[int, list[int]] = {}
         for sender, row in mail:

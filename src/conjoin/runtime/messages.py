@@ -9,12 +9,12 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.correlation.sentences import sentence
 from conjoin.kernel.policies import Policies
+from conjoin.kernel.storable import LARGEST_INT64, LONGEST_KEY, unstorable_text
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.catalog import DEFAULT_TENANT
-from conjoin.runtime.encoding.json_text import is_storable, is_text
+from conjoin.runtime.encoding.json_text import unstorable_json
 from conjoin.runtime.telling import told
 
-LONGEST_KEY = 32_768
 LONGEST_BUSINESS_ID = 256
 
 _CODES = {
@@ -41,6 +41,8 @@ class NewMessage:
     """From when on its time to live counts; None: from when it is taken."""
     from_inbox: bool = False
     """Under the policies of the inbox, whatever the profile of the store."""
+    subscriptions_only: bool = False
+    """It starts no instance, whatever the policies say: only a waiting subscription takes it."""
 
 
 def unusable(message: NewMessage) -> Refusal | None:
@@ -48,11 +50,13 @@ def unusable(message: NewMessage) -> Refusal | None:
     name = message.name
     if not name or name.isspace():
         return Refusal("INVALID_ARGUMENT", "a message needs a name")
-    if len(message.key) > LONGEST_KEY:
-        return Refusal("INVALID_ARGUMENT", f"the correlation key is longer than {LONGEST_KEY} characters")
-    for what, text in (("name", name), ("correlation key", message.key), ("message id", message.message_id)):
-        if not is_text(text):
-            return Refusal("INVALID_ARGUMENT", f"the {what} has characters that are no text (NUL or half a pair)")
+    texts = {"name": name, "correlation key": message.key, "message id": message.message_id}
+    no_text = unusable_texts({**texts, "tenant": message.tenant_id})
+    if no_text is not None:
+        return no_text
+    for what, number in (("time to live", message.ttl_ms), ("time of publishing", message.published_at)):
+        if number is not None and abs(number) > LARGEST_INT64:
+            return Refusal("INVALID_ARGUMENT", f"the {what} is out of range: at most 64 bits are stored")
     return unusable_order(message.variables, message.business_id)
 
 
@@ -60,12 +64,19 @@ def unusable_order(variables: Mapping[str, Any], business_id: str = "") -> Refus
     """What a client hands in with any order."""
     if not isinstance(variables, Mapping):
         return Refusal("INVALID_ARGUMENT", "variables are an object")
-    if not is_storable(variables):
-        return Refusal("INVALID_ARGUMENT", "the variables are not JSON")
-    if len(business_id) > LONGEST_BUSINESS_ID:
-        return Refusal("INVALID_ARGUMENT", f"the business id is longer than {LONGEST_BUSINESS_ID} characters")
-    if not is_text(business_id):
-        return Refusal("INVALID_ARGUMENT", "the business id has characters that are no text (NUL or half a pair)")
+    problem = unstorable_json(variables)
+    if problem is not None:
+        return Refusal("INVALID_ARGUMENT", f"the variables cannot be stored: what was sent {problem}")
+    problem = unstorable_text(business_id, LONGEST_BUSINESS_ID)
+    return Refusal("INVALID_ARGUMENT", f"the business id {problem}") if problem else None
+
+
+def unusable_texts(texts: Mapping[str, str], longest: int = LONGEST_KEY) -> Refusal | None:
+    """Of texts that have a column of their own, by what they are. `longest` is in characters."""
+    for what, text in texts.items():
+        problem = unstorable_text(text, longest)
+        if problem is not None:
+            return Refusal("INVALID_ARGUMENT", f"the {what} {problem}")
     return None
 
 
@@ -75,7 +86,9 @@ def accepted(message: NewMessage, key: int, at: int, policies: Policies) -> Mess
     policy = policies.of(name)
     since = at if message.published_at is None else message.published_at
     deadline = deadline_of(since, message.ttl_ms, policy)
-    return Message(key, name, at, deadline, policy, message.message_id, business_id, dict(message.variables))
+    made = Message(key, name, at, deadline, policy, message.message_id, business_id, dict(message.variables))
+    made.sync, made.subscriptions_only = message.sync, message.subscriptions_only
+    return made
 
 
 def refusal_of(event: e.MessageRefused, key: str) -> Refusal:

@@ -14,6 +14,7 @@ from conjoin.kernel.correlation.starting import starts_behind_id
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.runtime.beyond_key import beyond_key, other_tenants
 from conjoin.runtime.key_view import KeyView
+from conjoin.runtime.scope import EVERYTHING, Scope, seen_misses
 from conjoin.store.port import Store
 
 _FOR_WANT_OF_RECEIVERS = frozenset({"nobody_waits", "nobody_waited", "ttl_zero", "policy", "not_found"})
@@ -30,8 +31,10 @@ _QUITE_ANOTHER = ("name", "key")
 class Surroundings:
     """What lies around a key, for one message name. It is looked up when it is first needed, and once."""
 
-    def __init__(self, store: Store, view: KeyView, name: str) -> None:
+    def __init__(self, store: Store, view: KeyView, name: str, scope: Scope = EVERYTHING) -> None:
+        """`scope`: what whoever asks may be told of."""
         self.view = view
+        self.scope = scope
         self._store = store
         self._name = name
 
@@ -52,7 +55,8 @@ def all_misses(
     for miss in _looked_up(around, message, verdict):
         if miss not in found:
             found.append(miss)
-    return sorted(found, key=_closeness)[:MOST]
+    seen = seen_misses(around.scope, around.view.space.tenant_id, message.name, found)
+    return sorted(seen, key=_closeness)[:MOST]
 
 
 def _looked_up(around: Surroundings, message: Message, verdict: Verdict) -> Iterator[NearMiss]:

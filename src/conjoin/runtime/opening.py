@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from time import time_ns
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.business_ids import refuse_unless_one
+from conjoin.runtime.clock import SteadyClock
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts
 from conjoin.store.schema import VERSION
@@ -14,8 +14,8 @@ from conjoin.store.sqlite import SqliteStore
 Clock = Callable[[], int]
 
 
-def now_us() -> int:
-    return time_ns() // 1_000
+now_us = SteadyClock()
+"""The clock of this process."""
 
 
 def open_broker(address: str | Path, clock: Clock = now_us) -> Broker:
@@ -40,12 +40,12 @@ def temporary_broker(
 
 
 def temporary_postgres_broker(
-    server: str, shards: int, clock: Clock = now_us, unique_business_ids: bool = False
+    server: str, shards: int, clock: Clock = now_us, profile: str = "zeebe", unique_business_ids: bool = False
 ) -> Broker:
     """In a database of its own beside the one that the URL names; it is dropped when the broker is closed."""
     from conjoin.store.postgres_temporary import temporary_store
 
-    return Broker(temporary_store(server, _facts(shards, "zeebe", unique_business_ids)), clock)
+    return Broker(temporary_store(server, _facts(shards, profile, unique_business_ids)), clock)
 
 
 def _facts(shards: int, profile: str, unique_business_ids: bool) -> Facts:

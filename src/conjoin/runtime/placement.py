@@ -12,10 +12,14 @@ from typing import Any
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import key_of_rank
-from conjoin.kernel.plan import MessageDefinition, Plan
+from conjoin.kernel.plan import MessageDefinition, Plan, value_or_null
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.catching import key_text
+from conjoin.kernel.storable import unstorable_text
 from conjoin.runtime.generations import Generation, KeyHomes
+
+_LOOKED_AT = 10
+"""Each key is an expression, and may take as long as one may."""
 
 
 def hash_of(key: str) -> int:
@@ -34,10 +38,10 @@ def home_of(plan: Plan, variables: Mapping[str, Any], at: int, number: int, shar
     """The shard of the first message key that the variables determine already, else of the id and a running number."""
     if shards == 1:
         return 0
-    for wait in plan.waits:
+    for wait in plan.waits[:_LOOKED_AT]:
         if isinstance(wait.event, MessageDefinition) and wait.event.key is not None:
-            key = key_text(wait.event.key(variables, at))
-            if key is not None:
+            key = key_text(value_or_null(wait.event.key, variables, at))
+            if key is not None and unstorable_text(key) is None:
                 return shard_of(key, shards)
     return shard_of(f"{plan.process_id}{number}", shards)
 

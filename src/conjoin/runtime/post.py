@@ -5,24 +5,32 @@ which notes the number in the same commit, so it is carried out once, whoever de
 an outbox empties it before answering; what a crash left is delivered by the next `tick`.
 """
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
+from conjoin.errors import ConjoinError
 from conjoin.fault_points import passing
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.batches import Batch, Done, Reply
+from conjoin.runtime.careful import take_mail
+from conjoin.runtime.clock import ForwardClock
+from conjoin.runtime.isolation import blame_what_follows
+from conjoin.runtime.late_answers import accepted_at_least
 from conjoin.runtime.mailbox import Mailbox
 from conjoin.runtime.run import Runner
 from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.store.port import ShardSnapshot, Store
 from conjoin.store.rows import OutboxRow
 
+_log = logging.getLogger(__name__)
+
 
 class Post:
-    def __init__(self, store: Store, clock: Callable[[], int], view: Callable[[], CatalogView]) -> None:
+    def __init__(self, store: Store, clock: ForwardClock, view: Callable[[], CatalogView]) -> None:
         shards = store.facts.shards
         self.runners = [Runner(store.shard(index), clock, store.facts) for index in range(shards)]
         self._mailboxes = [Mailbox(store, index) for index in range(shards)]
@@ -48,10 +56,24 @@ class Post:
         """A batch and everything that follows from it, on all shards."""
         with self._turn:
             done = self._run(shard, batch)
-            done.answers |= self.deliver(sorted(done.receivers))
+            failed = self._deliver_what_follows(done)
         for reply in done.replies:
             reply.answer = done.answers.get(reply.key)
+            if failed is not None and reply.awaits_answer and reply.answer is None:
+                raise accepted_at_least(failed) from failed
         return done
+
+    def _deliver_what_follows(self, done: Done) -> ConjoinError | None:
+        """What fails stays in the outbox for the next `tick`: the commit that has put it there is done."""
+        try:
+            done.answers |= self.deliver(sorted(done.receivers))
+        except ConjoinError as error:
+            _log.warning("what follows from commit %s is delivered later: %s", done.head.version, error)
+            return error
+        except Exception as error:  # the commit is there: nobody may carry it out again
+            blame_what_follows(error)
+            raise
+        return None
 
     def deliver(self, receivers: Iterable[int] | None = None) -> dict[int, e.Event]:
         """Empty the mailboxes of some shards, or of all, and those that this fills."""
@@ -59,22 +81,22 @@ class Post:
         waiting = deque(range(len(self.runners)) if receivers is None else receivers)
         with self._turn:
             while waiting:
-                done = self._deliver(waiting.popleft())
-                if done is not None:
+                for done in self._deliver(waiting.popleft()):
                     answers |= done.answers
                     waiting.extend(sorted(done.receivers))
         return answers
 
-    def _deliver(self, receiver: int) -> Done | None:
+    def _deliver(self, receiver: int) -> Iterator[Done]:
+        """One commit, unless something in it cannot be carried out: that is set aside."""
         mail = self._mailboxes[receiver].collect()
         if not mail:
-            return None
+            return
         passing("delivering")
-        done = self._run(receiver, Batch(deliveries=mail))
-        passing("delivered")
-        for sender, numbers in self._mailboxes[receiver].took(mail).items():
-            self._taken.setdefault(sender, []).extend(numbers)
-        return done
+        for some, done in take_mail(lambda batch: self._run(receiver, batch), mail):
+            passing("delivered")
+            for sender, numbers in self._mailboxes[receiver].took(some).items():
+                self._taken.setdefault(sender, []).extend(numbers)
+            yield done
 
     def forget_delivered(self) -> None:
         """What lies in the outboxes of processes that are gone, and was taken, is dropped."""

@@ -138,7 +138,6 @@ class ReplayedShard(Shard):
             return request  # type: ignore[no-any-return]
         policies = self._view.inbox_policies if request.from_inbox else self.catalog.policies
         message = accepted(request, self.keys.take(), at, policies)
-        message.sync = request.sync
         if request.from_inbox:
             self.key_rows.accepted_under[message.key] = inbox_version(self._view.version)
         kind = correlation.CorrelateMessage if request.sync else correlation.PublishMessage

@@ -12,7 +12,7 @@ from typing import Any
 
 from conjoin.errors import InputError
 from conjoin.runtime.business_ids import refuse_unless_one
-from conjoin.runtime.copying import Tallies, Told, compare_tallies, copy_catalog, made_whole
+from conjoin.runtime.copying import Tallies, Told, compare_tallies, copy_catalog, filling, made_whole
 from conjoin.runtime.generations import (
     MOST_NUMBERS,
     Generation,
@@ -24,6 +24,7 @@ from conjoin.runtime.generations import (
 from conjoin.runtime.inbox import resharding as inbox
 from conjoin.runtime.merged_positions import merged_positions
 from conjoin.runtime.placement import shard_of
+from conjoin.runtime.set_aside import WAITING
 from conjoin.runtime.tallies import Tally
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
@@ -31,6 +32,7 @@ from conjoin.store.port import Head, Store
 from conjoin.store.tables import Table
 
 _BY_KEY = (t.MESSAGE, t.SUBSCRIPTION, t.LOCK)
+TASK = "conjoin reshard"
 _FRESH = 1
 """The version of the new shards: their logs begin after it, so replaying them needs a backup, and says so."""
 
@@ -41,7 +43,7 @@ def reshard_store(
     """Into a new store. The answer is what both hold, table by table."""
     if store.facts.unique_business_ids:
         refuse_unless_one(shards)
-    with store.frozen() as frozen:
+    with store.held(TASK, alone=True), store.frozen() as frozen:
         plan = _Plan(frozen, store.facts.shards, shards)
         plan.refuse_unless_at_rest()
         noted = [inbox.without_rules(frozen.rows(index, t.POSITION)) for index in range(plan.old)]
@@ -49,9 +51,9 @@ def reshard_store(
         plan.positions = [*positions, *written_generations(plan.generations)]
         facts = store.facts._replace(shards=shards)
         if not isinstance(address, Path):
-            with closing(create_store(address, facts)) as target:
+            with closing(create_store(address, facts)) as target, filling(target, TASK):
                 return plan.fill(target, told)
-        with made_whole(address) as part, closing(create_store(part, facts)) as target:
+        with made_whole(address) as part, closing(create_store(part, facts)) as target, filling(target, TASK):
             return plan.fill(target, told)
 
 
@@ -79,6 +81,9 @@ class _Plan:
         busy = sum(bool(row.busy_with) for _, row in self._all(t.SUBSCRIPTION))
         if busy and not waiting:
             problems.append(f"subscriptions that a message is still on its way to: {busy}; let conjoin tick finish it")
+        aside = sum(row.state == WAITING for _, row in self._all(t.SET_ASIDE))
+        if aside:
+            problems.append(f"items that are set aside: {aside}; conjoin set-aside retries or deletes them")
         if self.generations[-1].first + self.new > MOST_NUMBERS:
             problems.append("the numbers of shards are used up: this store has been changed too often")
         if problems:

@@ -7,10 +7,12 @@ one would do, as far as orders between keys are defined at all.
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import count
 
+from conjoin.errors import EndlessRequest
 from conjoin.kernel.coupling import Order
 from conjoin.runtime.placement import Placement
-from conjoin.runtime.shard import Shard
+from conjoin.runtime.shard import MOST_STEPS, Shard
 
 
 class Router:
@@ -29,7 +31,12 @@ class Router:
             self._queue.append((receiver, sent))
 
     def drain(self) -> None:
-        while self._queue:
+        for steps in count():
+            if not self._queue:
+                break
+            if steps == MOST_STEPS:
+                self._queue.clear()
+                raise EndlessRequest(steps)
             shard, order = self._queue.popleft()
             shard.carry_out(order)
         for shard in self._shards:

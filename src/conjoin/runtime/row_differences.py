@@ -13,6 +13,8 @@ from conjoin.runtime.tallies import Tally
 from conjoin.store.tables import Table
 
 _JSON = ("body", "command", "record", "variables")
+_NOT_FROM_LOG = ("crowd",)
+"""Where a row is found faster: it says nothing that the log does."""
 _LONGEST = 160
 
 
@@ -50,7 +52,9 @@ def key_of(table: Table, row: Any) -> tuple[Any, ...]:
 
 def _is_same(table: Table, row: Any, other: Any) -> bool:
     return all(
-        mine == theirs or (column in _JSON and _content(column, mine) == _content(column, theirs))
+        mine == theirs
+        or column in _NOT_FROM_LOG
+        or (column in _JSON and _content(column, mine) == _content(column, theirs))
         for column, mine, theirs in zip(table.columns, row, other, strict=True)
     )
 

@@ -5,19 +5,20 @@ outbox of that commit. A request is carried out once, whatever crashes: either i
 """
 
 import gc
-from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
 from conjoin.fault_points import passing
 from conjoin.kernel.catalog import Catalog
 from conjoin.runtime.batches import Batch, Done
+from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.fold import Fold
 from conjoin.runtime.generations import KeyHomes, homes_of
+from conjoin.runtime.isolation import Blame, blame
 from conjoin.runtime.placement import Placement
 from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.runtime.working_set import WorkingSet
-from conjoin.store.port import Facts, ShardSnapshot, ShardStore
+from conjoin.store.port import Changes, Facts, ShardSnapshot, ShardStore
 
 RACES_BEFORE_LOCKING = 2
 """A large batch is not starved by small ones: after so many lost races it takes the shard's lock before it loads."""
@@ -37,7 +38,7 @@ class Timings:
 class Runner:
     """Runs batches on one shard. Not for two threads at a time."""
 
-    def __init__(self, store: ShardStore, clock: Callable[[], int], facts: Facts) -> None:
+    def __init__(self, store: ShardStore, clock: ForwardClock, facts: Facts) -> None:
         self.store = store
         self.timings = Timings()
         self._clock = clock
@@ -47,13 +48,31 @@ class Runner:
 
     def run(self, batch: Batch, view: CatalogView) -> Done:
         collects = gc.isenabled()
-        # Nothing of a run is garbage before its end; looking for some in between takes a quarter of the time.
+        # Nothing of a run is garbage before its end; looking for some in between takes a quarter of the time. It is for
+        # the whole process, whose other threads do the same: whoever found it on turns it on again, so it never stays
+        # off, and what a run may make meanwhile is bounded (`consequences.py`).
         gc.disable()
         try:
             return self._run(batch, view)
         finally:
             if collects:
                 gc.enable()
+
+    def rehearse(self, batch: Batch, view: CatalogView) -> None:
+        """All of a run but its commit; raises what the run would."""
+        snapshot = self.store.begin()
+        try:
+            its = self._begin(snapshot, view)
+            try:
+                fold = Fold(its, view, self._clock.follow(snapshot.head.time))
+                fold.load(batch)
+                fold.carry_out(batch)
+                fold.changes(batch)
+                fold.done(None)
+            finally:
+                its.dissolve()
+        finally:
+            snapshot.abandon()
 
     def _run(self, batch: Batch, view: CatalogView) -> Done:
         races = 0
@@ -79,10 +98,10 @@ class Runner:
 
     def _fold(self, its: WorkingSet, batch: Batch, view: CatalogView) -> Done | None:
         began = perf_counter()
-        passing("begun")
         snapshot = its.snapshot
+        fold = Fold(its, view, self._clock.follow(snapshot.head.time))
         try:
-            fold = Fold(its, view, max(snapshot.head.time, self._clock()))
+            passing("begun")
             fold.load(batch)
             loaded = perf_counter()
             passing("loaded")
@@ -90,22 +109,20 @@ class Runner:
             decided = perf_counter()
             passing("decided")
             changes = fold.changes(batch)
-        except BaseException:  # whatever it was, the snapshot must not stay open
+            encoded = perf_counter()
+            passing("encoded")
+        except BaseException as error:  # whatever it was, the snapshot must not stay open
+            blame(error, fold.culprit)
             snapshot.abandon()
             raise
-        encoded = perf_counter()
-        passing("encoded")
-        if changes is None:
-            snapshot.abandon()
-        elif not snapshot.commit(changes):
+        if not _committed(snapshot, changes, fold):
             return None
-        passing("committed")
         timings = self.timings
         timings.load += loaded - began
         timings.decide += decided - loaded
         timings.encode += encoded - decided
         timings.commit += perf_counter() - encoded
-        return fold.done(changes)
+        return _done(fold, changes)
 
     def _begin(self, snapshot: ShardSnapshot, view: CatalogView) -> WorkingSet:
         if self._homes is None:
@@ -118,3 +135,24 @@ class Runner:
         if self._facts.unique_business_ids:
             its.know_business_ids()
         return its
+
+
+def _committed(snapshot: ShardSnapshot, changes: Changes | None, fold: Fold) -> bool:
+    """False: somebody else was faster."""
+    if changes is None:
+        snapshot.abandon()
+        return True
+    try:
+        return snapshot.commit(changes)
+    except BaseException as error:  # which item it was that could not be written
+        blame(error, fold.culprit)
+        raise
+
+
+def _done(fold: Fold, changes: Changes | None) -> Done:
+    try:
+        passing("committed")
+        return fold.done(changes)
+    except BaseException as error:  # the commit is there: whatever comes now, nothing of it is carried out again
+        blame(error, Blame(is_committed=changes is not None))
+        raise

@@ -26,6 +26,7 @@ from conjoin.kernel.process.commands import ForKey
 from conjoin.kernel.process.decide import decide_in
 from conjoin.kernel.process.step import Step
 from conjoin.runtime.business_ids import BusinessIds
+from conjoin.runtime.consequences import CHECK_EVERY
 from conjoin.runtime.key_spaces import KeySpaces, Place
 
 Listener = Callable[["Shard", Any, Any], None]
@@ -44,7 +45,7 @@ class Shard:
         self.index = index
         self.definitions = definitions
         self.keys = Keys(index)
-        self.state = ProcessState(definitions, self.keys)
+        self.state = self._new_state(definitions)
         self.catalog = _NOTHING_DEPLOYED
         self.spaces = KeySpaces()
         self.queue: deque[Order] = deque()
@@ -57,6 +58,9 @@ class Shard:
         self._step = Step(self.state, definitions)
         self._deadlines: list[tuple[int, int, Place]] = []
         self._touched: dict[Place, KeySpace] = {}
+
+    def _new_state(self, definitions: Definitions) -> ProcessState:
+        return ProcessState(definitions, self.keys)
 
     def new_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
         """The key of an instance that a message starts. Two of one message get two: taking it is final."""
@@ -80,8 +84,13 @@ class Shard:
         while queue:
             if steps == MOST_STEPS:
                 raise EndlessRequest(steps)
+            if steps and not steps % CHECK_EVERY:
+                self.check(steps)
             steps += 1
             yield queue.popleft()
+
+    def check(self, steps: int) -> None:
+        """Now and then, while much follows from one request."""
 
     def settle(self) -> None:
         """Nothing is under way: the keys that were touched come to rest."""

@@ -10,11 +10,17 @@ from conjoin.runtime.encoding.instances import put_instance
 from conjoin.runtime.encoding.key_spaces import Loaded, read_spaces
 from conjoin.runtime.replayed_keys import Closed, Known
 from conjoin.runtime.replayed_shard import ReplayedShard
+from conjoin.runtime.set_aside import MAIL
 from conjoin.runtime.stored_catalog import CatalogView
 from conjoin.store import tables as t
 from conjoin.store.port import Head, KeyRows
 from conjoin.store.rows import InstanceRow, LockRow, MessageRow, SubscriptionRow, TimerRow
 from conjoin.store.tables import Table
+
+
+def mail_set_aside(frozen: Any, index: int) -> list[str]:
+    """Orders from other shards that could not be carried out."""
+    return [row.command for row in frozen.rows(index, t.SET_ASIDE) if row.kind == MAIL]
 
 
 class Snapshot:
@@ -26,6 +32,7 @@ class Snapshot:
         self.head: Head = frozen.head(index)
         self.outbox = list(frozen.rows(index, t.OUTBOX))
         self.received: dict[int, int] = {row.sender: row.seq for row in frozen.rows(index, t.RECEIVED)}
+        self.mail_set_aside = mail_set_aside(frozen, index)
 
     def fill(self, shard: ReplayedShard, view: CatalogView) -> None:
         shard.keys.follow(self.head.next_key)

@@ -16,6 +16,8 @@ def start_rows(broker: Broker) -> list[SubscriptionRow]:
     found = []
     for definition in view.definitions.all_latest():
         for place, start in enumerate(view.deployments.starts_of(definition)):
+            if not broker.scope.sees(definition.tenant_id, start.name, definition.process_id):
+                continue
             key = -(definition.key * _MOST_STARTS + place)
             which = (definition.tenant_id, "", key, start.name, definition.process_id)
             found.append(SubscriptionRow(*which, 0, 0, start.element_id or "", start.from_at, 1, "", 0, None))

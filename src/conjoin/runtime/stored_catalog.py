@@ -1,7 +1,7 @@
 """The catalog of a store: what was deployed and decided, read once for each of its versions.
 
-Definitions and policies are only appended; a plan is never stored: every process compiles the models itself. A view is
-one version and does not change, so that threads can share it.
+Definitions and policies are only appended; a plan is never stored: every process compiles the models itself, each once
+(`compiled_rows.py`). A view is one version and does not change, so that threads can share it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,17 @@ from typing import Any
 
 from conjoin.errors import PolicyError
 from conjoin.kernel.catalog import Catalog
-from conjoin.kernel.definitions import Definition, Definitions
+from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.policies import WHILE_BUFFERED, Policies, Policy, read_policies
+from conjoin.kernel.storable import unstorable_text
 from conjoin.runtime.answers import Deployment, Refusal
 from conjoin.runtime.business_ids import BusinessIds
 from conjoin.runtime.catalog import Deployments, New
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.compiled_rows import CompiledRows
+from conjoin.runtime.encoding.json_text import json_text
 from conjoin.store import tables as t
 from conjoin.store.port import CatalogStore
 from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
-
-Changes = Mapping[str, Mapping[str, Any]]
-"""Policies that were set, by message name."""
-
 
 PoliciesOverTime = Sequence[tuple[int, Policies]]
 """Those in force from a version of the catalog on."""
@@ -98,9 +96,7 @@ class StoredCatalog:
         self._store = store
         self._profile = profile
         self._turn = Lock()
-        self._contents: dict[str, bytes] = {}
-        self._rows: list[DefinitionRow] = []
-        self._set: list[PolicyRow] = []
+        self._known = CompiledRows(profile, store.resource)
         self._view = self._built(0)
 
     def view(self) -> CatalogView:
@@ -117,57 +113,60 @@ class StoredCatalog:
         return self._view
 
     def _refresh(self, version: int) -> None:
+        """Compiles what is new, and nothing else; what this process has deployed itself is compiled already."""
         seen = self._view.version
         if version > seen:
-            self._rows += self._store.definitions(seen)
-            self._set += self._store.policies(seen)
-            seen_now = [row.catalog_version for row in (*self._rows[-1:], *self._set[-1:])]  # type: ignore[attr-defined]
-            self._view = self._built(max(version, *seen_now))
+            definitions, policies = self._store.definitions(seen), self._store.policies(seen)
+            self._known.take(definitions, policies)
+            newest = [row.catalog_version for row in (*definitions[-1:], *policies[-1:])]  # type: ignore[attr-defined]
+            self._view = self._built(max(version, *newest, 0))
 
     def _built(self, version: int) -> CatalogView:
+        known = self._known
         policies = self._policies_over_time(self._profile)
         told = self._policies_over_time(INBOX_PROFILE)
         inbox_policies = [(since, _without_memory(policies)) for since, policies in told]
         deployments = Deployments(policies[-1][1], self._profile)
         deployments.version = version
-        for row in self._rows:
-            deployments.add(self._new(deployments, row))
-        return CatalogView(version, deployments, policies, inbox_policies, tuple(self._rows))
-
-    def _new(self, deployments: Deployments, row: DefinitionRow) -> New:
-        content = self._contents.get(row.digest)
-        if content is None:
-            content = self._contents[row.digest] = self._store.resource(row.digest)
-        model = deployments.model(row.resource, content)
-        plan = next(plan for plan in model.plans if plan.process_id == row.process_id)
-        definition = Definition(row.key, row.version, row.tenant_id, plan)
-        return New(definition, row.resource, content, row.digest, row.deployed_at)
+        for new in known.news.values():
+            deployments.add(new)
+        return CatalogView(version, deployments, policies, inbox_policies, tuple(known.rows))
 
     def _policies_over_time(self, profile: str) -> PoliciesOverTime:
-        changes: dict[str, Any] = {}
-        told = [(0, read_policies(profile, {})[0])]
-        for row in self._set:
-            changes[row.name] = read_json(row.policy)
-            told.append((row.catalog_version, read_policies(profile, changes)[0]))
-        return told
+        return [(since, self._known.policies(profile, changes)) for since, changes in self._known.history]
 
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str, at: int) -> Deployment | Refusal:
+        """The models are compiled before anything is written, and where nobody waits for it."""
         while True:
             view = self.view()
             prepared = view.deployments.prepare(resources, tenant_id, at)
             if isinstance(prepared, Refusal):
                 return prepared
             deployment, brought = prepared
-            if not brought or self._append(view.version, _rows(brought, view.version + 1)):
+            if not brought:
+                return deployment
+            with self._turn:
+                self._known.prepared(brought)
+            if self._append(view.version, _rows(brought, view.version + 1)):
                 self.view()
                 return deployment
 
     def set_policy(self, name: str, values: Mapping[str, Any], at: int) -> None:
-        """For a message name, or `*` for all without their own. Raises `PolicyError` for what makes no sense."""
+        """For a message name, or `*` for all without their own.
+
+        Raises `PolicyError` for what makes no sense, and for what a deployed model does not stand; nothing is written
+        then.
+        """
+        wrong = unstorable_text(name)
+        if wrong is not None or not name.strip():
+            raise PolicyError([f"the message name {wrong or 'is missing'}"])
         while True:
             version = self.view().version
-            changes = {row.name: read_json(row.policy) for row in self._set} | {name: values}
+            changes = {**self._known.changes, name: values}
             problems = read_policies(self._profile, changes)[1]
+            if not problems:
+                with self._turn:
+                    self._known.under(changes, problems)
             if problems:
                 raise PolicyError(problems)
             row = PolicyRow(version + 1, name, json_text(values), at)
@@ -178,7 +177,17 @@ class StoredCatalog:
     def policies_set(self) -> list[PolicyRow]:
         """Everything that was ever set, oldest first."""
         self.view()
-        return list(self._set)
+        return list(self._known.policy_rows)
+
+    def in_force(self) -> dict[str, Mapping[str, Any]]:
+        """What is set now, by message name; everything else is answered by the profile."""
+        self.view()
+        return {name: answers for name, answers in self._known.changes.items() if answers}
+
+    def troubles(self) -> list[str]:
+        """What of the catalog is not in force, and why; empty when all is well."""
+        self.view()
+        return self._known.troubles()
 
     def _append(self, version: int, put: Mapping[Any, Sequence[Any]]) -> bool:
         return self._store.append(version, put)

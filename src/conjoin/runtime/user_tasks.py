@@ -7,12 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from conjoin.kernel.iso8601 import read_instant
+from conjoin.kernel.plan import value_or_null
 from conjoin.kernel.process.jobs import FOR_A_PERSON
+from conjoin.kernel.storable import whole_number
+from conjoin.runtime.hiding import Hiding
 from conjoin.runtime.inside import elements_of, visible_to
 from conjoin.store.rows import InstanceRow
 
 USER_TASK = FOR_A_PERSON
-_DEFAULT_PRIORITY = 50
+_DEFAULT_PRIORITY, _MOST_PRIORITY = 50, 100
 
 
 class ForPeople(NamedTuple):
@@ -24,23 +27,23 @@ class ForPeople(NamedTuple):
     form_reference: str | None
 
 
-def for_people(element: Any, element_key: int, instance: InstanceRow, now: int) -> ForPeople:
-    variables = visible_to(element_key, elements_of(instance))
+def for_people(element: Any, element_key: int, instance: InstanceRow, now: int, hiding: Hiding) -> ForPeople:
+    """What is made of a hidden variable is as hidden as the variable."""
+    variables = hiding.of(visible_to(element_key, elements_of(instance)))
     said = {name: _value(it, variables, now) for name, it in element.properties.items()}
-    priority = said.get("priority")
-    whole = isinstance(priority, (int, str)) and str(priority).isdecimal() and int(priority) <= 100
+    priority = whole_number(said.get("priority"), _MOST_PRIORITY)
     return ForPeople(
         _texts(said.get("candidateGroups")),
         _texts(said.get("candidateUsers")),
         _instant(said.get("dueDate")),
         _instant(said.get("followUpDate")),
-        int(priority) if whole and priority is not None else _DEFAULT_PRIORITY,
+        _DEFAULT_PRIORITY if priority is None or priority < 0 else priority,
         said.get("externalReference"),
     )
 
 
 def _value(said: Any, variables: Mapping[str, Any], now: int) -> Any:
-    return said(variables, now) if callable(said) else said
+    return value_or_null(said, variables, now) if callable(said) else said
 
 
 def _texts(value: Any) -> list[str]:

@@ -6,25 +6,35 @@ the outbox. Nothing is written here; `changes.py` says what a run has changed.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from time import monotonic
 from typing import Any
 
+from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.policies import ONCE_PER_PROCESS
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance, Scope, Timer
+from conjoin.runtime import crowds
 from conjoin.runtime.business_ids import BusinessIds
+from conjoin.runtime.consequences import LONGEST_UNCHECKED_S, Consequences
+from conjoin.runtime.crowded_keys import fetch_next_receiver, fetch_waiting
+from conjoin.runtime.elements_by_key import instances_with_elements
 from conjoin.runtime.encoding.index_rows import IndexRows, index_rows
 from conjoin.runtime.encoding.instances import all_inside, put_instance
-from conjoin.runtime.encoding.key_spaces import Loaded, PolicyOf, add_messages, read_spaces
+from conjoin.runtime.encoding.key_spaces import Loaded, PolicyOf, add_messages
+from conjoin.runtime.families import LoadedState, callers_of
 from conjoin.runtime.hot_keys import fetch_more
 from conjoin.runtime.key_spaces import Place
+from conjoin.runtime.loading import load_spaces
 from conjoin.runtime.placement import Placement
-from conjoin.runtime.shard import Shard
+from conjoin.runtime.shard import MOST_STEPS, Shard
 from conjoin.runtime.stored_ids import StoredIds
 from conjoin.store import tables as t
 from conjoin.store.port import KeyRows, ShardSnapshot
@@ -33,10 +43,17 @@ from conjoin.store.tables import Table
 
 MOST_MESSAGES = 100
 """So many live messages of a key are loaded with it; a key with more of them is loaded further as it is needed."""
+MOST_JOB_BYTES = 16 * 1024 * 1024
+"""Of jobs with very large variables one activation hands out only the first: a worker asks again."""
+_JOBS_AT_ONCE = 32
 
 
 def no_key(*asked: Any) -> int:
     raise AssertionError("only a run hands out keys")
+
+
+def nothing_more(keys: Iterable[int]) -> None:
+    raise AssertionError("only a run loads instances")
 
 
 def not_known(*asked: Any) -> bool:
@@ -57,8 +74,11 @@ class LoadedSpaces:
 
 
 class WorkingSet(Shard):
+    state: LoadedState
+
     def __init__(self, index: int, snapshot: ShardSnapshot, definitions: Definitions, placement: Placement) -> None:
         super().__init__(index, definitions)
+        self.state.fetch = self.fetch_instances
         self.keys.number_as(placement.homes.number_of(index))
         self.keys.follow(snapshot.head.next_key)
         self.snapshot = snapshot
@@ -74,8 +94,14 @@ class WorkingSet(Shard):
         self.live: dict[int, Instance] = {}
         """Those that were loaded or begun in this run, ended ones too."""
         self._looked_up: set[tuple[Any, ...]] = set()
+        self._consequences = Consequences(self.journal)
+        self.most_steps = MOST_STEPS
+        """So many may follow from what is carried out now."""
         if placement.shards > 1:
             self.hand_on = self._hand_on
+
+    def _new_state(self, definitions: Definitions) -> LoadedState:
+        return LoadedState(definitions, self.keys)
 
     def know(self, catalog: Catalog, policy_of: PolicyOf) -> None:
         """What is deployed and decided, as of one version of the catalog."""
@@ -135,6 +161,9 @@ class WorkingSet(Shard):
             self.business_ids = None
             self.catalog.is_free = not_known
         self.hand_on = self.queue.append
+        self.state.fetch = nothing_more
+        for loaded in self.spaces.by_place.values():
+            loaded.crowd = None
         for instance in self.live.values():
             for it in list(all_inside(instance)):
                 it.scope = it.following = it.preceding = None
@@ -155,9 +184,19 @@ class WorkingSet(Shard):
 
     def drain(self) -> None:
         carry_out = self.carry_out
-        for order in self.steps():
+        self._consequences = Consequences(self.journal)
+        due = monotonic() + LONGEST_UNCHECKED_S
+        for step, order in enumerate(self.steps(), 1):
             carry_out(order)
+            if monotonic() > due:
+                self.check(step)
+                due = monotonic() + LONGEST_UNCHECKED_S
         self._touched.clear()
+
+    def check(self, steps: int) -> None:
+        self._consequences.check(steps)
+        if steps > self.most_steps:
+            raise EndlessRequest(steps, "many ways from shard to shard")
 
     def fetch_spaces(self, tenant_id: str, keys: Iterable[str]) -> None:
         """The key spaces of many keys, and the instances that wait there."""
@@ -165,13 +204,30 @@ class WorkingSet(Shard):
         missing = [key for key in dict.fromkeys(keys) if (tenant_id, key) not in by_place]
         if not missing:
             return
-        rows = self.snapshot.key_rows(tenant_id, missing, MOST_MESSAGES)
-        whole = self._with_those_on_their_way(rows)
-        for key, loaded in read_spaces(tenant_id, missing, whole, self.policy_of).items():
-            by_place[tenant_id, key] = loaded
+        rows = self.snapshot.key_rows(tenant_id, missing, MOST_MESSAGES, crowds.MOST_WAITING)
+        by_place.update(load_spaces(self.snapshot, tenant_id, missing, rows, self.policy_of))
         self._note_hot_keys(tenant_id, rows)
-        if rows.subscriptions:
-            self._put(self.snapshot.waiting_instances(tenant_id, missing))
+
+    def fetch_receivers(self, tenant_id: str, published: Iterable[tuple[str, str]]) -> None:
+        """The instances that messages of these keys and names will most likely reach, in bulk.
+
+        Of each process as many of the first who wait as there are messages; whoever else gets one is fetched then.
+        """
+        found: list[int] = []
+        for (key, name), count in Counter(published).items():
+            loaded: Loaded = self.spaces.by_place[tenant_id, key]
+            if loaded.crowd is not None:
+                loaded.crowd.name(name)
+            topic = loaded.space.awaited.get(name)
+            if topic is not None:
+                once = self.catalog.policies.of(name).cardinality == ONCE_PER_PROCESS
+                for lane in topic.lanes.values():
+                    idle = (it.instance_id for it in lane if it.busy_with is None)
+                    found += islice(idle, count) if once else idle
+        self.fetch_instances(key for key in found if self._is_here(key))
+
+    def _is_here(self, instance_key: int) -> bool:
+        return not self.is_one_of_many or self._placement.homes.shard_of_record(instance_key) == self.index
 
     def _note_hot_keys(self, tenant_id: str, rows: KeyRows) -> None:
         if len(rows.messages) < MOST_MESSAGES:
@@ -185,24 +241,21 @@ class WorkingSet(Shard):
             held = self.snapshot.held_messages(tenant_id, key)
             add_messages(self.spaces.by_place[tenant_id, key], held, self.policy_of)
 
-    def _with_those_on_their_way(self, rows: KeyRows) -> KeyRows:
-        """A message that somebody is about to take is needed, however many older ones there are."""
-        busy = {row.busy_with for row in rows.subscriptions if row.busy_with}
-        missing = sorted(busy.difference(row.key for row in rows.messages)) if busy else []
-        return rows._replace(messages=[*rows.messages, *self.snapshot.messages(missing)]) if missing else rows
-
     def fetch_messages(self, rows: Iterable[MessageRow]) -> None:
         """Messages that were found in another way than by their key."""
-        for row in rows:
-            place = (row.tenant_id, row.correlation_key)
-            self.fetch_spaces(*place[:1], [row.correlation_key])
-            add_messages(self.spaces.by_place[place], [row], self.policy_of)
+        found = list(rows)
+        for tenant_id in dict.fromkeys(row.tenant_id for row in found):
+            self.fetch_spaces(tenant_id, (row.correlation_key for row in found if row.tenant_id == tenant_id))
+        for row in found:
+            add_messages(self.spaces.by_place[row.tenant_id, row.correlation_key], [row], self.policy_of)
 
     def fetch_instances(self, keys: Iterable[int]) -> None:
         live = self.live
         missing = [key for key in dict.fromkeys(keys) if key not in live and self._is_new("instance", key)]
         if missing:
-            self._put(self.snapshot.instances(missing))
+            rows = self.snapshot.instances(missing)
+            self._put(rows)
+            self.fetch_instances(callers_of(rows, self.state, self.snapshot))
 
     def _is_new(self, *looked_up: Any) -> bool:
         if looked_up in self._looked_up:
@@ -238,10 +291,14 @@ class WorkingSet(Shard):
             self.fetch_spaces(order.tenant_id, [order.key])
             loaded = self.spaces.by_place[place]
         command = order.command
+        if loaded.crowd is not None:
+            fetch_waiting(self, loaded, command)
         if type(command) is correlation.CloseSubscription:
             _keep_awaiting(command, loaded)
         elif type(command) is correlation.RejectCorrelation:
-            order.command = _with_own_records(command, loaded)
+            order.command = command = _with_own_records(command, loaded)
+            if loaded.crowd is not None:
+                fetch_next_receiver(self, loaded, command)
         if loaded.oldest_up_to:
             fetch_more(self, loaded, command)
 
@@ -254,15 +311,25 @@ class WorkingSet(Shard):
         """By the key of an instance, of a scope inside one, or else of any element."""
         key = order.scope_key
         self.fetch_instances([key])
-        if key in self.state.elements:
-            return
-        found = self.snapshot.instances_of(t.SCOPE, [key])
-        self.fetch_instances(found.values() if found else self.snapshot.instances_mentioning(key))
+        if key not in self.state.elements:
+            self.fetch_instances(instances_with_elements(self.snapshot, [key]))
 
-    def _fetch_ready(self, order: c.ActivateJobs) -> None:
-        if order.limit > 0:
-            jobs = self.snapshot.ready_jobs(order.tenant_id, order.type, order.limit)
-            self.fetch_instances(job.instance_key for job in jobs)
+    def fetch_ready(self, order: c.ActivateJobs) -> None:
+        """The oldest jobs that a worker wants; fewer of them where their variables would be very much together."""
+        if order.limit < 1:
+            return
+        jobs = self.snapshot.ready_jobs(order.tenant_id, order.type, order.limit)
+        size, fitting = 0, 0
+        while fitting < len(jobs) and size < MOST_JOB_BYTES:
+            some = jobs[fitting : fitting + _JOBS_AT_ONCE]
+            self.fetch_instances(job.instance_key for job in some)
+            for job in some:
+                if size >= MOST_JOB_BYTES:
+                    break
+                row = self.instances.get(job.instance_key)
+                size += 0 if row is None else len(row.body)
+                fitting += 1
+        order.limit = max(fitting, 1)
 
     def _fetch_listeners(self, order: c.BroadcastSignal) -> None:
         self.fetch_instances(self.snapshot.signal_instances(order.tenant_id, order.name))
@@ -319,7 +386,6 @@ _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
     c.AssignTask: lambda its, order: its._fetch_owner(t.JOB, order.key),
     c.ResolveIncident: lambda its, order: its._fetch_owner(t.INCIDENT, order.key),
     c.SetVariables: WorkingSet._fetch_scope,
-    c.ActivateJobs: WorkingSet._fetch_ready,
     c.BroadcastSignal: WorkingSet._fetch_listeners,
     c.ScheduleStarts: WorkingSet._fetch_start_timers,
 }

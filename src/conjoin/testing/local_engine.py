@@ -12,6 +12,7 @@ from conjoin.runtime.answers import ActivatedJob, Done, Refusal
 from conjoin.runtime.engine import Engine
 from conjoin.runtime.history import History
 from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.policies_set import chosen_policies
 from conjoin.runtime.queries import open_jobs, user_tasks
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.records import Instance, Job, Message
@@ -30,9 +31,12 @@ class Refused(AssertionError):  # noqa: N818 - the name says what is the matter
 
 
 class LocalEngine:
-    def __init__(self, shards: int = 1, profile: str = "zeebe") -> None:
+    def __init__(
+        self, shards: int = 1, profile: str = "zeebe", policies: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        """`policies` by message name, `*` for all; raises `PolicyError` with everything that is wrong with them."""
         self.clock = FakeClock()
-        self._engine = Engine(self.clock, shards, profile=profile)
+        self._engine = Engine(self.clock, shards, chosen_policies(profile, policies or {}), profile)
         self._history = History()
         self._engine.listen(self._history)
 

@@ -45,7 +45,7 @@ def test_decode_errors_wait_for_their_back_off_like_all_others(single: Make) -> 
     assert bench.row("m-1").state == "parked"
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", ["conjoin", "correlate-code"])
 def test_a_group_is_not_blocked_for_ever_by_an_exhausted_message(make: Make, name: str) -> None:
     bench = make(preset(name, max_attempts=1, max_rule="reached"))
     bench.send("o-1", "m-1", payload=b"{")

@@ -5,9 +5,10 @@ import pytest
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.schedule import CLEANUP, RUN
 from conjoin.kernel.instants import NEVER
+from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule, Lease
-from conjoin.runtime.repeating import Repeating
+from conjoin.runtime.supervision import Repeating
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import CHANNELS, Bench, preset
 from tests.runtime.inbox.conftest import Make
@@ -34,6 +35,38 @@ def test_runs_and_cleanups_come_after_their_delays_and_in_their_intervals(make: 
     assert steps(bench, schedule(bench), 70) == [
         *[(5, CLEANUP), (10, RUN), (30, RUN), (35, CLEANUP), (50, RUN), (65, CLEANUP), (70, RUN)],
     ]
+
+
+def test_interval_is_the_delay_from_the_end_of_a_run_to_the_next(single: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = single()
+    its = schedule(bench)
+    began: list[int] = []
+
+    def slow_run(self: Inbox, is_ours: object) -> Counts:
+        began.append(bench.clock() // 1_000_000)
+        bench.clock.advance_ms(4_000)
+        return Counts()
+
+    monkeypatch.setattr(Inbox, "run", slow_run)
+    start = bench.clock() // 1_000_000
+    while len(began) < 3:
+        bench.clock.advance_ms(1_000)
+        its.step()
+    assert [second - start for second in began] == [10, 20, 30]
+
+
+def test_run_that_fails_is_not_repeated_before_its_interval(single: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = single()
+    its = schedule(bench)
+
+    def failing_run(self: Inbox, is_ours: object) -> Counts:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(Inbox, "run", failing_run)
+    bench.clock.advance_ms(10_000)
+    with pytest.raises(OSError, match="disk"):
+        its.step()
+    assert its.next_at() == bench.broker.now + 6_000_000
 
 
 def test_a_schedule_that_is_disabled_does_nothing(single: Make) -> None:
@@ -79,7 +112,7 @@ def test_a_server_that_dies_in_a_run_is_replaced_when_its_lease_is_over(single: 
 
 def test_without_a_cluster_nobody_is_asked(single: Make) -> None:
     bench = single(preset(cluster=False))
-    bench.broker.store.catalog.lease(RUN, "another", bench.clock(), bench.clock() + 10**12)
+    bench.broker.store.catalog.lease(RUN, "another", bench.clock(), bench.clock() + 10**10)
     assert steps(bench, schedule(bench), 10) == [(10, RUN)]
 
 
@@ -135,5 +168,5 @@ def test_a_thread_runs_the_schedule_until_it_is_stopped(single: Make) -> None:
 @pytest.mark.parametrize("job", [RUN, CLEANUP])
 def test_each_job_has_a_lease_of_its_own(single: Make, job: str) -> None:
     bench = single(preset(cleanup_initial_delay=10_000))
-    bench.broker.store.catalog.lease(job, "another", bench.clock(), bench.clock() + 10**12)
+    bench.broker.store.catalog.lease(job, "another", bench.clock(), bench.clock() + 10**10)
     assert steps(bench, schedule(bench), 10) == [(10, CLEANUP if job == RUN else RUN)]

@@ -12,13 +12,15 @@ from conjoin.errors import ExtraMissing, SettingsError, StoreFailed
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.hiding import Hiding
 from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.notices import Notifier, Receiver, Round, kafka, read_receivers
+from conjoin.runtime.notices import Notifier, Receiver, Round, kafka, notifier, read_receivers
 from conjoin.runtime.notices.configuration import is_for
+from conjoin.runtime.notices.notice import Notice
 from conjoin.runtime.notices.webhook import post
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.repeating import Repeating
 from conjoin.runtime.replay import verify_store
+from conjoin.runtime.supervision import Repeating
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.rows import InboxRow
@@ -99,6 +101,34 @@ def test_a_notice_says_what_and_why_and_no_variables_unless_asked(scene: Scene) 
     assert told["paid"]["correlationKey"] == "o-1"
     assert told["paid"]["variables"] == {"amount": 7}
     assert "variables" not in told["shipped"]
+
+
+def test_what_is_hidden_is_not_sent_either(scene: Scene) -> None:
+    scene.broker.hiding = Hiding(["card"])
+    scene.broker.publish(NewMessage("paid", "o-1", {"card": "4111-2222", "who": [{"Card": 1, "name": "Anna"}]}, 0))
+    scene.notifier.round()
+    [(_, _, said)] = scene.listener.told
+    assert said["variables"] == {"card": "(hidden)", "who": [{"Card": "(hidden)", "name": "Anna"}]}
+
+
+def test_a_notice_that_cannot_be_sent_is_left_out_after_some_attempts(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = notifier.payload_of
+
+    def payload_of(notice: Notice, with_variables: bool) -> bytes:
+        if notice.correlation_key == "poison":
+            raise OverflowError("too large")
+        return real(notice, with_variables)
+
+    monkeypatch.setattr(notifier, "payload_of", payload_of)
+    for key in ("poison", "good"):
+        scene.publish("paid", key)
+    for _ in range(5):
+        scene.notifier.round()
+        scene.clock.advance_ms(10_000)
+    assert {said["correlationKey"] for _, _, said in scene.listener.told} == {"good"}
+    assert scene.notifier.left_out >= 1
 
 
 def test_who_is_down_holds_up_nobody_and_is_told_everything_in_order_later(scene: Scene) -> None:

@@ -24,7 +24,7 @@ def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
             found[t.JOB, it.work_key] = _job(it, state)
         if it.incident_key:
             found[t.INCIDENT, it.incident_key] = _incident(it, state)
-        if isinstance(it, Scope) and it is not instance:
+        if it is not instance and (isinstance(it, Scope) or (it.work_key and it.work_key not in state.jobs)):
             found[t.SCOPE, it.key] = ScopeRow(it.key, instance.key)
         for wait in it.waits:
             if type(wait) is Timer:
@@ -35,7 +35,7 @@ def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
 
 
 def _is_flat(instance: Instance) -> bool:
-    return not any(isinstance(child, Scope) for child in instance.children())
+    return not any(child.work_key or isinstance(child, Scope) for child in instance.children())
 
 
 def _job(it: ElementInstance, state: ProcessState) -> JobRow:

@@ -6,6 +6,9 @@ that were closed, the last one of each name, because an explanation tells of it.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
 
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.apply import APPLY
@@ -28,6 +31,8 @@ class Loaded:
 
     space: KeySpace
     messages: dict[int, Message] = field(default_factory=dict)
+    fates: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Verdict and reason of each message as it was loaded."""
     versions: dict[int, int] = field(default_factory=dict)
     """The policies that each message was accepted under."""
     awaiting: dict[int, Subscription] = field(default_factory=dict)
@@ -38,9 +43,24 @@ class Loaded:
     """Only so many of its live messages are here; 0 when it is all of them."""
     reached: dict[str, int | None] = field(default_factory=dict)
     """Of a name, the last message loaded; None when there are no more."""
+    rows: dict[int, SubscriptionRow] = field(default_factory=dict)
+    """Its subscriptions as they were read, by their keys."""
+    crowd: Any = None
+    """Where very many wait: the `Crowd` by which further ones are read. None where all who wait are here."""
 
     def reached_of(self, name: str) -> int | None:
         return self.reached.get(name, self.oldest_up_to)
+
+
+@lru_cache(4096)
+def digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def in_crowd(row: SubscriptionRow) -> SubscriptionRow:
+    """With where it stands: by name, process and rank, in texts of one length each, however long the names are."""
+    rank = rank_of(row.element_key)
+    return row._replace(crowd=f"{digest(row.name)}{digest(row.process_id)}{rank:016x}{row.key:016x}")
 
 
 def subscription_row(place: tuple[str, str], its: Subscription, closed_at: int | None) -> SubscriptionRow:
@@ -71,7 +91,9 @@ def read_spaces(tenant_id: str, keys: list[str], rows: KeyRows, policy_of: Polic
     for row in rows.subscriptions:
         subscription = _read_subscription(row)
         subscriptions[row.key] = subscription
-        _put(found[row.correlation_key], row, subscription)
+        loaded = found[row.correlation_key]
+        loaded.rows[row.key] = row
+        _put(loaded, row, subscription)
     for message_row in rows.messages:
         loaded = found[message_row.correlation_key]
         _put_message(loaded, message_row, policy_of, subscriptions)
@@ -115,6 +137,29 @@ def _put(loaded: Loaded, row: SubscriptionRow, subscription: Subscription) -> No
     loaded.kept[row.name] = row.key
 
 
+def add_subscriptions(loaded: Loaded, rows: Iterable[SubscriptionRow]) -> None:
+    """Those that were not read before. Whoever is busy points at a message that is here already."""
+    added = {}
+    for row in rows:
+        if row.key not in loaded.rows:
+            loaded.rows[row.key] = row
+            added[row.key] = subscription = _read_subscription(row)
+            _put(loaded, row, subscription)
+            if row.busy_with:
+                subscription.busy_with = loaded.messages[row.busy_with]
+    if added and loaded.messages:
+        _point_at(added, loaded.messages.values())
+
+
+def _point_at(added: dict[int, Subscription], messages: Iterable[Message]) -> None:
+    """A message knows who has it; of somebody who was not here when it was read it has a copy."""
+    for message in messages:
+        for told in (*message.targets, message.given_back):
+            mine = getattr(told, "subscription", None)
+            if mine is not None and mine.key in added:
+                told.subscription = added[mine.key]
+
+
 def add_messages(loaded: Loaded, rows: Iterable[MessageRow], policy_of: PolicyOf) -> None:
     for row in rows:
         if row.key not in loaded.messages:
@@ -125,6 +170,7 @@ def _put_message(loaded: Loaded, row: MessageRow, policy_of: PolicyOf, known: di
     message, standing = read_message(row, policy_of(row.name, row.policy_version), known)
     loaded.messages[row.key] = message
     loaded.versions[row.key] = row.policy_version
+    loaded.fates[row.key] = (row.verdict, row.reason)
     space = loaded.space
     topic = space.topics.get(row.name) or space.new_topic(row.name)
     if message.stored:

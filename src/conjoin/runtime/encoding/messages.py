@@ -17,7 +17,7 @@ from conjoin.kernel.policies import Policy
 from conjoin.runtime.encoding.json_text import json_text, read_json
 from conjoin.store.rows import MessageRow
 
-_STORED, _HELD, _SYNC, _REMEMBERED = 1, 2, 4, 8
+_STORED, _HELD, _SYNC, _REMEMBERED, _SUBSCRIPTIONS_ONLY = 1, 2, 4, 8, 16
 _TAKEN, _STARTED = range(2)
 _ENDED = (e.MessageExpired, e.MessageDiscarded, e.MessageRefused)
 
@@ -73,6 +73,7 @@ def _due_at(message: Message, standing: Standing) -> int | None:
 
 def _record(message: Message, standing: Standing) -> str:
     flags = message.stored * _STORED | standing.held * _HELD | message.sync * _SYNC | standing.remembered * _REMEMBERED
+    flags |= message.subscriptions_only * _SUBSCRIPTIONS_ONLY
     said = [
         flags,
         list(message.marks),
@@ -130,6 +131,7 @@ def read_message(row: MessageRow, policy: Policy, loaded: Subscriptions) -> tupl
     flags, marks, targets, given_back, end = said
     message.stored = bool(flags & _STORED)
     message.sync = bool(flags & _SYNC)
+    message.subscriptions_only = bool(flags & _SUBSCRIPTIONS_ONLY)
     message.marks = tuple(marks or ())
     message.targets = [_read_target(message, target, row.tenant_id, loaded) for target in targets or ()]
     message.given_back = _read_given_back(message, given_back, loaded)

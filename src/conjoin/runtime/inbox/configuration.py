@@ -15,6 +15,7 @@ from conjoin.kernel.inbox.channels import Channel, read_channels
 from conjoin.kernel.inbox.settings import EXPRESSION_MARK
 from conjoin.runtime.inbox.mapping import read_mapping
 from conjoin.runtime.targets import RemoteTarget, read_target
+from conjoin.shown_urls import kind_of
 
 PRESET, TARGETS = "preset", "targets"
 _DEFAULT_PRESET = "conjoin"
@@ -48,7 +49,7 @@ def read_configuration(section: Mapping[str, object], environment: Mapping[str, 
 
 def _read_target(name: str, table: object, environment: Mapping[str, str]) -> RemoteTarget:
     if not isinstance(table, Mapping):
-        raise SettingsError([f"{TARGETS}.{name}: {table!r:.80} is not a table of settings"])
+        raise SettingsError([f"{TARGETS}.{name}: {kind_of(table)} is not a table of settings"])
     return read_target(name, table, environment)
 
 
@@ -84,7 +85,7 @@ def _wrong_mappings(channels: Mapping[str, Channel]) -> Iterator[str]:
 def _wrong_targets(section: Mapping[str, object], channels: Mapping[str, Channel]) -> list[str]:
     targets = section.get(TARGETS, {})
     if not isinstance(targets, Mapping):
-        return [f"{TARGETS}: {targets!r:.80} is not a table of targets"]
+        return [f"{TARGETS}: {kind_of(targets)} is not a table of targets"]
     return [
         f"channels.{channel.name}.target: there is no target {channel.target!r}"
         for channel in channels.values()

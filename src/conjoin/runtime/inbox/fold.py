@@ -65,5 +65,12 @@ class InboxFold:
         offers = Offers(its, view, now, publish)
         self._work = Work(self.ledger, offers, now, its.index, its.shard_count, its.keys.take, keep)
 
+    @property
+    def tried(self) -> list[int]:
+        """The rows that were tried, the last one last."""
+        return self._work.tried
+
     def carry_out(self, request: InboxRequest) -> Reply:
+        self._work.tried.clear()
+        self._work.failing = getattr(request, "failing", {})
         return Reply(inbox=_CARRY_OUT[type(request)](self._work, request))

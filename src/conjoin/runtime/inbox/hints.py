@@ -6,14 +6,12 @@ where an object or a flag is, a text may hold it, as in a table of texts.
 
 import difflib
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
-
-import msgspec
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import Hint
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.kernel.storable import MOST_DIGITS, whole_number
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 
 SPELLINGS = {
     **{field: field for field in Hint._fields},
@@ -24,6 +22,7 @@ SPELLINGS = {
     **{"executionId": "execution_id", "isStart": "is_start", "tenant": "tenant_id"},
 }
 _OBJECTS = ("variables", "correlation_variables")
+_LARGEST_LABEL = 10**MOST_DIGITS - 1
 _FLAG = "is_start"
 _FLAGS = {"true": True, "false": False}
 
@@ -59,16 +58,17 @@ def _value(field: str, value: Any, problems: list[str]) -> Any:
 
 def as_text(value: Any) -> str | None:
     """A text, or a whole number as its text; None: it is neither."""
-    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
-        value = int(value)
-    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+    if isinstance(value, str):
+        return value
+    whole = whole_number(value, _LARGEST_LABEL)
+    return str(whole) if whole is not None and whole == value else None
 
 
 def _object(value: Any) -> Any:
     if isinstance(value, str):
         try:
-            value = read_json(value)
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            value = read_client_json(value)
+        except NOT_JSON:
             return None
     return value if isinstance(value, Mapping) else None
 

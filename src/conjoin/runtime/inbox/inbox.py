@@ -15,11 +15,12 @@ from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Operation, Refusal
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.hiding import MARK
 from conjoin.runtime.inbox.channel_rows import ChannelRows, Row, Taken
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.hints import read_hint
 from conjoin.runtime.inbox.homes import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
-from conjoin.runtime.inbox.listing import INBOX, Shown, show
+from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
 from conjoin.runtime.inbox.metrics import Gauges, Meter, Sample
 from conjoin.runtime.inbox.moving import finish_moves
 from conjoin.runtime.inbox.receiving import Reception
@@ -57,7 +58,8 @@ class Inbox:
 
     def receive(self, channel: str, arrivals: Iterable[Taken]) -> Counts:
         """Keys are given here, those of the arrivals are not looked at. What is known already is acknowledged."""
-        reception = Reception(self.channel(channel), self.settings, self.shards.count)
+        policies = self._broker.catalog.view().policies
+        reception = Reception(self.channel(channel), self.settings, self.shards.count, policies)
         reception.take(arrivals)
         counts = reception.counts
         for shard, request in reception.requests():
@@ -93,7 +95,9 @@ class Inbox:
         return page_of(self._broker, "messages of the inbox", INBOX, asked)
 
     def show(self, key: int) -> Shown | None:
-        return show(self.shards, key)
+        """As it may be shown: with hidden variables marked."""
+        whole = show(self.shards, key)
+        return None if whole is None else hidden_view(self._broker.hiding, whole)
 
     def gauges(self) -> Gauges:
         states: dict[str, int] = {}
@@ -122,9 +126,11 @@ class Inbox:
 
         Raises `InputError` for changes that cannot be.
         """
-        shown = self.show(key)
+        shown = show(self.shards, key)
         if shown is None:
             return Refusal("not_found", f"there is no message {key} in the inbox")
+        if self._broker.hiding.is_active and MARK in f"{payload!r} {changes!r}":
+            return Refusal("invalid", f"write out what is {MARK} here, or it is sent like that")
         hint = shown.hint
         try:
             if payload is not None:

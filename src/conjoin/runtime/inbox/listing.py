@@ -11,6 +11,7 @@ from conjoin.kernel.inbox import verdict_of
 from conjoin.kernel.inbox.message import FAULTS, STATES, Hint, InboxMessage, MessageType
 from conjoin.kernel.inbox.outcomes import HANDED_OVER
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.hiding import Hiding
 from conjoin.runtime.inbox.rows import read_row, with_content
 from conjoin.runtime.inbox.shards import Shards
 from conjoin.runtime.lists import Listing
@@ -71,8 +72,43 @@ class Shown(NamedTuple):
 
 
 def inbox_items(broker: Broker, rows: Sequence[InboxRow]) -> Iterator[InboxItem]:
-    now = broker.now
-    return (_item(row, read_row(row).message, now) for row in rows)
+    now, contents = broker.now, _contents(broker, rows)
+    for row in rows:
+        item = _item(row, read_row(row).message, now)
+        yield item._replace(error_text=broker.hiding.text(item.error_text, *contents.get(row.key, ())))
+
+
+def _contents(broker: Broker, rows: Sequence[InboxRow]) -> dict[int, Sequence[Any]]:
+    """What an error may quote of those that have one; read only if something in it may be hidden."""
+    keys = tuple(row.key for row in rows if row.error_text) if broker.hiding.is_active else ()
+    found = broker.store.rows(t.INBOX_CONTENT, {"key": keys}, None, len(keys)) if keys else ()
+    blank = {row.key: read_row(row).message for row in rows if row.key in set(keys)}
+    whole = {content.key: with_content(blank[content.key], content) for content in found}
+    return {key: (it.payload, dict(it.headers), it.hint._asdict()) for key, it in whole.items()}
+
+
+def hidden_view(hiding: Hiding, shown: Shown) -> Shown:
+    """Payload, headers, hint and history as whoever looks may see them."""
+    if not hiding.is_active:
+        return shown
+    quoted = (shown.payload, dict(shown.headers), shown.hint._asdict())
+    hint = shown.hint._replace(
+        variables=hiding.of(shown.hint.variables),
+        correlation_variables=hiding.of(shown.hint.correlation_variables),
+    )
+    item = shown.item._replace(error_text=hiding.text(shown.item.error_text, *quoted))
+    history = [
+        line._replace(asked=hiding.line(line.asked, *quoted), answered=hiding.line(line.answered, *quoted))
+        for line in shown.history
+    ]
+    return shown._replace(
+        item=item,
+        sentence=hiding.text(shown.sentence, *quoted),
+        headers=hiding.of(shown.headers),
+        hint=hint,
+        payload=hiding.payload(shown.payload),
+        history=history,
+    )
 
 
 def _item(row: InboxRow, message: InboxMessage, now: int) -> InboxItem:

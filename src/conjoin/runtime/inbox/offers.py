@@ -7,8 +7,6 @@ error, and nothing is kept. Where its policy says that what nobody takes is buff
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import msgspec
-
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.verdicts import verdict_of
 from conjoin.kernel.inbox import InboxMessage
@@ -17,7 +15,7 @@ from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Outcom
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import BUFFER, DISCARD, Policy
 from conjoin.runtime.batches import Reply
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.encoding.json_text import NOT_JSON, json_text, read_client_json
 from conjoin.runtime.late_answers import stored_answer
 from conjoin.runtime.messages import NewMessage, refusal_of, unusable
 from conjoin.runtime.stored_catalog import CatalogView
@@ -111,8 +109,8 @@ def decoded(message: InboxMessage) -> Mapping[str, Any] | Failed:
     if not message.payload:
         return {}
     try:
-        value = read_json(message.payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        value = read_client_json(message.payload)
+    except NOT_JSON as error:
         return Failed(DECODE_ERROR, f"the payload is not JSON: {error}")
     return value if isinstance(value, dict) else Failed(DECODE_ERROR, "the payload is not an object")
 

@@ -8,14 +8,14 @@ from functools import lru_cache
 from math import isinf
 from typing import Any
 
-import msgspec
-
 from conjoin.feel import compile_expression
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.settings import EXPRESSION_MARK
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.kernel.policies import Policies
+from conjoin.kernel.storable import whole_number
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.inbox.channel_rows import Taken
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.homes import home_of, stored_group
@@ -32,12 +32,14 @@ _LARGEST = 1.7976931348623157e308
 class Reception:
     """Takes the rows of one channel, and has them ready as requests to the shards."""
 
-    def __init__(self, channel: Channel, settings: InboxSettings, shards: int) -> None:
+    def __init__(self, channel: Channel, settings: InboxSettings, shards: int, policies: Policies) -> None:
+        """`policies` are those of the store."""
         self.counts = Counts()
         """What never becomes an arrival; the shards count the rest."""
         self._channel = channel
         self._settings = settings
         self._shards = shards
+        self._policies = policies
         self._arrivals: dict[int, list[Filed]] = {}
         self._dead_letters: dict[int, list[DeadLetter]] = {}
 
@@ -63,7 +65,7 @@ class Reception:
     def _accept(self, arrival: Arrival) -> None:
         if self._settings.order.startswith(EXPRESSION_MARK) and arrival.sort_value is None:
             arrival = arrival._replace(sort_value=_sort_value(self._settings.order, arrival))
-        accepted = accept(arrival, self._channel, self._settings)
+        accepted = accept(arrival, self._channel, self._settings, self._policies)
         if isinstance(accepted, InboxMessage):
             self._take(arrival, accepted)
         elif isinstance(accepted, Ignored):
@@ -101,13 +103,14 @@ _compiled = lru_cache(maxsize=16)(lambda text: compile_expression(text).stored()
 def _sort_value(order: str, arrival: Arrival) -> str | float | None:
     """What the expression of the order says about the payload; nothing about one that cannot be read."""
     try:
-        row = read_json(arrival.payload or b"{}")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        row = read_client_json(arrival.payload or b"{}")
+    except NOT_JSON:
         return None
     value = _compiled(order.removeprefix(EXPRESSION_MARK))(row if isinstance(row, dict) else {}, arrival.received_at)
     if isinstance(value, str):
         return value
+    whole = whole_number(value)
     try:
-        return int(value) if int(value) == value else float(value)
-    except (TypeError, ValueError, OverflowError, ArithmeticError):
+        return whole if whole is not None and whole == value else float(value)
+    except (TypeError, ValueError, OverflowError):
         return None

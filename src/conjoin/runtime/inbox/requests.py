@@ -4,7 +4,7 @@ They are plain values that can be sent to wherever the shard is worked on. `hori
 due up to then belongs to it, and what it has tried or looked at in vain is due later, so that a run comes to its end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
@@ -50,6 +50,8 @@ class InboxRun(InboxRequest):
     horizon: int
     limit: int = AT_ONCE
     groups: Sequence[str] = ()
+    failing: Mapping[int, str] = field(default_factory=dict)
+    """Messages that could not be tried, and why: that is booked as a failed attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class InboxTurn(InboxRequest):
     key: int
     settings: InboxSettings
     horizon: int
+    failing: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

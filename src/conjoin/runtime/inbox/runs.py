@@ -26,19 +26,30 @@ def run_groups(work: Work, request: InboxRun) -> InboxReply:
     groups = _groups(work, request) if request.settings.batch_size else []
     if not groups:
         return reply
-    names = [row.group_key for row in groups]
-    depth = depth_of(request.settings, len(names), request.limit)
+    names, limit = [row.group_key for row in groups], limit_of(request)
+    depth = depth_of(request.settings, len(names), limit)
     looks = look_at(work.ledger.snapshot, names, request.horizon, request.settings, depth)
     turns = [GroupTurn(work, row, looks[row.group_key], request, reply) for row in groups]
-    whole = work.ledger.whole(message for turn in turns for message in turn.planned.tries)
+    whole = _readable(work, [message for turn in turns for message in turn.planned.tries])
     work.offers.fetch(whole)
     tried = 0
     for turn in turns:
-        if tried >= request.limit:
+        if tried >= limit:
             break
         tried += turn.run(whole)
     reply.looked_at = len(turns)
     return reply
+
+
+def _readable(work: Work, messages: list[InboxMessage]) -> dict[int, InboxMessage]:
+    """With what came in with them; one that cannot be read is left out, and its attempt fails."""
+    try:
+        return dict(work.ledger.whole(messages))
+    except (ValueError, TypeError, LookupError):
+        if len(messages) == 1:
+            return {}
+    middle = len(messages) // 2
+    return {**_readable(work, messages[:middle]), **_readable(work, messages[middle:])}
 
 
 def _groups(work: Work, request: InboxRun) -> list[InboxGroupRow]:
@@ -48,8 +59,14 @@ def _groups(work: Work, request: InboxRun) -> list[InboxGroupRow]:
         return list(work.ledger.groups(group for group in request.groups if group not in touched).values())
     due = work.ledger.snapshot.inbox_groups_due(OWN, request.horizon, settings.page_size)
     fresh = [row for row in due if row.group_key not in touched]
-    most = _READ_AT_MOST * request.limit // depth_of(settings, len(fresh), request.limit)
+    limit = limit_of(request)
+    most = _READ_AT_MOST * limit // depth_of(settings, len(fresh), limit)
     return fresh[: max(most, 1)]
+
+
+def limit_of(request: InboxRun) -> int:
+    """How many messages are tried in a commit, about: a page of them at most."""
+    return min(request.limit, request.settings.page_size)
 
 
 def depth_of(settings: InboxSettings, groups: int, limit: int) -> int:

@@ -2,7 +2,7 @@
 
 Whoever has the lease of a job does it; the lease is in the time of the store's own clock. It saves work and guards
 nothing: a run that outlives it stops when it notices, and what it tries meanwhile meets the commits of the others. At
-the end the lease is kept until the next time, so that the others need not come before.
+the end the lease is kept until the next time, one interval later, so that the others need not come before.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class InboxSchedule:
         self._holder = holder or uuid4().hex
         self._lease_clock = lease_clock or self._catalog.now
         self._started_at = inbox.shards.now
-        self._last_at: dict[str, int] = {}
+        self._ended_at: dict[str, int] = {}
 
     def next_at(self) -> int:
         """When there is something to do."""
@@ -40,13 +40,19 @@ class InboxSchedule:
     def step(self) -> list[str]:
         """Do what is due; the answer is what was done. A job that another server does is not."""
         now = self._inbox.shards.now
-        return [job for job in JOBS if self._next_at(job) <= now and self._do(job, now)]
+        return [job for job in JOBS if self._next_at(job) <= now and self._do(job)]
 
     def _next_at(self, job: str) -> int:
-        return next_job_at(job, self._started_at, self._last_at.get(job), self._settings)
+        return next_job_at(job, self._started_at, self._ended_at.get(job), self._settings)
 
-    def _do(self, job: str, now: int) -> bool:
-        self._last_at[job] = now
+    def _do(self, job: str) -> bool:
+        try:
+            return self._done(job)
+        finally:
+            # The interval counts from the end of a run, and from the end of one that failed.
+            self._ended_at[job] = self._inbox.shards.now
+
+    def _done(self, job: str) -> bool:
         lease = Lease(self._catalog, self._lease_clock, self._holder, self._settings, job)
         if not lease.is_ours():
             return False
@@ -65,8 +71,7 @@ class Lease:
         self._holder = holder
         self._settings = settings
         self._job = job
-        self._began_at = clock()
-        self._until = self._began_at
+        self._until = clock()
 
     def is_ours(self) -> bool:
         """Renewed when half of it is over; what cannot be renewed is lost."""
@@ -81,7 +86,7 @@ class Lease:
         interval = self._settings.cleanup_interval if self._job == CLEANUP else self._settings.poll_interval
         if self._settings.cluster:
             now = self._clock()
-            self._take(now, max(now, after(self._began_at, interval)))
+            self._take(now, after(now, interval))
 
     def _take(self, now: int, until: int) -> None:
         self._until = until if self._catalog.lease(self._job, self._holder, now, until) else now

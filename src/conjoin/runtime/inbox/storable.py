@@ -1,8 +1,8 @@
 """What no database keeps: texts with NUL or half a pair of surrogates, names without end, values that are not JSON."""
 
 from conjoin.kernel.inbox import InboxMessage
-from conjoin.runtime.encoding.json_text import is_storable, is_text
-from conjoin.runtime.messages import LONGEST_KEY
+from conjoin.kernel.storable import LONGEST_KEY, is_text
+from conjoin.runtime.encoding.json_text import unstorable_json
 
 LONGEST_ID = 256
 """Characters; an index of PostgreSQL does not hold much more than 2,000 bytes."""
@@ -22,6 +22,9 @@ def unstorable(message: InboxMessage) -> str | None:
         return f"id: is longer than {LONGEST_ID} characters"
     if len(hint.correlation_key) > LONGEST_KEY:
         return f"key: is longer than {LONGEST_KEY} characters"
-    if not is_storable([list(message.type), dict(message.headers), hint._asdict(), message.sort_value]):
-        return "hint: is not JSON"
+    problem = unstorable_json(
+        [*message.type, message.encoding, dict(message.headers), hint._asdict(), message.sort_value]
+    )
+    if problem is not None:
+        return f"hint: {problem}"
     return None

@@ -4,8 +4,9 @@ If the answer has to come from another shard, the message is uncertain until a l
 that it was offered as. It does not lapse meanwhile: the engine has it, so it may not be offered again.
 """
 
+from conjoin.fault_points import passing
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.message import MAPPING_ERROR, UNCERTAIN, is_expired
+from conjoin.kernel.inbox.message import MAPPING_ERROR, TARGET_ERROR, UNCERTAIN, is_expired
 from conjoin.kernel.inbox.outcomes import Expired, Failed, Outcome, intend
 from conjoin.kernel.inbox.run import goes_on
 from conjoin.kernel.inbox.settings import FAIL_FIRST
@@ -24,11 +25,21 @@ def try_message(
     if is_expired(filed.message, work.now):
         return work.book(filed, Expired(), "", settings, counts), Expired()
     counts.note_try(filed.message)
-    outcome, message_key = (_LOST, 0) if whole is None else work.offers.offer(whole)
+    outcome, message_key = _attempted(work, filed.message.key, whole)
     filed = filed._replace(message_key=message_key)
     if outcome is None:
         return work.put(filed, intend(filed.message, work.now), settings), None
     return work.book(filed, outcome, asked_of(whole or filed.message), settings, counts), outcome
+
+
+def _attempted(work: Work, key: int, whole: InboxMessage | None) -> tuple[Outcome | None, int]:
+    if whole is None:
+        return _LOST, 0
+    if key in work.failing:
+        return Failed(TARGET_ERROR, f"a mistake of ours, the log of the server has it: {work.failing[key]}"), 0
+    work.tried.append(key)
+    passing("trying")
+    return work.offers.offer(whole)
 
 
 def goes_on_after(outcome: Outcome | None, settings: InboxSettings) -> bool:

@@ -1,7 +1,7 @@
 """What every request to the inbox of a shard works with: the run it is part of, its rows, how they are booked."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, book
 from conjoin.kernel.inbox.attempts import attempt_line
@@ -27,6 +27,10 @@ class Work:
     shards: int
     take_key: Callable[[], int]
     keep_dead_letter: Callable[[DeadLetter], Reply]
+    failing: Mapping[int, str] = field(default_factory=dict)
+    """Messages that could not be tried, and why."""
+    tried: list[int] = field(default_factory=list)
+    """The rows that the request has tried so far."""
 
     def book(self, filed: Filed, outcome: Outcome, asked: str, settings: InboxSettings, counts: Counts) -> Filed:
         """The message after an outcome, with a line in its history, as it is stored by this commit."""

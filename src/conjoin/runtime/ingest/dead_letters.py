@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 REASONS = (
     *("unreadable", "missing_name", "missing_time", "bad_type", "bad_time", "bad_variables", "too_large", "bad_ttl"),
-    *("duplicate_position", "late", "unknown_tenant"),
+    *("duplicate_position", "late", "unknown_tenant", "not_carried_out"),
 )
 MOST_RAW_BYTES = 64 * 1024
 """Of a row that is too large the beginning is kept."""

@@ -12,9 +12,12 @@ from conjoin.kernel.inbox import InboxMessage
 from conjoin.kernel.inbox.message import Hint, MessageType
 from conjoin.runtime.encoding.json_text import json_bytes, read_json
 from conjoin.runtime.encoding.orders import read_order, written_order
-from conjoin.runtime.inbox.rows import Filed
+from conjoin.runtime.inbox.requests import InboxArrivals
+from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
+from conjoin.runtime.ingest.rows import Place, dead
 from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.supervision import text_of
 
 IngestRequest = NewMessage | DeadLetter | Filed
 _DEAD, _FILED = "DeadLetter", "Filed"
@@ -58,3 +61,25 @@ def _read_message(said: list[Any]) -> InboxMessage:
         type=MessageType._make(message.type),
         hint=Hint._make(message.hint),
     )
+
+
+def not_carried_out(request: IngestRequest | InboxArrivals, at: Place, error: Exception) -> DeadLetter:
+    """A row that has become a request, and the request has failed by its own fault."""
+    return dead(at, "not_carried_out", text_to_keep(text_of(error)), _raw(request))
+
+
+def _raw(request: IngestRequest | InboxArrivals) -> bytes:
+    """A message of the inbox as it came; of others what was read of the row, so that it can be handed in again."""
+    if isinstance(request, InboxArrivals):
+        return request.arrivals[0].message.payload
+    if isinstance(request, Filed):
+        return request.message.payload
+    if isinstance(request, DeadLetter):
+        return request.raw
+    at = request.published_at
+    fields = {
+        **{"name": request.name, "key": request.key, "id": request.message_id, "ttl": request.ttl_ms},
+        **{"variables": request.variables, "business_id": request.business_id, "tenant": request.tenant_id},
+        "published_at": None if at is None else at // 1_000,
+    }
+    return json_bytes({name: value for name, value in fields.items() if value not in (None, "")})

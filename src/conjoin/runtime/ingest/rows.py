@@ -1,14 +1,12 @@
 """A row becomes a message, or a dead letter with a reason; blank rows and those not wanted become nothing."""
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any, NamedTuple
-
-import msgspec
 
 from conjoin.kernel.instants import read_duration_ms
 from conjoin.kernel.iso8601 import read_instant, read_interval
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.kernel.storable import MOST_DIGITS, whole_number
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping
 from conjoin.runtime.messages import NewMessage, unusable
@@ -16,6 +14,7 @@ from conjoin.runtime.messages import NewMessage, unusable
 MOST_BYTES = 4 * 1024 * 1024
 """A row that is larger is no message; brokers and stores refuse such, too."""
 
+_LARGEST_LABEL = 10**MOST_DIGITS - 1
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -43,8 +42,8 @@ Envelope = Callable[[bytes], Mapping[str, Any]]
 
 def json_object(raw: bytes) -> Mapping[str, Any]:
     try:
-        row = read_json(raw.removeprefix(_MARK))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        row = read_client_json(raw.removeprefix(_MARK))
+    except NOT_JSON as error:
         raise Unusable("unreadable", f"is not JSON: {error}") from None
     if not isinstance(row, dict):
         raise Unusable("unreadable", "is not an object")
@@ -117,11 +116,10 @@ def _text(field: str, value: Any) -> str:
 
 def _label(field: str, value: Any) -> str:
     """A whole number is written as its text, as a waiting element's key is."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, Decimal) and value == value.to_integral_value():
-        return f"{value:f}".partition(".")[0]
-    return _text(field, value)
+    if isinstance(value, str):
+        return value
+    whole = whole_number(value, _LARGEST_LABEL)
+    return str(whole) if whole is not None and whole == value else _text(field, value)
 
 
 def _variables(value: Any) -> Mapping[str, Any]:
@@ -129,8 +127,8 @@ def _variables(value: Any) -> Mapping[str, Any]:
         return {}
     if isinstance(value, str):
         try:
-            value = read_json(value)
-        except (msgspec.DecodeError, RecursionError) as error:
+            value = read_client_json(value)
+        except NOT_JSON as error:
             raise Unusable("bad_variables", f"variables: not JSON: {error}") from None
     if isinstance(value, dict):
         return value
@@ -140,13 +138,12 @@ def _variables(value: Any) -> Mapping[str, Any]:
 def _ttl(value: Any) -> int | None:
     if value is None:
         return None
-    if isinstance(value, Decimal) and value == value.to_integral_value():
-        value = int(value)
-    ms = read_duration_ms(value)
+    whole = None if isinstance(value, str) else whole_number(value)
+    ms = read_duration_ms(whole if whole is not None and whole == value else value)
     if ms is None and isinstance(value, str):
         interval = read_interval(value)
         ms = None if interval is None or interval.months else interval.microseconds // 1_000
-    if ms is None or abs(ms) >= 2**63:
+    if ms is None:
         raise Unusable("bad_ttl", f"ttl: {_cut(value)} is no time such as 30s, 1h or PT1H")
     return ms
 

@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from conjoin.errors import SettingsError
 from conjoin.runtime.notices.kafka import SCHEME, check_client
+from conjoin.shown_urls import kind_of, shown_url
 
 KINDS = ("expired", "discarded", "parked", "incident")
 EVERYBODY_ELSE = "*"
@@ -47,7 +48,9 @@ def _read(name: str, said: Any, problems: list[str]) -> Receiver:
     url, kinds, variables = told.get("url", ""), told.get("kinds", KINDS), told.get("variables", False)
     properties = told.get("properties", {})
     if not (_is_web(url) or _is_topic(url)):
-        problems.append(f"{place}: {url!r} is no URL such as https://ops.example/conjoin or kafka://broker:9092/topic")
+        problems.append(
+            f"{place}: {_shown(url)} is no URL such as https://ops.example/conjoin or kafka://broker:9092/topic"
+        )
     if not isinstance(properties, Mapping) or (properties and not _is_topic(url)):
         problems.append(f"{place}.properties: a table of settings for the client of a Kafka topic")
     if isinstance(kinds, str) or not all(kind in KINDS for kind in kinds):
@@ -57,13 +60,26 @@ def _read(name: str, said: Any, problems: list[str]) -> Receiver:
     return Receiver(name, str(url), tuple(kinds), bool(variables), properties)
 
 
+def _shown(url: Any) -> str:
+    return repr(shown_url(url)) if isinstance(url, str) else kind_of(url)
+
+
 def _is_web(url: Any) -> bool:
-    parts = urlsplit(url) if isinstance(url, str) else None
-    return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname)
+    parts = _parts(url)
+    return parts is not None and parts.scheme in ("http", "https") and bool(parts.hostname) and url.isprintable()
+
+
+def _parts(url: Any) -> SplitResult | None:
+    """None: it is no URL at all, or its port is no number."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else None
+        return None if parts is None or (parts.scheme in ("http", "https") and parts.port == 0) else parts
+    except ValueError:
+        return None
 
 
 def _is_topic(url: Any) -> bool:
-    parts = urlsplit(url) if isinstance(url, str) else None
+    parts = _parts(url)
     if parts is None or parts.scheme != SCHEME:
         return False
     return bool(parts.netloc) and _TOPIC.fullmatch(parts.path) is not None

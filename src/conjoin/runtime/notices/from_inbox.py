@@ -52,4 +52,4 @@ def _notice(state: str, at: int, reason: str, key: int, *rest: str | int) -> Not
     said = {"attempts": attempts, "last_error": error_text}
     text = sentence(state, reason, said, str(name), str(correlation_key))
     facts = (str(tenant_id), str(name), str(correlation_key), int(message_key), str(message_id))
-    return Notice(f"inbox-{key}-{state}-{at}", state, at, text, state, reason, *facts)
+    return Notice(f"inbox-{key}-{state}-{at}", state, at, text, state, reason, *facts, inbox_key=key)

@@ -22,6 +22,8 @@ class Notice(NamedTuple):
     message_id: str = ""
     instance_key: int = 0
     variables: str = "{}"
+    inbox_key: int = 0
+    """Of the message of the inbox that it is about."""
 
 
 def payload_of(notice: Notice, with_variables: bool) -> bytes:

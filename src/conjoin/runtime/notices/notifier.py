@@ -4,19 +4,23 @@ A receiver that does not say yes is tried again, later and later, and holds up n
 its own place. Of all processes the one with the lease in the catalog tells.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import uuid4
 
+from conjoin.fault_points import passing
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.notices.as_shown import shown_notice
 from conjoin.runtime.notices.configuration import Receiver, is_for
 from conjoin.runtime.notices.from_inbox import WHEN, Mark, inbox_notices, read_mark
 from conjoin.runtime.notices.from_log import Place, log_notices, read_place
 from conjoin.runtime.notices.notice import Notice, payload_of
 from conjoin.runtime.notices.positions import note_positions, read_positions
 from conjoin.runtime.notices.sending import Send, Sending
+from conjoin.runtime.supervision import text_of
 from conjoin.store.port import ShardStore
 
 LEASE = "notices"
@@ -25,6 +29,9 @@ AT_ONCE = 100
 """So many are told before it is noted; after a crash they are told again, under the same ids."""
 FAR = 1_000
 """So many versions without anything to tell are passed before that is noted."""
+ATTEMPTS = 3
+"""So often a notice is tried that fails by a mistake of ours."""
+_log = logging.getLogger(__name__)
 _FIRST_WAIT_US = 1_000_000
 _LONGEST_WAIT_US = 300_000_000
 
@@ -59,6 +66,10 @@ class Notifier:
         self._holder = uuid4().hex
         self._waits: dict[str, tuple[int, int]] = {}
         """Receivers that have refused: how long they are left alone, and until when."""
+        self._failing: dict[str, tuple[str, int]] = {}
+        """The notice of each receiver that could not be sent by a mistake of ours, and how often it was tried."""
+        self.left_out = 0
+        """Notices that could not be sent, and never will be."""
 
     def round(self) -> Round:
         """Everything that is new, to everybody who is due and takes it."""
@@ -90,6 +101,10 @@ class Notifier:
             except Refused as why:
                 told.failed = str(why)
                 break
+            except Exception as error:  # noqa: BLE001 - the other receivers have nothing to do with it
+                _log.exception("%s was not told of all on shard %s", receiver.name, index)
+                told.failed = text_of(error)
+                break
             finally:
                 shard.close()
         return told
@@ -98,9 +113,27 @@ class Notifier:
         return is_for(receiver, self._receivers, notice.kind, notice.name)
 
     def deliver(self, receiver: Receiver, notice: Notice) -> None:
-        problem = self._send(receiver, notice.id, payload_of(notice, receiver.variables))
+        try:
+            passing("notifying")
+            problem = self._send(
+                receiver, notice.id, payload_of(shown_notice(self._broker, notice), receiver.variables)
+            )
+        except Exception as error:  # noqa: BLE001 - a notice that cannot be sent keeps no other back for ever
+            self._note_failure(receiver, notice, error)
+            return
         if problem:
             raise Refused(problem)
+        self._failing.pop(receiver.name, None)
+
+    def _note_failure(self, receiver: Receiver, notice: Notice, error: Exception) -> None:
+        """It is tried a few times, as the receiver waits longer and longer; then it is left out."""
+        notice_id, attempts = self._failing.get(receiver.name, ("", 0))
+        attempts = attempts + 1 if notice_id == notice.id else 1
+        self._failing[receiver.name] = (notice.id, attempts)
+        if attempts < ATTEMPTS:
+            raise Refused(text_of(error)) from error
+        self.left_out += 1
+        _log.error("notice %s for %s is left out: %s", notice.id, receiver.name, text_of(error), exc_info=error)
 
     def note(self, shard: ShardStore, reached: dict[str, str]) -> None:
         note_positions(shard, self._broker.store.catalog, reached)

@@ -24,10 +24,10 @@ class Sending:
         from confluent_kafka import KafkaException
 
         try:
-            return str(self._topic(receiver).send(notice_id, body))
+            return _without_secrets(str(self._topic(receiver).send(notice_id, body)), receiver)
         except KafkaException as error:
             # Settings that its client does not take, for instance.
-            return " ".join(str(error).split())
+            return _without_secrets(" ".join(str(error).split()), receiver)
 
     def _topic(self, receiver: Receiver) -> Any:
         from conjoin.runtime.notices.kafka import Topic
@@ -35,3 +35,10 @@ class Sending:
         if receiver.name not in self._topics:
             self._topics[receiver.name] = Topic(receiver.url, receiver.properties)
         return self._topics[receiver.name]
+
+
+def _without_secrets(text: str, receiver: Receiver) -> str:
+    """Its client quotes settings that it does not take."""
+    for value in sorted(map(str, receiver.properties.values()), key=len, reverse=True):
+        text = text.replace(value, "(hidden)") if len(value) > 2 else text
+    return text

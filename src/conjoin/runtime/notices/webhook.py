@@ -17,7 +17,9 @@ def post(url: str, notice_id: str, body: bytes) -> str:
         connection.request("POST", path, body, headers)
         status = connection.getresponse().status
     except (OSError, HTTPException) as error:
-        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+        # What else it says may quote the URL, and with it a secret.
+        why = getattr(error, "strerror", None)
+        return f"{type(error).__name__}: {why}" if why else type(error).__name__
     finally:
         connection.close()
     return "" if 200 <= status < 300 else f"it answered {status}"

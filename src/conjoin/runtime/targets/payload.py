@@ -9,11 +9,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import Failed
-from conjoin.runtime.encoding.json_text import is_storable, json_bytes, read_json
+from conjoin.runtime.encoding.json_text import NOT_JSON, json_bytes, read_client_json, unstorable_json
 from conjoin.runtime.targets.calls import Request
 
 PAYLOAD = "payload"
@@ -26,13 +24,18 @@ def variables_of(message: InboxMessage) -> Mapping[str, Any] | Failed:
     variables = message.hint.variables
     if not variables and message.payload:
         return _of_payload(message.payload, message.encoding)
-    return variables if is_storable(variables) else unmapped("the variables of the hint cannot be written as JSON")
+    problem = unstorable_json(variables)
+    return (
+        variables
+        if problem is None
+        else unmapped(f"the variables of the hint cannot be stored: what is there {problem}")
+    )
 
 
 def posted(path: str, body: Mapping[str, Any]) -> Request | Failed:
     try:
         return Request("POST", path, json_bytes(body))
-    except (TypeError, UnicodeEncodeError, RecursionError, msgspec.MsgspecError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         return unmapped(f"the hint cannot be written as JSON\nCaused by: {type(error).__name__}: {error}")
 
 
@@ -44,15 +47,17 @@ def unmapped(text: str) -> Failed:
 def _of_payload(payload: bytes, encoding: str) -> Mapping[str, Any] | Failed:
     try:
         value = _decoded(payload, encoding)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         text = f"the payload is not {encoding}\nCaused by: {type(error).__name__}: {error}"
         return Failed(DECODE_ERROR, text, retryable=False)
-    return value if isinstance(value, dict) else {PAYLOAD: value}
+    variables = value if isinstance(value, dict) else {PAYLOAD: value}
+    problem = unstorable_json(variables)
+    return variables if problem is None else unmapped(f"the payload cannot be stored: what is there {problem}")
 
 
 def _decoded(payload: bytes, encoding: str) -> Any:
     if encoding in JSON_ENCODINGS:
-        return read_json(payload.removeprefix(_BYTE_ORDER_MARK))
+        return read_client_json(payload.removeprefix(_BYTE_ORDER_MARK))
     if encoding in TEXT_ENCODINGS:
         return payload.decode("utf-8-sig")
     return b64encode(payload).decode()

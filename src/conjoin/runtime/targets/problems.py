@@ -8,11 +8,9 @@ parked messages. What lies with the message (400, 413, 422) is held for a person
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.targets.calls import Answer
 
 _HELD = (400, 413, 414, 422)
@@ -51,8 +49,8 @@ def garbled(label: str, answer: Answer) -> Unanswered:
 def read_answer(body: bytes) -> Any:
     """The JSON of an answer; None if it is none."""
     try:
-        return read_json(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return read_client_json(body)
+    except NOT_JSON:
         return None
 
 

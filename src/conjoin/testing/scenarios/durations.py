@@ -3,7 +3,7 @@
 import re
 
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"\s*(-?\d+)\s*(ms|s|m|h|d)?\s*")
+_DURATION = re.compile(r"\s*(-?\d{1,15})\s*(ms|s|m|h|d)?\s*")
 
 
 def read_ms(value: object) -> int | None:

@@ -8,12 +8,14 @@ from typing import Any
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine import Engine
 from conjoin.runtime.inline import inline
+from conjoin.runtime.policies_set import chosen_policies
 from conjoin.runtime.queries import MemoryView
 from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.outcome import View
+from conjoin.testing.scenarios.read import Rules
 
-Place = Callable[[FakeClock], AbstractContextManager[tuple[Any, View]]]
+Place = Callable[[FakeClock, Rules], AbstractContextManager[tuple[Any, View]]]
 
 
 def in_memory(shards: int = 1) -> Place:
@@ -21,12 +23,13 @@ def in_memory(shards: int = 1) -> Place:
 
 
 @contextmanager
-def _in_memory(clock: FakeClock, shards: int) -> Iterator[tuple[Any, View]]:
-    engine = Engine(clock, shards)
+def _in_memory(clock: FakeClock, rules: Rules, shards: int) -> Iterator[tuple[Any, View]]:
+    engine = Engine(clock, shards, chosen_policies(rules.profile, rules.policies), rules.profile)
     yield engine, MemoryView(engine)
 
 
-Make = Callable[[FakeClock], Broker]
+Make = Callable[[FakeClock, str], Broker]
+"""A broker on a new store of this profile."""
 Carry = Callable[[Broker], AbstractContextManager[Any]]
 
 
@@ -36,9 +39,12 @@ def on_store(make: Make, carry: Carry = inline) -> Place:
 
 
 @contextmanager
-def _on_store(clock: FakeClock, make: Make, carry: Carry) -> Iterator[tuple[Any, View]]:
-    broker = make(clock)
+def _on_store(clock: FakeClock, rules: Rules, make: Make, carry: Carry) -> Iterator[tuple[Any, View]]:
+    broker = make(clock, rules.profile)
     try:
+        # What holds for all names comes first: a name's own policies are read together with it.
+        for name in sorted(rules.policies, key=lambda name: name != "*"):
+            broker.catalog.set_policy(name, rules.policies[name], clock())
         with carry(broker):
             yield broker, StoredHistory(broker)
     finally:

@@ -23,7 +23,7 @@ OK: Answer = {"ok": True}
 def play(scenario: Scenario, models: Path, place: Place) -> dict[str, Any]:
     """The outcome; `models` is the folder of its BPMN files."""
     clock = FakeClock()
-    with place(clock) as (engine, view):
+    with place(clock, scenario.rules) as (engine, view):
         player = _Player(scenario, models, clock, engine, view)
         for model in scenario.models:
             player.prepare(model)

@@ -1,15 +1,16 @@
 """Reading a scenario file. Whatever is wrong with it is said at once, each with the file and the field."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
-from conjoin.errors import InputError
+from conjoin.errors import InputError, PolicyError
+from conjoin.plain_yaml import PlainLoader
+from conjoin.runtime.policies_set import chosen_policies
+from conjoin.runtime.storable import read_fraction
 from conjoin.testing.scenarios.durations import read_ms
 
 
@@ -17,6 +18,13 @@ from conjoin.testing.scenarios.durations import read_ms
 class Step:
     kind: str
     fields: dict[str, Any]
+
+
+class Rules(NamedTuple):
+    """The profile of a story's engine, and policies by message name (`*` for all)."""
+
+    profile: str
+    policies: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +35,20 @@ class Scenario:
     title: str
     models: tuple[str, ...]
     steps: tuple[Step, ...]
+    rules: Rules
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Plain values only: numbers are exact, a date or the word `no` stays the text that it is."""
+class _Loader(PlainLoader):
+    """With exact numbers."""
 
 
-_NOT_PLAIN = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_PLAIN]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|false"), ["t", "f"])
-_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: Decimal(loader.construct_scalar(node)))
+def _fraction(loader: Any, node: Any) -> Any:
+    """As every edge reads one; `.inf` and `.nan` stay what they are, and are refused as values."""
+    text = loader.construct_scalar(node).replace("_", "")
+    return read_fraction(text) if "n" not in text.lower() else loader.construct_yaml_float(node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:float", _fraction)
 
 
 def _is_text(value: Any) -> bool:
@@ -87,17 +96,21 @@ _FIELDS: dict[str, dict[str, _Check]] = {
 }
 
 
+_PARTS = ("title", "profile", "policies", "models", "steps")
+
+
 def read_scenario(path: Path) -> Scenario:
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise InputError([f"{path}: it cannot be read: {' '.join(str(error).split())}"]) from error
     problems = _problems(content)
     if problems:
         raise InputError([f"{path}: {problem}" for problem in problems])
     steps = tuple(_step(step) for step in content.get("steps") or ())
     models = tuple(content.get("models", ()))
-    return Scenario(f"{path.parent.name}/{path.stem}", content.get("title", ""), models, steps)
+    rules = Rules(content.get("profile", "zeebe"), content.get("policies") or {})
+    return Scenario(f"{path.parent.name}/{path.stem}", content.get("title", ""), models, steps, rules)
 
 
 def _step(step: dict[str, Any]) -> Step:
@@ -108,7 +121,8 @@ def _step(step: dict[str, Any]) -> Step:
 def _problems(content: Any) -> list[str]:
     if not isinstance(content, dict):
         return ["a scenario is an object with title, models and steps"]
-    found = [f"{field}: there is no such field" for field in content if field not in ("title", "models", "steps")]
+    found = [f"{field}: there is no such field" for field in content if field not in _PARTS]
+    found += _problems_of_rules(content.get("profile", "zeebe"), content.get("policies") or {})
     if not _is_list_of_texts(content.get("models", [])):
         found.append("models: a list of file names is needed")
     steps = content.get("steps")
@@ -117,6 +131,18 @@ def _problems(content: Any) -> list[str]:
     for number, step in enumerate(steps or ()):
         found += [f"steps[{number}]{problem}" for problem in _problems_of_step(step)]
     return found
+
+
+def _problems_of_rules(profile: Any, policies: Any) -> list[str]:
+    if not isinstance(profile, str):
+        return [f"profile: {profile!r} is not a text"]
+    if not _is_object(policies):
+        return ["policies: an object of policies by message name is needed"]
+    try:
+        chosen_policies(profile, policies)
+    except PolicyError as error:
+        return error.problems
+    return []
 
 
 def _problems_of_step(step: Any) -> list[str]:
