@@ -93,7 +93,7 @@ def ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "BATCH_ROWS", 400)
 
 
-@pytest.mark.parametrize("profile", ["zeebe", "correlate", "fleans"])
+@pytest.mark.parametrize("profile", ["zeebe", "zeebe-0.2x", "correlate", "fleans"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_shared_answers_are_those_of_each_history_alone(seed: int, profile: str) -> None:
     policies, problems = read_policies(profile, {"b": {"time_to_live": "4ms"}} if seed % 2 else {})

@@ -70,6 +70,16 @@ def test_a_profile_and_a_change_for_all_names_hold_for_all_but_those_with_their_
     assert said["all"] == ("correlated", "waiting_instance", ["both", "same business"])
 
 
+@pytest.mark.parametrize(("profile", "receivers"), [("zeebe", 1), ("zeebe-0.2x", 2)])
+def test_profile_of_the_older_pages_reaches_every_instance(spark: SparkSession, profile: str, receivers: int) -> None:
+    messages = spark.createDataFrame([("Money collected", "0000-123", None, NOON)], MESSAGES)
+    waiting = [("order", "Money collected", "0000-123", None, NOON, instance) for instance in ("one", "two")]
+    subscriptions = spark.createDataFrame(waiting, SUBSCRIPTIONS)
+    with correlate(messages, subscriptions, profile=profile, as_of=EVENING, partitions=1) as result:
+        [verdict] = result.verdicts.collect()
+    assert len(set(verdict.correlated_to)) == receivers
+
+
 def test_bad_policies_are_one_error_that_names_them_all(spark: SparkSession) -> None:
     policies = {
         "*": {"cardinality": "some", "time_to_live": "soon"},

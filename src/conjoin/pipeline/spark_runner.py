@@ -50,12 +50,18 @@ class SparkRunner:
         return self.ask_many([(shard, request)])[0]
 
     def ask_many(self, asked: Sequence[tuple[int, Any]]) -> list[Reply]:
-        """Each request with its shard; those of one shard are carried out in their order."""
+        """Each request with its shard; those of one shard are carried out in their order.
+
+        Raises the error of the first that cannot be carried out, when all others are.
+        """
         rows = [TaskRow(shard, next(self._numbers), json_text(written_order(request))) for shard, request in asked]
         told = self._job(rows)
         answers = _answers(told) | self.deliver(_receivers(told))
         by_number = {row.number: pickle.loads(row.reply) for row in told}
         replies: list[Reply] = [by_number[row.number] for row in rows]
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
         for reply in replies:
             reply.answer = answers.get(reply.key)
         return replies

@@ -1,16 +1,20 @@
 """Rows of files, of tables and of Kafka's records become messages of a store, each once, whatever is repeated."""
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conjoin.errors import InputError
+from conjoin.runtime.answers import CreatedInstance
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import create_broker
+from conjoin.runtime.placement import shard_of
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 
@@ -192,3 +196,28 @@ def test_table_needs_a_column_that_tells_its_rows_apart(spark: "SparkSession", b
     nowhere = frame.selectExpr("-1 - id as id", "name", "key")
     assert ingest(nowhere, address, "third", position="id").dead_letters == 4
     assert ingest(nowhere, address, "third", position="id").repeated == 4
+
+
+def test_a_row_that_cannot_be_carried_out_is_a_dead_letter_and_the_stream_goes_on(
+    run: Run, broker: Broker, folder: Path
+) -> None:
+    """It meets an instance that cannot be read, which no retry of a task mends."""
+    broker.deploy([("order.bpmn", TWO_KEYS)])
+    for number in range(100):
+        bad = f"bad-{number}"
+        created = broker.create_instance("order", {"first": bad, "second": "s"})
+        assert isinstance(created, CreatedInstance)
+        shard = broker.homes.shard_of_record(created.key)
+        if shard == shard_of(bad, 3):
+            # Between shards it would be mail, which is set aside.
+            break
+    with closing(sqlite3.connect(Path(broker.store.address) / f"shard-{shard:02}.db")) as connection, connection:
+        connection.execute("update instance set body = '[' where key = ?", [created.key])
+    keys = [*(f"k-{number}" for number in range(20)), bad, *(f"l-{number}" for number in range(20))]
+    (folder / "a.jsonl").write_text(lines(*({"name": "paid", "key": key, **HOUR} for key in keys)))
+    done = run.once()
+    assert (done.rows, done.messages, done.dead_letters) == (41, 40, 1)
+    assert letters(broker) == [("a.jsonl", 21, "not_carried_out")]
+    (folder / "b.jsonl").write_text(lines({"name": "paid", "key": "later", **HOUR}))
+    assert run.once().messages == 1
+    assert sum(messages(broker).values()) == 41

@@ -12,6 +12,7 @@ import lxml.html
 import pytest
 
 from conjoin.cli.main import run
+from conjoin.runtime.clock import SteadyClock
 from tests.pipeline.report.expected import Expected
 from tests.pipeline.report.stories import HOSTILE, HOSTILE_KEY, MINUTE_MS, tell_days
 
@@ -60,7 +61,7 @@ def report(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> R
     broker.close()
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
-        patch.setattr("conjoin.runtime.opening.time_ns", lambda: now * 1_000)
+        patch.setattr(SteadyClock, "__call__", lambda self: now)
         assert run(["report", "--out", str(folder / "report.html"), "--data", str(folder / "<b>shop")]) == 0
     expected = Expected(str(folder / "<b>shop"), EPOCH + timedelta(microseconds=now))
     return Report(folder / "report.html", said.getvalue(), expected)

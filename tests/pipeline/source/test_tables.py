@@ -189,7 +189,7 @@ def test_parts_of_a_shard_share_its_rows(stories: Broker, table: str) -> None:
 
 def test_a_store_with_another_number_of_shards_gives_the_same_rows(sqlite_stories: Broker, tmp_path: Path) -> None:
     reshard_store(sqlite_stories.store, 2, tmp_path / "fewer", lambda text: None)
-    fewer = open_broker(tmp_path / "fewer", sqlite_stories._clock)
+    fewer = open_broker(tmp_path / "fewer", lambda: sqlite_stories.now)
     for table in TABLES:
         for parts in (1, 3):
             found = rows(fewer, table, partitions_per_shard=parts)

@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox.workplace import workplace_at
-from conjoin.runtime.batches import Batch
+from conjoin.runtime.batches import Batch, Done
 from conjoin.runtime.inbox.arriving import rules_of
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun
+from conjoin.runtime.inbox.shards import without_failing
+from conjoin.runtime.sweeping import is_items
 
 
 class Round(NamedTuple):
@@ -104,9 +106,26 @@ class _Task:
         return InboxRun(self._round.settings, self._round.horizon, self._round.at_once, groups)
 
     def _ask(self, request: InboxRequest) -> InboxReply:
-        batch = Batch([request])  # type: ignore[list-item]
-        done = self._here.run_with_mail(self._round.now, self._told.shard, batch)
+        """A message whose attempt fails by a mistake of ours has failed; the others of the request are tried."""
+        while True:
+            try:
+                done = self._run(request)
+            except Exception as error:  # noqa: BLE001 - which message it was is found out
+                request = without_failing(request, error)
+            else:
+                break
         reply: InboxReply = done.replies[0].inbox
         self._told.counts += reply.counts
         self._told.receivers |= done.receivers
         return reply
+
+    def _run(self, request: InboxRequest) -> Done:
+        """With the mail that has come; if that fails, each by itself."""
+        now, shard = self._round.now, self._told.shard
+        try:
+            return self._here.run_with_mail(now, shard, Batch([request]))
+        except Exception as error:
+            if not is_items(error):
+                raise
+        self._told.receivers |= self._here.take_mail(now, shard)
+        return self._here.run(now, shard, Batch([request]))

@@ -4,9 +4,10 @@ The time is that of the job, the same for all of its tasks. Whatever is run here
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from conjoin.runtime.batches import Batch, Done
+from conjoin.runtime.careful import take_mail
 from conjoin.runtime.mailbox import Mailbox
 from conjoin.runtime.opening import open_broker
 
@@ -31,13 +32,26 @@ class Workplace:
 
     def run_with_mail(self, now: int, shard: int, batch: Batch) -> Done:
         """What other shards have sent so far is taken along."""
-        mailbox = self._mailboxes.get(shard)
-        if mailbox is None:
-            mailbox = self._mailboxes[shard] = Mailbox(self._broker.store, shard)
+        mailbox = self._mailbox(shard)
         batch.deliveries = mail = mailbox.collect(most=_MAIL_AT_ONCE)
         done = self.run(now, shard, batch)
         mailbox.took(mail)
         return done
+
+    def take_mail(self, now: int, shard: int) -> set[int]:
+        """By itself: what cannot be carried out is set aside. The answer is who has mail now."""
+        mailbox = self._mailbox(shard)
+        receivers: set[int] = set()
+        for mail, done in take_mail(partial(self.run, now, shard), mailbox.collect(most=_MAIL_AT_ONCE)):
+            mailbox.took(mail)
+            receivers |= done.receivers
+        return receivers
+
+    def _mailbox(self, shard: int) -> Mailbox:
+        mailbox = self._mailboxes.get(shard)
+        if mailbox is None:
+            mailbox = self._mailboxes[shard] = Mailbox(self._broker.store, shard)
+        return mailbox
 
 
 workplace_at = lru_cache(maxsize=4)(Workplace)

@@ -5,15 +5,18 @@ before is left out beforehand; if another task has been faster even so, its comm
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.policies import Policies
 from conjoin.pipeline.inbox.workplace import workplace_at
 from conjoin.pipeline.ingest.packs import IngestRow
-from conjoin.runtime.batches import Batch, Origin, Reply
+from conjoin.runtime.batches import Batch, Done, Origin, Reply
+from conjoin.runtime.careful import Run, SourceRow, take_source_rows
 from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.inbox.channel_rows import ChannelRows, Headers, Row
 from conjoin.runtime.inbox.receiving import Reception
@@ -21,6 +24,7 @@ from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.rows import Place
+from conjoin.runtime.sweeping import is_items
 from conjoin.runtime.tasks import Asking
 
 NO_VALUE = "has no value (a tombstone)"
@@ -36,19 +40,21 @@ class Into(NamedTuple):
 
     channel: Channel
     settings: InboxSettings
+    policies: Policies = Policies()
+    """Of the store; whoever makes a job for it sets them."""
 
 
 def read_arrival(
     into: Into, now: int
 ) -> Callable[[Place, bytes | None, str | None, str | None], Filed | DeadLetter | None]:
-    reader = ChannelRows(*into)
+    reader = ChannelRows(into.channel, into.settings)
 
     def read(at: Place, value: bytes | None, envelope: str | None, problem: str | None) -> Filed | DeadLetter | None:
         if not (problem or value is None or value.strip()):
             return None
         problem = problem or (NO_VALUE if value is None else "")
         row = Row(at.part or at.source, at.position, value or b"", _headers(envelope), problem)
-        reception = Reception(*into, _ONE_SHARD)
+        reception = Reception(into.channel, into.settings, _ONE_SHARD, into.policies)
         reception.take([reader.take(row, now)])
         for _, request in reception.requests():
             return request.arrivals[0] if request.arrivals else request.dead_letters[0]
@@ -71,14 +77,40 @@ def take_arrivals(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> Coun
     taken = here.positions(asking.source, shard, sorted({row.part for row in rows}))
     fresh = [row for row in rows if row.place > taken.get(row.part, -1)]
     counts = Counter(rows=len(rows), repeated=len(rows) - len(fresh))
-    placed = list(_requests(fresh))
-    if placed:
-        requests: list[Any] = [request for request, _ in placed]
-        batch = Batch(requests, origin=Origin(asking.source, [at for _, at in placed]))
-        replies = here.run(asking.now, shard, batch).replies
-        for (request, _), reply in zip(placed, replies, strict=True):
-            counts.update(_counted(request, reply))
+    if fresh:
+        run = partial(here.run, asking.now, shard)
+        for placed, done in _taken(run, asking.source, fresh):
+            for (request, _), reply in zip(placed, done.replies, strict=True):
+                counts.update(_counted(request, reply))
     return counts
+
+
+def _taken(run: Run, source: str, rows: Sequence[IngestRow]) -> Iterator[tuple[Sequence[_Placed], Done]]:
+    """In one commit; if a row cannot be stored, each is a request of its own, and that one a dead letter."""
+    placed = list(_requests(rows))
+    try:
+        yield placed, run(_batch(source, placed))
+        return
+    except Exception as error:
+        if not is_items(error):
+            raise
+    each = [_alone(source, row) for row in rows]
+    for some, done in take_source_rows(run, source, each):
+        yield [(row.request, row.noted) for row in some], done
+
+
+def _batch(source: str, placed: Sequence[_Placed]) -> Batch:
+    return Batch([request for request, _ in placed], origin=Origin(source, [at for _, at in placed]))
+
+
+def _alone(source: str, row: IngestRow) -> SourceRow:
+    """The dead letters of a channel have its name as their source."""
+    noted = (row.part, row.place)
+    if not isinstance(row.request, Filed):
+        return SourceRow(row.request, noted, Place(source, *noted))
+    return SourceRow(
+        InboxArrivals([row.request]), noted, Place(row.request.message.channel, row.part or source, row.place)
+    )
 
 
 def _requests(rows: Iterable[IngestRow]) -> Iterable[_Placed]:

@@ -96,7 +96,8 @@ class Ingest:
         asking = Asking(broker.store.address, self.source, broker.now, 0)
         mapping = None if self.mapping is None else json_text(self.mapping)
         in_pack = IN_PACK if arrivals.in_order else 1
-        return Job(asking, broker.shard_count, mapping, arrivals.begins, self.into, in_pack)
+        into = self.into and self.into._replace(policies=broker.catalog.view().policies)
+        return Job(asking, broker.shard_count, mapping, arrivals.begins, into, in_pack)
 
 
 def settled(broker: Broker, told: Iterable[Any]) -> Ingested:

@@ -16,15 +16,17 @@ import pyarrow as pa
 from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, read_arrival, take_arrivals
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED_SCHEMA, IngestRow, Pack, Packer, no_rows, rows_of
 from conjoin.pipeline.worker import make_ready
+from conjoin.runtime.careful import SourceRow
 from conjoin.runtime.encoding.json_text import read_json
 from conjoin.runtime.inbox.homes import home_of
-from conjoin.runtime.inbox.rows import Filed
+from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
 from conjoin.runtime.ingest.rows import Place, RowReader, dead
 from conjoin.runtime.ingest.sources import envelope_of
 from conjoin.runtime.placement import shard_of
+from conjoin.runtime.supervision import text_of
 from conjoin.runtime.tasks import Asking, take_rows
 
 AT_ONCE = 1_000
@@ -111,13 +113,22 @@ def _mapped(job: Job, read: Read, batch: pa.RecordBatch, counts: Begins) -> list
     places = place.to_pylist() if not place.null_count else _counted(parts, block.to_pylist(), counts)
     packer, ignored = Packer(job.in_pack), 0
     for at, where, value, envelope, problem in zip(parts, places, *(it.to_pylist() for it in rest), strict=True):
-        request = read(Place(job.asking.source, at, where), value, envelope, problem)
+        request = _read_carefully(read, Place(job.asking.source, at, where), value, envelope, problem)
         if request is None:
             ignored += 1
         else:
             packer.add(IngestRow(_shard(request, at, job.shards), at, where, request), len(value or b""))
     packs = packer.packs()
     return [*packs, no_rows(ignored)] if ignored else packs
+
+
+def _read_carefully(
+    read: Read, at: Place, value: bytes | None, envelope: str | None, problem: str | None
+) -> IngestRequest | None:
+    try:
+        return read(at, value, envelope, problem)
+    except Exception as error:  # noqa: BLE001 - the border of a row: whatever it is, the others of its task are read
+        return dead(at, "unreadable", text_to_keep(text_of(error)), value or b"")
 
 
 def _counted(parts: Sequence[str], blocks: Sequence[int], counts: Begins) -> list[int]:
@@ -165,7 +176,12 @@ def commit_packs(job: Job, packs: Iterable[Pack]) -> Iterator[pa.RecordBatch]:
 
 def _commit(job: Job, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
     places = [(row.part, row.place) for row in rows] if job.whole is None else job.whole.places(len(rows))
-    taken = take_rows(job.asking, shard, [row.request for row in rows], places)
+    source = job.asking.source
+    asked = [
+        SourceRow(row.request, noted, Place(source, row.part, row.place))
+        for row, noted in zip(rows, places, strict=True)
+    ]
+    taken = take_rows(job.asking, shard, asked, as_one=job.whole is not None)
     counts = Counter(taken.verdicts)
     counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
     return _told(shard, taken.receivers, counts)

@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as T
 
+from conjoin.kernel.storable import is_text
 from conjoin.pipeline.gathered import LAST_DAY
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import is_text
 
 Condition = tuple[str, str, Any]
 """A column of the store, a comparison and a value, as the scans of a store take them."""

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from pyspark.sql import types as T
 
 from conjoin.errors import InputError
 from conjoin.pipeline.ingest.frames import place_problems, said_mapping
 from conjoin.pipeline.ingest.kafka import is_kafka
 from conjoin.pipeline.source.options import address_in, problems_of_place
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.encoding.json_text import NOT_JSON, json_text, read_client_json
 
 OPTIONS = ("path", "url", "source", "mapping", "position", "part")
 _OF_SPARK = ("checkpointlocation", "queryname")
@@ -65,9 +64,9 @@ def _mapping(text: str | None, problems: list[str]) -> str | None:
     if text is None:
         return None
     try:
-        said = read_json(text) if text.lstrip().startswith("{") else Path(text)
+        said = read_client_json(text) if text.lstrip().startswith("{") else Path(text)
         return json_text(said_mapping(said))
-    except msgspec.DecodeError as error:
+    except NOT_JSON as error:
         problems.append(f"mapping: is not JSON: {error}")
     except InputError as error:
         problems += [f"mapping: {problem}" for problem in error.problems]

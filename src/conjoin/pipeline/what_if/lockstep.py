@@ -95,7 +95,7 @@ class Lockstep:
                     APPLY[type(event)](space, event)
 
     def _publish(self, key: int, name: str, ttl_ms: int | None, since: int | None, *rest: Any) -> None:
-        message_id, business_id, sync, from_inbox = rest
+        message_id, business_id, sync, from_inbox, subscriptions_only = rest
         question, at = self._rules.question, self._now.at
         would_ttl = question.ttl_ms(name, ttl_ms) if at >= question.since else ttl_ms
         made = []
@@ -104,7 +104,7 @@ class Lockstep:
             policy = (inbox_policies if from_inbox else catalog.policies).of(name)
             deadline = deadline_of(at if since is None else since, ttl, policy)
             message = Message(key, name, at, deadline, policy, message_id, business_id)
-            message.sync = sync
+            message.sync, message.subscriptions_only = sync, subscriptions_only
             made.append(message)
         self._doubts.see(name)
         pair = self._pairs[key] = self._doubts.pairs[name][key] = Pair(*made)

@@ -162,7 +162,8 @@ class Recorder(ReplayedShard):
         if asked is None:
             return OFFER, key
         times = (asked.ttl_ms, asked.published_at)
-        return (PUBLISH, key, asked.name, *times, asked.message_id, asked.business_id, asked.sync, asked.from_inbox)
+        how = (asked.sync, asked.from_inbox, asked.subscriptions_only)
+        return (PUBLISH, key, asked.name, *times, asked.message_id, asked.business_id, *how)
 
     def _closed(self, key: int) -> None:
         """It was open for so short that what it might have been given would have found nobody: say so."""
