@@ -24,6 +24,13 @@ def with_message(name: str) -> bytes:
     return _called(name, content)
 
 
+def started_by_message(process: str, name: str) -> bytes:
+    """It begins with a message start event and waits for a job, so that it is found while it runs."""
+    begin = '<startEvent id="begin"><messageEventDefinition messageRef="first"/></startEvent>\n'
+    content = model(begin + _job(process) + END, "begin>work work>end", f'<message id="first" name="{name}"/>')
+    return _called(process, content)
+
+
 def _job(type_: str) -> str:
     return extended("serviceTask", "work", f'<zeebe:taskDefinition type="{type_}"/>')
 

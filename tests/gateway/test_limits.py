@@ -18,7 +18,7 @@ from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited
 
 SOON_S = 0.2
-HEAD = b"POST /v2/messages/publication HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+HEAD = b"POST /v2/messages/publication HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 PUBLICATION = {"name": "small", "correlationKey": "k"}
 
 
@@ -51,7 +51,7 @@ def test_head_that_does_not_come_ends_the_connection(impatient: socket.socket, b
 
 
 def test_second_head_on_a_connection_has_no_more_time_than_the_first(impatient: socket.socket) -> None:
-    impatient.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+    impatient.sendall(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
     answer = b""
     while not answer.endswith(b'"UP"}'):
         answer += impatient.recv(65_536)
@@ -88,7 +88,7 @@ def test_form_that_stops_is_answered_as_too_slow(impatient: socket.socket) -> No
 def test_answer_that_nobody_reads_ends_the_connection(impatient: socket.socket, gateway: ServerThread) -> None:
     size = len(httpx.get(f"{gateway.rest}/openapi.json").content)
     asked = 400
-    impatient.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * asked)
+    impatient.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * asked)
     time.sleep(10 * SOON_S)
     assert len(everything(impatient)) < asked * size
 
@@ -122,18 +122,18 @@ def small() -> Iterator[ServerThread]:
     server.stop()
 
 
-def test_requests_that_do_not_fit_into_memory_are_told_to_come_again(small: ServerThread) -> None:
+def test_requests_that_cannot_fit_into_memory_are_refused_before_they_are_read(small: ServerThread) -> None:
     client = Client(small.grpc)
     variables = {"x": "x" * 3_000}
     code, text = client.refused("PublishMessage", name="large", variables=json.dumps(variables))
-    assert (code, "try again" in text) == ("RESOURCE_EXHAUSTED", True)
+    assert (code, "send it in parts" in text) == ("RESOURCE_EXHAUSTED", True)
     path = f"{small.rest}/v2/messages/publication"
     answer = httpx.post(path, json={**PUBLICATION, "variables": variables})
-    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-    # What was refused has given its room back.
+    assert (answer.status_code, answer.json()["title"]) == (413, "TOO_LARGE")
+    # What was refused has given its memory back.
     assert httpx.post(path, json=PUBLICATION).status_code == 200
     client.publish("k", "small")
-    assert small.service.room.taken == 0
+    assert small.service.memory.taken == 0
     client.close()
 
 

@@ -41,7 +41,13 @@ def test_every_status_is_one_of_grpc_and_http() -> None:
 
 def test_what_the_world_may_mend_by_itself_invites_to_try_again() -> None:
     retryable = {kind.code: STATUSES[kind.code].http for kind in errors() if kind.retryable}
-    assert retryable == {"spark": 500, "store_failed": 503, "UNAVAILABLE": 503, "RESOURCE_EXHAUSTED": 503}
+    assert retryable == {
+        "spark": 500,
+        "store_failed": 503,
+        "read_stopped": 503,
+        "UNAVAILABLE": 503,
+        "RESOURCE_EXHAUSTED": 503,
+    }
 
 
 def test_rejection_is_told_as_zeebe_tells_it() -> None:

@@ -4,12 +4,15 @@ A commit answers up to a thousand requests at a time; waking the loop for each w
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from conjoin.runtime.batches import Reply
+
+_log = logging.getLogger(__name__)
 
 
 class Bell:
@@ -34,7 +37,10 @@ class Bell:
         work = self._work
         while work:
             function, args = work.popleft()
-            function(*args)
+            try:
+                function(*args)
+            except Exception:  # noqa: BLE001 - the others in the line have nothing to do with it
+                _log.exception("what a shard has handed over could not be taken")
 
 
 class Promise:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from conjoin.gateway.service import Service
 from conjoin.runtime.answers import Refusal
 
-_ELSEWHERE = Refusal("FORBIDDEN", "the request was sent by a page of another site")
+_A_PAGE = Refusal("FORBIDDEN", "the call was sent by a page of a browser")
 
 
 class Admitted(NamedTuple):
@@ -20,16 +20,21 @@ class Admitted(NamedTuple):
 
 
 class Guard(Protocol):
-    async def admit(self, call: str, headers: Mapping[str, str], service: Service) -> Admitted | Refusal:
-        """`call` is the name of a gRPC call, or method and path; names of headers are in small letters."""
+    async def admit(
+        self, call: str, headers: Mapping[str, str], service: Service, address: str = ""
+    ) -> Admitted | Refusal:
+        """`call` is the name of a gRPC call, or method and path; names of headers are in small letters. `address` is
+        where it came from, without a port."""
 
     def note(self, who: str, call: str, what: Mapping[str, Any], outcome: str) -> None:
         """It was done, or not: written down if an operator did it."""
 
 
 class _AllowAll:
-    async def admit(self, call: str, headers: Mapping[str, str], service: Service) -> Admitted | Refusal:
-        return from_another_site(call, headers) or Admitted(service)
+    async def admit(
+        self, call: str, headers: Mapping[str, str], service: Service, address: str = ""
+    ) -> Admitted | Refusal:
+        return Admitted(service)
 
     def note(self, who: str, call: str, what: Mapping[str, Any], outcome: str) -> None:
         pass
@@ -38,7 +43,6 @@ class _AllowAll:
 allow_all: Guard = _AllowAll()
 
 
-def from_another_site(call: str, headers: Mapping[str, str]) -> Refusal | None:
-    """A browser sends what it knows of us (a password, or just the way to this machine) along with anybody's page."""
-    is_change = call.startswith(("POST ", "PUT ", "PATCH ", "DELETE "))
-    return _ELSEWHERE if is_change and headers.get("sec-fetch-site") == "cross-site" else None
+def from_a_page(call: str, headers: Mapping[str, str]) -> Refusal | None:
+    """Browsers cannot speak gRPC, so a call that names an origin is a forgery. What REST may take, its edge decides."""
+    return _A_PAGE if " " not in call and "origin" in headers else None

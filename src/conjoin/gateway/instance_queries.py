@@ -10,7 +10,7 @@ from conjoin.runtime import finding
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.finding import Meets
-from conjoin.runtime.inside import LiveElement, elements_of, variables_of
+from conjoin.runtime.inside import LiveElement, elements_of, shown_text, variables_of
 from conjoin.runtime.instance_history import history_of
 from conjoin.runtime.instance_moments import Moment
 from conjoin.runtime.instant_texts import instant_text
@@ -99,10 +99,11 @@ def _element(broker: Broker, row: Any, it: LiveElement) -> dict[str, Any]:
 
 def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any]:
     """Its `moments`, oldest first, and the `messages` that it was given; and what is known of what is missing."""
-    found = history_of(broker, _row(broker, key), patience_s)
+    row = _row(broker, key)
+    found = history_of(broker, row, patience_s)
     taken = finding.rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
     return {
-        "moments": [_moment(broker, it, it.message_key in taken) for it in found.moments],
+        "moments": [_moment(broker, row, it, it.message_key in taken) for it in found.moments],
         "messages": [told(it) for it in message_items(broker, list(taken.values()))],
         "looked_to": instant_text(found.looked_to) if found.looked_to is not None else "",
         "begins_at": instant_text(found.begins_at) if found.begins_at is not None else "",
@@ -110,7 +111,13 @@ def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any]:
     }
 
 
-def _moment(broker: Broker, it: Moment, is_known: bool) -> dict[str, Any]:
+def _moment(broker: Broker, row: Any, it: Moment, is_known: bool) -> dict[str, Any]:
     """`is_known`: the message is still there to be looked at."""
     said = json_text(broker.hiding.of(it.variables))[:_LONGEST] if it.variables else ""
-    return {**told(it._replace(variables=None)), "at": instant_text(it.at), "variables": said, "is_known": is_known}
+    detail = shown_text(broker.hiding, it.detail, row)
+    return {
+        **told(it._replace(variables=None, detail=detail)),
+        "at": instant_text(it.at),
+        "variables": said,
+        "is_known": is_known,
+    }

@@ -4,9 +4,11 @@ What happened is counted when it happens. How much is open is read from the stor
 more seldom the longer it takes, so that no scrape can slow a large store down.
 """
 
+import logging
 import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
@@ -16,21 +18,26 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from conjoin.errors import StoreFailed
+from conjoin.gateway.supervision_figures import SupervisionFigures
 from conjoin.runtime import finding
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.batches import Done as Commit
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.finding import Meets
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.readings import Reading, reading
 
+_LOG = logging.getLogger(__name__)
 _A = TypeVar("_A")
 _KEPT_S = 5.0
 _SHARE = 20
 """Reading the figures takes no more than this part of the time."""
+_PATIENCE_S, _LONGEST_S = 1.0, 30.0
+"""So long a scrape waits for new figures, and so long they are read at most."""
 _MOST = 1_000_000_000
 _BATCHES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-_SHARD_BITS = 51
 
 OPEN: dict[str, tuple[str, dict[str, Any]]] = {
     # Live ones stand in an index of their own, however many are over.
@@ -64,8 +71,11 @@ class Metrics:
         )
         self._verdicts = Counter("conjoin_verdicts", "What became of messages", ["verdict", "reason"], registry=at)
         self._batches = Histogram("conjoin_commit_requests", "Requests in one commit", buckets=_BATCHES, registry=at)
-        self._decided: dict[int, int] = {}
+        self._auth_failures = Counter(
+            "conjoin_auth_failures", "Callers that could not say who they are", ["kind"], registry=at
+        )
         self.registry.register(_StoreFigures(broker, inbox))
+        self.registry.register(SupervisionFigures(broker))
 
     @contextmanager
     def publishing(self, edge: str) -> Iterator[Outcome]:
@@ -83,15 +93,14 @@ class Metrics:
         for word, count in words.items():
             self._publishes.labels(edge, word).inc(count)
 
+    def auth_failed(self, kind: str) -> None:
+        self._auth_failures.labels(kind).inc()
+
     def committed(self, commit: Commit) -> None:
         """In the thread of a shard, after each commit."""
         self._batches.observe(len(commit.replies))
-        for row in commit.messages:
-            # A row is written again for other reasons than a verdict.
-            if row.decided_at > self._decided.get(row.key >> _SHARD_BITS, 0):
-                self._verdicts.labels(row.verdict, row.reason).inc()
-        for shard in {row.key >> _SHARD_BITS for row in commit.messages}:
-            self._decided[shard] = commit.head.time
+        for row in commit.decided:
+            self._verdicts.labels(row.verdict, row.reason).inc()
 
     def text(self) -> bytes:
         """As Prometheus reads it. The store may be looked at."""
@@ -105,21 +114,36 @@ class _StoreFigures(Collector):
         self._broker = broker
         self._inbox = inbox
         self._turn = Lock()
+        self._thread = ThreadPoolExecutor(1, "figures")
+        self._reading: Future[None] | None = None
         self._known: list[Metric] = []
-        self._until = 0.0
+        self._until, self._read_at = 0.0, time.monotonic()
 
     def describe(self) -> Iterable[Metric]:
         """Nothing is read when it is registered."""
         return ()
 
     def collect(self) -> Iterable[Metric]:
+        """What is known; nobody waits long for what is being read."""
         with self._turn:
-            began = time.monotonic()
-            if began >= self._until:
+            if time.monotonic() >= self._until and (self._reading is None or self._reading.done()):
+                self._reading = self._thread.submit(self._read)
+        if self._reading is not None:
+            wait([self._reading], _PATIENCE_S)
+        age = GaugeMetricFamily("conjoin_store_figures_age_seconds", "How old what was read from the store is")
+        age.add_metric([], time.monotonic() - self._read_at)
+        return [*self._known, age]
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        try:
+            with reading(Reading(_LONGEST_S)):
                 self._known = [*self._open(), *self._of_inbox()]
-                ended = time.monotonic()
-                self._until = ended + max(_KEPT_S, _SHARE * (ended - began))
-            return list(self._known)
+                self._read_at = time.monotonic()
+        except StoreFailed as error:
+            _LOG.warning("the figures of the store were not read: %s", error)
+        ended = time.monotonic()
+        self._until = ended + max(_KEPT_S, _SHARE * (ended - began))
 
     def _open(self) -> Iterator[Metric]:
         for name, (table, where) in OPEN.items():

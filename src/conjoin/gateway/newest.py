@@ -1,82 +1,16 @@
-"""Lists with the newest first. A key begins with its shard, so each shard's rows are a lane, and the lanes are merged.
+"""The newest or oldest rows of a table. A key begins with its shard, so each shard's rows are a lane of keys.
 
-Every lane is read backward by its key, a page at most: no row is sorted, however many there are. The cursor is where
-each lane has come to.
+Every lane is read by its key, a few rows at most: no row is sorted, however many there are.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conjoin.errors import InputError
 from conjoin.runtime import finding
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.cursors import cursor_of
-from conjoin.runtime.finding import BY_KEY, Meets, Order
-from conjoin.runtime.lists import Asked, Listing, Page, page_of
+from conjoin.runtime.finding import BY_KEY, FIRST_AT_ONCE, Meets, Order, next_at_once
 
 _SHARD_BITS = 51
-_COUNTER = (1 << _SHARD_BITS) - 1
-_KEYS = "keys of a lane"
-_OVER = "-"
-
-
-@dataclass(slots=True)
-class _Lane:
-    """What is left of a lane, the newest first; `cursor` is where it began."""
-
-    items: list[Any]
-    is_last: bool
-    cursor: str
-    taken: int = 0
-
-    @property
-    def has_more(self) -> bool:
-        return self.taken < len(self.items)
-
-    def after(self, listing: Listing) -> str:
-        if not self.has_more and self.is_last:
-            return _OVER
-        return cursor_of(listing.table, self.items[self.taken - 1]) if self.taken else self.cursor
-
-
-def newest_page(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
-    """As `page_of`; the key of the table must be `key` alone."""
-    by_lane = replace(listing, columns={**listing.columns, _KEYS: "key"})
-    lanes = []
-    for keys, cursor in zip(_keys_of_lanes(broker), _cursors(broker, asked.after), strict=True):
-        if cursor == _OVER:
-            lanes.append(_Lane([], True, cursor))
-            continue
-        inside = replace(asked, filters={**asked.filters, _KEYS: keys}, after=cursor or None, newest_first=True)
-        page = page_of(broker, what, by_lane, inside)
-        lanes.append(_Lane(page.items, page.after is None, cursor))
-    items = list(_merged(listing, lanes, asked.limit))
-    after = [lane.after(listing) for lane in lanes]
-    return Page(items, None if set(after) == {_OVER} else ".".join(after))
-
-
-def _merged(listing: Listing, lanes: list[_Lane], limit: int) -> Iterator[Any]:
-    for _ in range(limit):
-        open_lanes = [lane for lane in lanes if lane.has_more]
-        if not open_lanes:
-            return
-        newest = max(open_lanes, key=lambda lane: _age(listing, lane.items[lane.taken]))
-        newest.taken += 1
-        yield newest.items[newest.taken - 1]
-
-
-def _age(listing: Listing, item: Any) -> int:
-    """Without a time, how many keys its shard had given out."""
-    return int(getattr(item, listing.time)) if listing.time else item.key & _COUNTER
-
-
-def _cursors(broker: Broker, cursor: str | None) -> list[str]:
-    lanes = len(lanes_of(broker))
-    cursors = [""] * lanes if cursor is None else cursor.split(".")
-    if len(cursors) != lanes:
-        raise InputError([f"{cursor!r:.60} is no place in this list: take the one that the page before gave"])
-    return cursors
 
 
 def lanes_of(broker: Broker) -> list[tuple[int, int]]:
@@ -90,9 +24,22 @@ def _keys_of_lanes(broker: Broker) -> Iterator[Meets]:
         yield Meets(((">=", low), ("<", below)))
 
 
-def newest_rows(broker: Broker, table: str, where: Mapping[str, Any], limit: int, time: str) -> list[Any]:
-    found = _of_lanes(broker, table, where, limit, Order(backward=True))
+def newest_rows(broker: Broker, table: str, limit: int, time: str, without: Sequence[str]) -> list[Any]:
+    """Of all lanes together. `without`: columns that are left empty, as nobody needs what may be megabytes."""
+    found = [row for lane in lanes_of(broker) for row in _newest_of(broker, table, lane, limit, without)]
     return sorted(found, key=lambda row: int(getattr(row, time)), reverse=True)[:limit]
+
+
+def _newest_of(broker: Broker, table: str, lane: tuple[int, int], limit: int, without: Sequence[str]) -> Iterator[Any]:
+    (low, below), at_once = lane, FIRST_AT_ONCE
+    while limit > 0:
+        keys = Meets(((">=", low), ("<", below)))
+        rows = finding.rows(broker, table, {"key": keys}, None, min(at_once, limit), Order(backward=True))
+        yield from (row._replace(**dict.fromkeys(without, "")) for row in rows)
+        if len(rows) < min(at_once, limit):
+            return
+        limit, below = limit - len(rows), rows[-1].key
+        at_once = next_at_once(rows, at_once, limit)
 
 
 def oldest_at(broker: Broker, table: str, where: Mapping[str, Any], time: str) -> int | None:

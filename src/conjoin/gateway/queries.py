@@ -6,6 +6,7 @@ Every question looks at a bounded number of rows, unless a filter of a list find
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from conjoin.gateway.metrics import OPEN
@@ -13,8 +14,9 @@ from conjoin.gateway.newest import newest_rows, oldest_at
 from conjoin.gateway.rest.endpoint import accepted
 from conjoin.gateway.rest.own.asking import page_as_json
 from conjoin.gateway.rest.problems import invalid, not_found
-from conjoin.gateway.variable_tests import passes_row, possible_rows, read_variable_test
-from conjoin.gateway.walking import BUDGET_S, walk
+from conjoin.gateway.search.filters import read_pattern
+from conjoin.gateway.variable_tests import VariableTest, passes_row, possible_rows, read_variable_test
+from conjoin.gateway.walking import walk
 from conjoin.runtime import finding
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
@@ -36,6 +38,8 @@ MOST_COUNTED = 100_000
 MOST_INSTANCES = 1_000
 """So many active instances of a model are looked into."""
 MOST_MESSAGES = 1_000
+MOST_ELEMENTS = 2_000
+"""Of a model, on a page."""
 _MOST_WAITS = 20
 _NUMBERS = ("instance", "parent", "version")
 
@@ -63,8 +67,8 @@ class Wanted(NamedTuple):
     since: int | None = None
     cursor: str | None = None
     limit: int = 50
-    budget_s: float = BUDGET_S
-    """So long it is looked for at most, about."""
+    budget_s: float | None = None
+    """So long it is looked for at most, about; None: as long as a page usually may."""
 
 
 def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
@@ -74,16 +78,22 @@ def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
     """
     listing = LISTING[what]
     filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
-    if "variables" in filters and any(map(broker.hiding.hides, filters["variables"].path)):
-        raise invalid("variables: a value that is hidden cannot be looked for")
+    if "variables" in filters:
+        filters["variables"] = _of_what_is_shown(broker, filters["variables"])
     asked = Asked(filters, wanted.since, None, wanted.limit, wanted.cursor)
     is_one_key = any(listing.columns.get(name) == "key" for name in filters)
     if listing.table.key != ("key",) or is_one_key:
-        return {**page_as_json(page_of(broker, what, listing, asked)), "is_cut": False}
+        return {**page_as_json(page_of(broker, what, listing, asked)), "looked_to": ""}
     walked = walk(broker, what, listing, asked, wanted.budget_s)
     looked_to = instant_text(walked.looked_to) if walked.looked_to is not None and listing.time else ""
     found = page_as_json(Page(walked.items, walked.after))
     return {**found, "is_cut": walked.looked_to is not None, "looked_to": looked_to}
+
+
+def _of_what_is_shown(broker: Broker, test: VariableTest) -> VariableTest:
+    if any(map(broker.hiding.hides, (*test.path, ".".join(test.path)))):
+        raise invalid("variables: a value that is hidden cannot be looked for")
+    return test._replace(hiding=broker.hiding)
 
 
 def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any]:
@@ -109,7 +119,14 @@ def _read(listing: Listing, name: str, value: str) -> Any:
     if name in listing.row_tests:
         return read_variable_test(value)
     is_pattern = "*" in value and name in listing.columns and name not in listing.choices
-    return Meets((("like", value),)) if is_pattern else value
+    return Meets((("like", _pattern(name, value)),)) if is_pattern else value
+
+
+def _pattern(name: str, value: str) -> str:
+    try:
+        return read_pattern(value)
+    except ValueError as expected:
+        raise invalid(f"{name} takes {expected}") from None
 
 
 def _number(name: str, text: str) -> int:
@@ -133,8 +150,8 @@ def has_hidden(text: str) -> bool:
 
 
 def newest_messages(broker: Broker, limit: int = MOST_MESSAGES) -> list[Any]:
-    """Rows."""
-    return newest_rows(broker, "message", {}, limit, "published_at")
+    """Rows, without what the messages carried."""
+    return newest_rows(broker, "message", limit, "published_at", ["variables"])
 
 
 def what_has_key(broker: Broker, key: int) -> str | None:
@@ -173,8 +190,14 @@ def model_facts(broker: Broker, key: int) -> dict[str, Any]:
     if not finding.rows_with(broker, "definition", [key]):
         raise not_found(f"There is no model {key}")
     found = broker.definitions.by_key[key]
-    elements = [_part(it) for it in found.plan.elements.values()]
-    return {**_definition(found), "elements": elements, "has_diagram": b"BPMNPlane" in xml(broker, key)}
+    elements = [_part(it) for it in islice(found.plan.elements.values(), MOST_ELEMENTS)]
+    left_out = len(found.plan.elements) - len(elements)
+    return {
+        **_definition(found),
+        "elements": elements,
+        "left_out": left_out,
+        "has_diagram": b"BPMNPlane" in xml(broker, key),
+    }
 
 
 def _part(it: Any) -> dict[str, Any]:

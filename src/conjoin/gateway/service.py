@@ -2,20 +2,19 @@
 
 It answers with the runtime's values, or with a `Refusal`; a business no is never raised. The world's failures are
 (`ConjoinError`). Nothing here blocks the event loop: requests go to the threads of the shards, and whatever reads the
-store goes to a few reader threads (`look`).
+store goes to a few reader threads: searches (`look`) apart from what is found by its key (`look_up`).
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from conjoin.errors import StoreFailed
 from conjoin.gateway.asking import Asking
 from conjoin.gateway.job_desk import JobDesk
+from conjoin.gateway.memory_budget import MemoryBudget
+from conjoin.gateway.readers import Readers
 from conjoin.gateway.results import Results
-from conjoin.gateway.room import Room
 from conjoin.gateway.topology import Topology, topology_of
 from conjoin.gateway.tracing import noted
 from conjoin.runtime.answers import (
@@ -52,16 +51,20 @@ class Limits:
 
     in_flight: int = 2_000
     """Requests that wait for their commit."""
-    bytes_in_flight: int = 64 * 1024 * 1024
-    """Of requests that are being answered; as objects they take several times as much."""
+    bytes_in_flight: int = 256 * 1024 * 1024
+    """Of memory, about, that requests take together while they are answered: as values, not as text."""
+    line_bytes: int = 128 * 1024 * 1024
+    """The same for bodies of lines, which are read while they are answered, and for answers that nobody has read."""
     waiting: int = 10_000
     """Long polls, streams, and creations that wait for their result."""
     bulks: int = 4
     """Bulk publishes; more of them take turns."""
     readers: int = 4
-    """Threads that read the store."""
+    """Threads that search the store. Those that look things up by key, and those that write, are two each."""
     looks: int = 1_000
-    """Readings of the store that wait for one of these."""
+    """Readings of the store that run, or wait for one of these."""
+    list_time_ms: int = 3_000
+    """A list that has not found enough by then answers with what it has, and where to go on."""
     request_timeout_ms: int = 15_000
     """For every request that has no time of its own."""
     long_poll_ms: int = 10_000
@@ -75,12 +78,14 @@ class Service:
         self.limits = limits or Limits()
         self.inbox: Inbox | None = None
         """If one is configured; for `look`."""
-        self.room = Room(self.limits.bytes_in_flight)
-        self._readers = ThreadPoolExecutor(self.limits.readers, "reader")
-        self._looks = 0
-        self._asking = Asking(inline, self.look, self.limits.in_flight, self.limits.request_timeout_ms)
+        self.memory = MemoryBudget(self.limits.bytes_in_flight)
+        self.line_memory = MemoryBudget(self.limits.line_bytes)
+        most = self.limits.looks
+        self._searches = Readers("search", self.limits.readers, most)
+        self._lookups, self._writers = Readers("lookup", 2, most), Readers("writer", 2, most)
+        self._asking = Asking(inline, self.look_up, self.limits.in_flight, self.limits.request_timeout_ms)
         self._desk = JobDesk(broker, self._asking, self.limits.waiting)
-        self._results = Results(broker, self.look, self.limits.waiting)
+        self._results = Results(broker, self.look_up, self.limits.waiting)
         self._bulks = asyncio.Semaphore(self.limits.bulks)
         self._inline = inline
         self.listeners: list[Callable[[Commit], None]] = []
@@ -205,26 +210,21 @@ class Service:
         return topology_of(self.broker)
 
     async def look(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
-        """Run something that reads the store: searches (`list_page`), `explain`, `figures`. Never a hot call."""
-        timeout_ms = self.limits.request_timeout_ms
-        try:
-            async with asyncio.timeout(timeout_ms / 1_000):
-                return await self._in_reader(lambda: function(*args, **kwargs))
-        except TimeoutError:
-            raise StoreFailed(f"the store was not read within {timeout_ms} ms: try again in a moment") from None
+        """Run something that searches the store: lists, `explain`, pages. It ends in time, and when nobody waits."""
+        return await self._searches.read(lambda: function(*args, **kwargs), *self._times)
+
+    async def look_up(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
+        """The same for what is found at once, by its key. No search makes it wait."""
+        return await self._lookups.read(lambda: function(*args, **kwargs), *self._times)
 
     async def carry_out(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
         """Run something that writes, however long it takes: nobody is told that it failed while it goes on."""
-        return await self._in_reader(lambda: function(*args, **kwargs))
+        return await self._writers.write(lambda: function(*args, **kwargs))
 
-    async def _in_reader(self, function: Callable[[], _A]) -> _A:
-        if self._looks >= self.limits.looks:
-            raise StoreFailed(f"{self._looks} requests wait for the store already: try again in a moment")
-        self._looks += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._readers, function)
-        finally:
-            self._looks -= 1
+    @property
+    def _times(self) -> tuple[float, float]:
+        timeout_ms = self.limits.request_timeout_ms
+        return timeout_ms / 1_000, min(self.limits.list_time_ms, timeout_ms // 2) / 1_000
 
     def stop_waiting(self) -> None:
         """Open polls are answered empty, streams end. Everything else still works."""
@@ -236,4 +236,5 @@ class Service:
         self.stop_waiting()
         await self._asking.settled()
         self._inline.listener = None
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        for readers in (self._searches, self._lookups, self._writers):
+            readers.close()

@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 
 from conjoin.gateway.grpc.server import GrpcServer
 from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.health import Health
+from conjoin.gateway.hosts import Hosts, names_in_certificate
 from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.open_files import on_loop_error, raise_limit
 from conjoin.gateway.rest.app import Pages, make_app
 from conjoin.gateway.rest_server import RestServer
+from conjoin.gateway.security.guarding import SecurityGuard
 from conjoin.gateway.security.tls import Tls
 from conjoin.gateway.service import Limits, Service
 from conjoin.gateway.traced_edges import GrpcSpans, RestSpans
@@ -27,13 +31,15 @@ from conjoin.runtime.inbox.schedule import InboxSchedule
 from conjoin.runtime.inline import Inline, inline
 from conjoin.runtime.notices import Notifier, Receiver
 from conjoin.runtime.pauses import short_pauses
-from conjoin.runtime.repeating import Repeating
 from conjoin.runtime.retention import KEEP_EVERYTHING, KeepFor
+from conjoin.runtime.supervision import Repeating, supervised
 from conjoin.runtime.sweeper import Sweeper
 
 GRACE_S = 10.0
 INBOX_EVERY_S = 0.5
 NOTICES_EVERY_S = 5.0
+HOLDING_EVERY_S = 1.0
+HEALTH_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ class Served:
     beside: Callable[[Service], Coroutine[Any, Any, None]] | None = None
     """What goes on in the same loop from when it is ready until it stops."""
     traces: Tracing | None = None
+    hosts: Sequence[str] = ()
+    """Names that clients may call it by, beside its own."""
 
 
 class Addresses(NamedTuple):
@@ -73,6 +81,7 @@ def serve(broker: Broker, served: Served, tell: Callable[[Addresses], None]) -> 
         at_work(broker, served) as runner,
         _inbox_at_work(broker, served.inbox) as inbox,
         _notices_at_work(broker, served.receivers),
+        _holding(broker),
     ):
 
         def make_service() -> Service:
@@ -80,6 +89,7 @@ def serve(broker: Broker, served: Served, tell: Callable[[Addresses], None]) -> 
             service.inbox = inbox
             return service
 
+        raise_limit()
         asyncio.run(_until_told_to_stop(make_service, served, tell))
 
 
@@ -102,7 +112,7 @@ def _inbox_at_work(broker: Broker, configuration: Configuration | None) -> Itera
         yield None
         return
     with closing(Inbox(broker, *configuration)) as inbox:
-        thread = Repeating("inbox", InboxSchedule(inbox).step, INBOX_EVERY_S)
+        thread = Repeating("inbox", InboxSchedule(inbox).step, INBOX_EVERY_S, broker.supervisor)
         thread.start()
         try:
             yield inbox
@@ -115,7 +125,18 @@ def _notices_at_work(broker: Broker, receivers: Sequence[Receiver]) -> Iterator[
     if not receivers:
         yield
         return
-    thread = Repeating("notices", Notifier(broker, receivers).round, NOTICES_EVERY_S)
+    thread = Repeating("notices", Notifier(broker, receivers).round, NOTICES_EVERY_S, broker.supervisor)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.stop()
+
+
+@contextmanager
+def _holding(broker: Broker) -> Iterator[None]:
+    """The store stays held, also while nobody writes: a reshard that begins then would not know of us."""
+    thread = Repeating("holding", broker.store.check_held, HOLDING_EVERY_S, broker.supervisor, critical=True)
     thread.start()
     try:
         yield
@@ -126,6 +147,7 @@ def _notices_at_work(broker: Broker, receivers: Sequence[Receiver]) -> Iterator[
 async def _until_told_to_stop(
     make_service: Callable[[], Service], served: Served, tell: Callable[[Addresses], None]
 ) -> None:
+    asyncio.get_running_loop().set_exception_handler(on_loop_error)
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
@@ -141,7 +163,8 @@ async def _beside(service: Service, served: Served) -> AsyncIterator[None]:
     if served.beside is None:
         yield
         return
-    task = asyncio.create_task(served.beside(service))
+    beside, supervisor = served.beside, service.broker.supervisor
+    task = asyncio.create_task(supervised(supervisor.job("beside"), lambda: beside(service)))
     try:
         yield
     finally:
@@ -151,13 +174,40 @@ async def _beside(service: Service, served: Served) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
+async def _telling_health(server: GrpcServer, health: Health, service: Service) -> AsyncIterator[None]:
+    """gRPC says the same as REST: it is looked every second."""
+
+    async def tell() -> None:
+        while True:
+            report = await health.report()
+            await server.say(report["status"] == "UP")
+            job.succeeded()
+            await asyncio.sleep(HEALTH_EVERY_S)
+
+    job = service.broker.supervisor.job("health", HEALTH_EVERY_S)
+    task = asyncio.create_task(supervised(job, tell))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        service.broker.supervisor.over(job)
+
+
+@asynccontextmanager
 async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
     """gRPC and REST in the running loop; at the end nobody who was let in is left without an answer."""
     stopping = asyncio.Event()
     metrics = Metrics(service.broker, service.inbox)
+    if isinstance(served.guard, SecurityGuard):
+        served.guard.count_failures(metrics.auth_failed)
     traces = served.traces
+    health = Health(service.broker, lambda: not stopping.is_set())
     grpc_server = GrpcServer(service, metrics, served.guard, [GrpcSpans(traces)] if traces else ())
-    app = make_app(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages)
+    app = make_app(
+        *(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages), _hosts(served), health
+    )
     rest_server = RestServer(
         RestSpans(app, traces) if traces else app, served.tls.http_options() if served.tls else None
     )
@@ -165,12 +215,19 @@ async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
         credentials = served.tls.grpc_credentials() if served.tls else None
         grpc_port = await grpc_server.start(served.host, served.grpc_port, credentials)
         rest_port = await rest_server.start(served.host, served.rest_port)
-        yield Addresses(served.host, grpc_port, rest_port)
+        async with _telling_health(grpc_server, health, service):
+            yield Addresses(served.host, grpc_port, rest_port)
     finally:
         stopping.set()
+        health.close()
         await grpc_server.say_not_serving()
         service.stop_waiting()
         await asyncio.gather(grpc_server.stop(GRACE_S), rest_server.stop(GRACE_S))
         await service.close()
         if traces:
             traces.close()
+
+
+def _hosts(served: Served) -> Hosts:
+    named = names_in_certificate(served.tls.certificate) if served.tls else ()
+    return Hosts(served.hosts, [served.host, *named])

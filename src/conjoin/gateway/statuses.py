@@ -4,6 +4,7 @@ A refusal is a business no; its client should change something. An error is the 
 errors would be a mistake of ours, and a test proves that nothing is missing.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from conjoin.errors import ConjoinError
@@ -24,6 +25,7 @@ STATUSES: dict[str, Status] = {
     "INVALID_STATE": Status("FAILED_PRECONDITION", 409),
     # Refusals of the gateway itself.
     "UNAUTHENTICATED": Status("UNAUTHENTICATED", 401),
+    "TOO_MANY_REQUESTS": Status("RESOURCE_EXHAUSTED", 429),
     "FORBIDDEN": Status("PERMISSION_DENIED", 403),
     "TOO_LARGE": Status("RESOURCE_EXHAUSTED", 413),
     "RESOURCE_EXHAUSTED": Status("RESOURCE_EXHAUSTED", 503),
@@ -50,19 +52,41 @@ STATUSES: dict[str, Status] = {
     "input": Status("INVALID_ARGUMENT", 400),
     "model": Status("INVALID_ARGUMENT", 400),
     "policy": Status("INVALID_ARGUMENT", 400),
+    "too_much": Status("FAILED_PRECONDITION", 409),
     "endless": Status("FAILED_PRECONDITION", 409),
+    "instance_too_large": Status("FAILED_PRECONDITION", 409),
     "store_missing": Status("UNAVAILABLE", 503),
     "store_exists": Status("INTERNAL", 500),
     "store_too_new": Status("INTERNAL", 500),
-    "store_damaged": Status("INTERNAL", 500),
+    "store_in_use": Status("UNAVAILABLE", 503),
+    "store_unfinished": Status("UNAVAILABLE", 503),
+    "store_damaged": Status("UNAVAILABLE", 503),
     "store_failed": Status("UNAVAILABLE", 503),
+    # The status of both protocols that says "perhaps it was done".
+    "outcome_unknown": Status("DEADLINE_EXCEEDED", 504),
+    "read_stopped": Status("UNAVAILABLE", 503),
 }
 
 _GATEWAYS_OWN = frozenset(
-    {"UNAUTHENTICATED", "TOO_LARGE", "RESOURCE_EXHAUSTED", "UNAVAILABLE", "DEADLINE_EXCEEDED", "UNIMPLEMENTED"}
+    {
+        "UNAUTHENTICATED",
+        "TOO_MANY_REQUESTS",
+        "TOO_LARGE",
+        "RESOURCE_EXHAUSTED",
+        "UNAVAILABLE",
+        "DEADLINE_EXCEEDED",
+        "UNIMPLEMENTED",
+    }
 )
 MISTAKE = Status("INTERNAL", 500)
 """Of an exception that is none of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooManyRequests(Refusal):
+    """Of one caller; others are answered."""
+
+    retry_after_s: int
 
 
 def status_of(problem: Refusal | ConjoinError) -> Status:

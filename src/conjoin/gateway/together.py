@@ -21,6 +21,8 @@ class Together:
         return Place(self, number)
 
     def fill(self, number: int, reply: Reply | BaseException) -> None:
+        if self.replies[number] is not None:
+            return
         self.replies[number] = reply
         self._over.append(number)
         if len(self._over) == len(self.replies):

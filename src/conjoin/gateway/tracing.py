@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from conjoin import __version__
 from conjoin.errors import ExtraMissing, SettingsError
 from conjoin.runtime.answers import Refusal
+from conjoin.shown_urls import kind_of, shown_url
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -79,10 +80,12 @@ class Tracing:
 
 def address_in(section: Mapping[str, Any]) -> str | None:
     """`traces` of the section `[server]`."""
-    problems = [f"unknown key {name!r}; there is traces" for name in section if name != "traces"]
+    known = ("traces", "hosts", "log_level", "log_format")
+    problems = [f"unknown key {name!r}; there is {', '.join(known)}" for name in section if name not in known]
     address = section.get("traces")
     if address is not None and not (isinstance(address, str) and address.startswith(("http://", "https://"))):
-        problems.append(f"traces = {address!r}: is not an address such as http://127.0.0.1:4318/v1/traces")
+        shown = repr(shown_url(address)) if isinstance(address, str) else kind_of(address)
+        problems.append(f"traces = {shown}: is not an address such as http://127.0.0.1:4318/v1/traces")
     if problems:
         raise SettingsError(problems)
     return address

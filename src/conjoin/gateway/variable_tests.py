@@ -7,10 +7,9 @@ is a text without its quotes. No index has variables, so the store only leaves o
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import msgspec
-
 from conjoin.gateway.rest.problems import invalid
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.encoding.json_text import NOT_JSON, json_text, read_client_json, read_json
+from conjoin.runtime.hiding import NOTHING_HIDDEN, Hiding
 from conjoin.runtime.lists import containing
 
 _PREFIX = "variables."
@@ -20,8 +19,11 @@ _NOTHING = object()
 class VariableTest(NamedTuple):
     path: tuple[str, ...]
     value: Any
+    hiding: Hiding = NOTHING_HIDDEN
+    """Only what is shown is compared."""
 
-    def passes(self, variables: Mapping[str, Any]) -> bool:
+    def passes(self, all_variables: Mapping[str, Any]) -> bool:
+        variables = self.hiding.of(all_variables)
         whole = variables.get(".".join(self.path), _NOTHING)
         return _same(whole, self.value) or _same(_at(variables, self.path), self.value)
 
@@ -36,8 +38,8 @@ def read_variable_test(text: str) -> VariableTest:
 
 def _value(text: str) -> Any:
     try:
-        return read_json(text.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return read_client_json(text)
+    except NOT_JSON:
         return text
 
 

@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 from conjoin.errors import InputError
 from conjoin.gateway.newest import lanes_of
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.finding import Meets, Order
-from conjoin.runtime.lists import Asked, Listing, passing, refuse_unknown, where_of
+from conjoin.runtime.finding import Meets, Order, next_at_once
+from conjoin.runtime.lists import Asked, Listing, Page, passing, refuse_unknown, where_of
+from conjoin.runtime.readings import is_late
 
 BUDGET_S = 0.12
+_AS_LONG_AS_IT_TAKES = 60.0
 _STEP_S = 0.04
 """A stretch takes no longer than about this."""
 _FIRST_STRETCH, _LATER_STRETCH, _LONGEST_STRETCH = 1 << 14, 1 << 18, 1 << 40
@@ -51,6 +53,12 @@ class _Walk(NamedTuple):
         keys = Meets(((">=", low), ("<", below)))
         return list(self.broker.store.rows(self.listing.table, {**where, "key": keys}, None, limit, _BACKWARD))
 
+    def newest(self, low: int, below: int) -> Any:
+        """Of whoever's row it is: a caller who may see few rows does not look for the next of them here."""
+        store: Any = getattr(self.broker.store, "whole", self.broker.store)
+        keys = Meets(((">=", low), ("<", below)))
+        return next(iter(store.rows(self.listing.table, {"key": keys}, None, 1, _BACKWARD)), None)
+
 
 class _Lane:
     """`found` is not shown yet; `edge` is the newest row that was not looked at, None when there is none."""
@@ -60,6 +68,7 @@ class _Lane:
         self.found: deque[tuple[Any, Any]] = deque()
         self._walk = walk
         self._stretch = _FIRST_STRETCH if walk.asked.after is None else _LATER_STRETCH
+        self._at_once = 0
         self.edge: Any = None
         self._find_edge()
 
@@ -74,17 +83,20 @@ class _Lane:
     def look(self) -> None:
         walk, began = self._walk, monotonic()
         low = max(self.edge.key + 1 - self._stretch, self.low)
-        at_once = _TESTED_AT_ONCE if walk.listing.tests_itself(walk.asked) else walk.asked.limit + 1
+        most = _TESTED_AT_ONCE if walk.listing.tests_itself(walk.asked) else walk.asked.limit + 1
+        # The next row tells how large rows are, until some were read.
+        at_once = min(self._at_once or next_at_once([self.edge], most, most), most)
         rows = walk.rows(walk.where, low, self.below, at_once)
         self.found.extend(passing(walk.broker, walk.listing, walk.asked, rows))
         self.below = rows[-1].key if len(rows) == at_once else low
+        self._at_once = next_at_once(rows, at_once, most)
         took = monotonic() - began
         self._stretch = _next_stretch(self._stretch, took) if len(rows) < at_once else self._stretch
         self._find_edge()
 
     def _find_edge(self) -> None:
         walk, since = self._walk, self._walk.asked.since
-        self.edge = next(iter(walk.rows({}, self.low, self.below, 1)), None)
+        self.edge = walk.newest(self.low, self.below)
         if self.edge is not None and since is not None and walk.listing.table.name in _BORN_IN_ORDER:
             self.edge = self.edge if walk.age(self.edge) >= since else None
 
@@ -101,13 +113,13 @@ def _next_stretch(stretch: int, took_s: float) -> int:
     return max(stretch // 2, 1) if took_s > _STEP_S else stretch
 
 
-def walk(broker: Broker, what: str, listing: Listing, asked: Asked, budget_s: float = BUDGET_S) -> Walked:
+def walk(broker: Broker, what: str, listing: Listing, asked: Asked, budget_s: float | None = None) -> Walked:
     """The key of the table must be `key` alone. Raises `InputError` for filters and cursors that are none."""
     refuse_unknown(what, listing, asked)
     lanes = list(_lanes(_Walk(broker, listing, asked, where_of(listing, asked)), asked.after))
-    give_up = monotonic() + budget_s
+    give_up = monotonic() + (BUDGET_S if budget_s is None else budget_s)
     # One more than is shown tells whether there are more.
-    shown = list(_merged(lanes, asked.limit + 1, lambda: monotonic() >= give_up))
+    shown = list(_merged(lanes, asked.limit + 1, lambda: monotonic() >= give_up or is_late()))
     for lane, pair in reversed(shown[asked.limit :]):
         lane.found.appendleft(pair)
     items = [item for _, (_, item) in shown[: asked.limit]]
@@ -116,6 +128,12 @@ def walk(broker: Broker, what: str, listing: Listing, asked: Asked, budget_s: fl
     is_cut = len(items) < asked.limit
     looked_to = max(lane.age()[0] for lane in lanes if not lane.is_over) if is_cut else None
     return Walked(items, ".".join(lane.cursor() for lane in lanes), looked_to)
+
+
+def newest_page(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
+    """As `page_of`, the newest first; it takes the time that its reading has."""
+    walked = walk(broker, what, listing, asked, _AS_LONG_AS_IT_TAKES)
+    return Page(walked.items, walked.after, walked.looked_to is not None)
 
 
 def _merged(lanes: list[_Lane], limit: int, is_late: Callable[[], bool]) -> Iterator[tuple[_Lane, Any]]:

@@ -25,6 +25,7 @@ PEOPLE = model(
     "begin>ask ask>end",
 ).replace(b'<process id="order"', b'<process id="people"')
 AT_ONCE = model(BEGIN + END, "begin>end").replace(b'<process id="order"', b'<process id="at-once"')
+MODELS = (ORDER, STUCK, PEOPLE, AT_ONCE)
 
 
 class Rest(httpx.Client):
@@ -44,7 +45,7 @@ class Rest(httpx.Client):
         answer = self.request(method, path, **more)
         assert answer.headers["content-type"] == "application/problem+json", (answer.status_code, answer.text)
         told = answer.json()
-        assert set(told) == {"type", "title", "status", "detail", "instance"}
+        assert set(told) == {"type", "title", "status", "detail", "instance", "requestId"}
         assert (told["type"], told["status"], told["instance"]) == (
             "about:blank",
             answer.status_code,
@@ -87,6 +88,6 @@ def rest_server() -> Iterator[RestThread]:
 @pytest.fixture(scope="session")
 def rest(rest_server: RestThread) -> Iterator[Rest]:
     with Rest(base_url=rest_server.rest, timeout=30) as client:
-        for content in (ORDER, STUCK, PEOPLE, AT_ONCE):
+        for content in MODELS:
             client.deploy(content)
         yield client

@@ -58,6 +58,24 @@ def test_keys_that_no_record_has_are_not_found_however_large(rest: Rest) -> None
     assert rest.problem("GET", f"/conjoin/v1/messages?cursor={cursor}")[0] == 400
 
 
+def test_numbers_at_the_ends_of_their_ranges_are_taken_and_the_next_ones_are_not(rest: Rest) -> None:
+    document = rest.get("/openapi.json").json()["components"]["schemas"]
+    for shape, field, path, more in (
+        ("Failure", "retryBackOff", "/v2/jobs/7/failure", {}),
+        ("Failure", "retries", "/v2/jobs/7/failure", {}),
+        ("Publication", "timeToLive", "/v2/messages/publication", {"name": "ranges", "correlationKey": "r"}),
+    ):
+        [number] = [it for it in document[shape]["properties"][field]["anyOf"] if it["type"] == "integer"]
+        for value, is_taken in (
+            (number["minimum"], True),
+            (number["maximum"], True),
+            (number["minimum"] - 1, False),
+            (number["maximum"] + 1, False),
+        ):
+            status = rest.post(path, json={**more, field: value}).status_code
+            assert (status != 400) == is_taken, (path, field, value, status)
+
+
 def test_page_asks_nobody_but_this_server(rest: Rest) -> None:
     page = rest.get("/docs")
     assert page.headers["content-type"].startswith("text/html")
@@ -98,4 +116,4 @@ def test_metrics_count_what_happens(rest: Rest, rest_server: RestThread) -> None
 
 def test_health(rest: Rest) -> None:
     assert rest.call("GET", "/health/live") == {"status": "UP"}
-    assert rest.call("GET", "/health/ready") == {"status": "UP"}
+    assert rest.call("GET", "/health/ready")["status"] == "UP"

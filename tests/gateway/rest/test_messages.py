@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.gateway.models import started_by_message, with_message
 from tests.gateway.rest.conftest import Rest
 
 HOUR_MS = 3_600_000
@@ -55,6 +56,18 @@ def test_fleans_delivers_to_whoever_waits_and_starts_nobody(rest: Rest) -> None:
     start = rest.post("/api/workflow/message", json={"messageName": "opened", "correlationKey": "fleans-start"})
     assert (start.status_code, start.json()) == (404, {"delivered": False})
     assert rest.problem("POST", "/api/workflow/message", {"messageName": " "})[0] == 400
+
+
+def test_fleans_delivers_to_the_subscription_and_starts_no_other_process(rest: Rest) -> None:
+    rest.deploy(with_message("fleans_waits"))
+    rest.deploy(started_by_message("fleans_started", "fleans_waits"))
+    rest.create("fleans_waits", {"orderId": "both"})
+    body = {"messageName": "fleans_waits", "correlationKey": "both"}
+    assert rest.call("POST", "/api/workflow/message", body) == {"delivered": True}
+    found = rest.call("POST", "/v2/process-instances/search", {"filter": {"processDefinitionId": "fleans_started"}})
+    assert found["items"] == []
+    told = rest.call("POST", "/v2/messages/correlation", {"name": "fleans_waits", "correlationKey": "both"})
+    assert told["processInstanceKey"]
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,20 @@ def test_lists_refuse_what_they_do_not_know(rest: Rest) -> None:
         "verdict=lost",
         "limit=0",
         "limit=x",
+        "limit=",
         "since=yesterday",
+        "since=",
+        "until=",
         "cursor=xx",
         "instance=x",
+        "instance=",
         "order=up",
+        "order=",
+        "verdict=",
     ):
         assert rest.problem("GET", f"{OWN}/messages?{query}")[0] == 400, query
+    assert rest.problem("GET", f"{OWN}/set-aside?kind=")[0] == 400
+    assert rest.call("GET", f"{OWN}/messages?name=&cursor=&limit=1")["items"], "an empty text is no filter"
 
 
 def test_explanation_of_what_was_sent_and_of_what_was_not(rest: Rest) -> None:

@@ -246,3 +246,22 @@ def test_calls_that_are_not_here_are_named_and_unknown_paths_are_not_found(rest:
         assert rest.problem(method, path) == (501, f"{method} {path} is not implemented")
     assert rest.problem("GET", "/v2/nothing")[0] == 404
     assert rest.problem("GET", "/v2/messages/publication")[0] == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("activation", {"type": "t", "timeout": 1, "maxJobsToActivate": 1, "tenantFilter": "ASSIGNED"}, 501),
+        ("activation", {"type": "t", "timeout": 1, "maxJobsToActivate": 1, "tenantFilter": "OTHER"}, 400),
+        ("activation", {"type": "t", "timeout": 1, "maxJobsToActivate": 1, "withLease": True}, 501),
+        ("7/completion", {"result": {"corrections": {"candidateUsers": []}}}, 501),
+        ("7/completion", {"result": {"type": "adHocSubProcess"}}, 501),
+        ("7/completion", {"result": {"type": "userTask", "denied": False, "corrections": {"assignee": None}}}, 404),
+        ("7/completion", {"leaseToken": "t"}, 501),
+        ("7/failure", {"leaseToken": "t"}, 501),
+        ("7/error", {"errorCode": "e", "leaseToken": "t"}, 501),
+        ("7/completion", {"somethingNew": 1}, 400),
+    ],
+)
+def test_what_is_asked_of_a_job_and_not_done_is_refused(rest: Rest, path: str, body: dict, status: int) -> None:
+    assert rest.post(f"/v2/jobs/{path}", json=body).status_code == status

@@ -1,10 +1,13 @@
-"""What schemathesis cannot know: cursors come from pages, 3.0 is no whole number here, and how lines are sent."""
+"""What schemathesis cannot know: cursors come from pages, 3.0 is no whole number here, how lines are sent, and that
+whoever is willing to wait for ever is not answered before.
+"""
 
 from typing import Any
 
 import schemathesis
 
 _CURSORS = ("after", "before")
+_LONGEST_WAIT_MS = 500
 
 
 @schemathesis.hook
@@ -29,6 +32,13 @@ def _with_whole_numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_with_whole_numbers(it) for it in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+@schemathesis.hook
+def before_call(context: Any, case: Any, kwargs: Any) -> None:
+    wait_ms = case.body.get("requestTimeout") if isinstance(case.body, dict) else None
+    if type(wait_ms) is int and _LONGEST_WAIT_MS < wait_ms < 2**63:
+        case.body = {**case.body, "requestTimeout": _LONGEST_WAIT_MS}
 
 
 @schemathesis.serializer("application/x-ndjson")

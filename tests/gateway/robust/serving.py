@@ -2,9 +2,11 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -15,9 +17,15 @@ LONGEST_STOP_S = 40
 class ServingProcess:
     """Ready when it is made; it tells its ports itself. Complaints of one after the other go to one file."""
 
-    def __init__(self, store: Path, command: tuple[str, ...] = COMMAND) -> None:
+    def __init__(
+        self, store: Path, command: tuple[str, ...] = COMMAND, files: int | None = None, url: str | None = None
+    ) -> None:
+        """`files`: how many it may have open; `url`: of a database instead of the directory, which is then only beside
+        its complaints.
+        """
         self._complaints = store.with_name("complaints")
-        where = ("--data", str(store), "--grpc-port", "0", "--rest-port", "0")
+        limit = None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files))
+        where = (*(("--store", url) if url else ("--data", str(store))), "--grpc-port", "0", "--rest-port", "0")
         with self._complaints.open("a") as complaints:
             self._process = subprocess.Popen(
                 [sys.executable, *command, "serve", *where],
@@ -25,13 +33,14 @@ class ServingProcess:
                 stderr=complaints,
                 text=True,
                 cwd=store.parent,
+                preexec_fn=limit,
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
             )
         told = self._told()
         self.grpc = self._found(r"gRPC +(\S+)", told)
-        self.host, port = self._found(r"REST +http://(\S+)", told).rsplit(":", 1)
+        self.rest = self._found(r"REST +(https?://\S+)", told)
+        self.host, port = self.rest.partition("://")[2].rsplit(":", 1)
         self.rest_port, self.grpc_port = int(port), int(self.grpc.rsplit(":", 1)[1])
-        self.rest = f"http://{self.host}:{port}"
 
     def _told(self) -> str:
         lines = []
@@ -54,6 +63,12 @@ class ServingProcess:
     def memory_mb(self) -> int:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(self._found(r"VmRSS:\s+(\d+) kB", status)) // 1_024
+
+    @property
+    def peak_mb(self) -> int:
+        """The most memory that it ever had."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(self._found(r"VmHWM:\s+(\d+) kB", status)) // 1_024
 
     def kill(self) -> None:
         """As `kill -9` does; also one that is gone already."""

@@ -13,7 +13,7 @@ import pytest
 
 from conjoin.gateway.service import Limits
 from conjoin.gateway.serving import Served
-from tests.gateway.rest.conftest import AT_ONCE, ORDER, PEOPLE, STUCK, Rest, RestThread
+from tests.gateway.rest.conftest import MODELS, Rest, RestThread
 
 FOLDER = Path(__file__).parent
 LONGEST_S = max(60, int(float(os.environ.get("SECONDS", "15"))))
@@ -26,7 +26,7 @@ QUICK = Served(grpc_port=0, rest_port=0, limits=Limits(request_timeout_ms=2_000,
 def server() -> Iterator[RestThread]:
     server = RestThread(2, QUICK)
     with Rest(base_url=server.rest, timeout=30) as client:
-        for content in (ORDER, STUCK, PEOPLE, AT_ONCE):
+        for content in MODELS:
             client.deploy(content)
         client.create("people", {"groups": ["a"]})
         client.create("stuck")

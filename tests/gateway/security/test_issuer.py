@@ -4,7 +4,9 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import jwt
@@ -15,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from conjoin.gateway.security import issuer as issuer_module
 from conjoin.gateway.security.authenticating import Authenticating
 from conjoin.gateway.security.grants import EVERYTHING, Caller
-from conjoin.gateway.security.issuer import Issuer, Trusted
+from conjoin.gateway.security.issuer import Issuer, Trusted, read_keys
 from conjoin.runtime.answers import Refusal
 
 FIRST, SECOND = (rsa.generate_private_key(65537, 2048) for _ in range(2))
@@ -122,3 +124,22 @@ def test_issuer_whose_keys_were_never_read_is_no_reason_to_let_anybody_in(
 ) -> None:
     keys.write_text("{}")
     assert asked(authenticating, signed())[0].code == "UNAVAILABLE"
+
+
+def test_keys_are_read_from_the_very_address_that_is_named() -> None:
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", "http://127.0.0.1:1/anybody")
+            self.end_headers()
+
+        def log_message(self, *said: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Elsewhere)
+    thread = Thread(target=server.handle_request)
+    thread.start()
+    with pytest.raises(OSError, match="we do not follow"):
+        read_keys(f"http://127.0.0.1:{server.server_port}/keys")
+    thread.join()
+    server.server_close()

@@ -27,6 +27,7 @@ async def broadcast_signal(service: Service, asked: Any, said: Said) -> Answer:
     if not asked.signalName.strip():
         return Refusal("INVALID_ARGUMENT", "a signal needs a name")
     done = await service.broadcast_signal(asked.signalName, said.variables, said.tenant_id)
+    # A signal is nothing that is kept, so there is no record that could have a key.
     return done if isinstance(done, Refusal) else WIRE["BroadcastSignalResponse"](tenantId=said.tenant_id)
 
 
@@ -62,7 +63,7 @@ async def create_instance(service: Service, asked: Any, said: Said) -> Answer:
     created = new if isinstance(new, Refusal) else await service.create_instance(new)
     if isinstance(created, Refusal):
         return created
-    return WIRE["CreateProcessInstanceResponse"](**_created(created, asked))
+    return WIRE["CreateProcessInstanceResponse"](**_created(created))
 
 
 async def create_with_result(service: Service, asked: Any, said: Said) -> Answer:
@@ -72,32 +73,24 @@ async def create_with_result(service: Service, asked: Any, said: Said) -> Answer
     result = await service.create_with_result(new, asked.requestTimeout, asked.fetchVariables)
     if isinstance(result, Refusal):
         return result
-    about = _created(result.instance, asked.request)
+    about = _created(result.instance)
     return WIRE["CreateProcessInstanceWithResultResponse"](**about, variables=json_text(result.variables))
 
 
 def _new_instance(asked: Any, said: Said) -> NewInstance | Refusal:
-    if asked.startInstructions:
-        return Refusal(
-            "UNIMPLEMENTED", "CreateProcessInstance with startInstructions is not implemented: leave them out"
-        )
-    if asked.runtimeInstructions:
-        text = "CreateProcessInstance with runtimeInstructions is not implemented: leave them out"
-        return Refusal("UNIMPLEMENTED", text)
     if not asked.bpmnProcessId and not asked.processDefinitionKey:
         return Refusal("INVALID_ARGUMENT", "name a process: bpmnProcessId or processDefinitionKey")
     about = (asked.businessId, said.tenant_id, asked.processDefinitionKey)
     return NewInstance(asked.bpmnProcessId, said.variables, max(asked.version, 0), *about)
 
 
-def _created(created: CreatedInstance, asked: Any) -> dict[str, Any]:
+def _created(created: CreatedInstance) -> dict[str, Any]:
     return {
         "processDefinitionKey": created.definition_key,
         "bpmnProcessId": created.process_id,
         "version": created.version,
         "processInstanceKey": created.key,
         "tenantId": created.tenant_id,
-        "tags": asked.tags,
         "businessId": created.business_id or None,
     }
 

@@ -13,6 +13,8 @@ from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.jobs import JobsWanted
 
 _TEXTS = ("type", "worker")
+_NO_LISTENER = WIRE["ActivatedJob"].ListenerEventType.Value("UNSPECIFIED")
+"""Its default would read as a listener's."""
 LARGEST_ANSWER = 3_500_000
 """Bytes; clients take 4 MB, and there is something around the jobs."""
 
@@ -89,6 +91,7 @@ def _job(job: ActivatedJob) -> Any:
         variables=json_text(job.variables),
         tenantId=job.tenant_id,
         businessId=job.business_id or None,
+        listenerEventType=_NO_LISTENER,
     )
 
 

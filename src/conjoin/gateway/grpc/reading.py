@@ -4,14 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from conjoin.gateway.memory_budget import json_cost, xml_cost
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
 from conjoin.runtime.answers import Refusal
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 
 Variables = dict[str, Any]
+_FILES = {"resources": "content", "processes": "definition"}
+"""What fields with models are called, and where in them the model is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,17 @@ class Reader:
         fields = (inner.message_type if inner is not None else request).fields_by_name
         self._has_variables = "variables" in fields
         self._has_tenant = "tenantId" in fields
+        self._files = _FILES.keys() & fields.keys()
         self._texts = [it.name for it in fields.values() if _is_text(it) and it.name != "variables"]
+
+    def cost(self, request: Any) -> int:
+        """What it takes in memory once it is read, about."""
+        if self._is_nested:
+            request = request.request
+        if self._has_variables:
+            return json_cost(request.variables.encode())
+        contents = (getattr(file, _FILES[name]) for name in self._files for file in getattr(request, name))
+        return sum(map(xml_cost, contents))
 
     def read(self, request: Any) -> Said | Refusal:
         if self._is_nested:
@@ -61,8 +73,8 @@ def read_variables(text: str) -> Variables | Refusal:
     if not text:
         return {}
     try:
-        variables = read_json(text)
-    except (msgspec.DecodeError, RecursionError) as error:
+        variables = read_client_json(text)
+    except NOT_JSON as error:
         return Refusal("INVALID_ARGUMENT", f"the variables are not JSON ({error}): send one object")
     if type(variables) is not dict:
         found = "a list" if isinstance(variables, list) else "a single value"

@@ -6,7 +6,7 @@ What Zeebe has and Conjoin has not is refused by name. Nothing that is raised he
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -15,12 +15,16 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from conjoin.errors import ConjoinError, InputError
 from conjoin.gateway.grpc import handlers, job_handlers
 from conjoin.gateway.grpc.reading import Reader, Said
+from conjoin.gateway.grpc.unsupported import check_of
 from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
 from conjoin.gateway.guard import Admitted, Guard, allow_all
+from conjoin.gateway.memory_budget import Reservation
 from conjoin.gateway.metrics import Metrics
-from conjoin.gateway.room import Share
+from conjoin.gateway.open_files import shares
+from conjoin.gateway.request_ids import METADATA, id_in
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import MISTAKE, rejection, status_of
+from conjoin.logs import answering, note_request, request_id
 from conjoin.runtime.answers import Refusal
 
 LARGEST_REQUEST = 4 * 1024 * 1024
@@ -28,7 +32,11 @@ LONGEST_TEXT = 6_000
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
-    # Whoever connects and says nothing.
+    # Whoever connects and greets, and then says nothing; and whoever is not there any more.
+    ("grpc.max_connection_idle_ms", 300_000),
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    # Whoever connects and says nothing at all.
     ("grpc.server_handshake_timeout_ms", 10_000),
     # Two servers on one port would share its requests by chance.
     ("grpc.so_reuseport", 0),
@@ -71,7 +79,8 @@ class GrpcServer:
     ) -> None:
         limits = service.limits
         most = limits.in_flight + limits.waiting
-        self._server = grpc.aio.server(None, None, interceptors, _OPTIONS, most)
+        options = (*_OPTIONS, ("grpc.max_allowed_incoming_connections", shares().grpc))
+        self._server = grpc.aio.server(None, None, interceptors, options, most)
         self._health = health.aio.HealthServicer()
         unary = UNARY | {"PublishMessage": ("PUBLISH", _counted(metrics, handlers.publish_message))}
         methods = {method.name: _method(service, guard, method, unary) for method in METHODS}
@@ -89,9 +98,14 @@ class GrpcServer:
         except RuntimeError:
             raise InputError([f"{host}:{port} cannot be listened on: is another server there?"]) from None
         await self._server.start()
-        for name in ("", SERVICE):
-            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        await self.say(True)
         return bound
+
+    async def say(self, is_serving: bool) -> None:
+        """To whoever asks for health by gRPC."""
+        status = health_pb2.HealthCheckResponse
+        for name in ("", SERVICE):
+            await self._health.set(name, status.SERVING if is_serving else status.NOT_SERVING)
 
     async def say_not_serving(self) -> None:
         await self._health.enter_graceful_shutdown()
@@ -101,14 +115,36 @@ class GrpcServer:
         await self._server.stop(grace_s)
 
 
+def _with_id(handler: Any, is_streaming: bool) -> Any:
+    """What is logged has the id of the call, and its client is told it at the end."""
+
+    async def unary(request: Any, context: Any) -> Any:
+        id_ = id_in(context.invocation_metadata())
+        context.set_trailing_metadata(((METADATA, id_),))
+        with answering(id_):
+            return await handler(request, context)
+
+    async def streaming(request: Any, context: Any) -> AsyncIterator[Any]:
+        id_ = id_in(context.invocation_metadata())
+        context.set_trailing_metadata(((METADATA, id_),))
+        # A generator may be closed in another context, where nothing could be set back.
+        note_request(id_)
+        async for answered in handler(request, context):
+            yield answered
+
+    return streaming if is_streaming else unary
+
+
 def _method(service: Service, guard: Guard, method: Any, unary: Mapping[str, tuple[str, Unary]]) -> Any:
     request, response = WIRE[method.input_type.name], WIRE[method.output_type.name]
     how = {"request_deserializer": _read_by(request), "response_serializer": response.SerializeToString}
     if method.name in STREAMING:
-        return grpc.unary_stream_rpc_method_handler(_streaming(service, guard, method.name), **how)
+        return grpc.unary_stream_rpc_method_handler(_with_id(_streaming(service, guard, method), True), **how)
     if method.name in unary:
-        return grpc.unary_unary_rpc_method_handler(_unary(service, guard, method, unary[method.name]), **how)
-    return grpc.unary_unary_rpc_method_handler(_unimplemented(method.name), **how)
+        return grpc.unary_unary_rpc_method_handler(
+            _with_id(_unary(service, guard, method, unary[method.name]), False), **how
+        )
+    return grpc.unary_unary_rpc_method_handler(_with_id(_unimplemented(method.name), False), **how)
 
 
 def _read_by(request: Any) -> Callable[[bytes], Any]:
@@ -135,11 +171,14 @@ def _unary(
     service: Service, guard: Guard, method: Any, answered_by: tuple[str, Unary]
 ) -> Callable[[Any, Any], Awaitable[Any]]:
     name, (intent, handler) = method.name, answered_by
-    reader = Reader(method.input_type)
+    reader, unsupported = Reader(method.input_type), check_of(method.input_type)
 
     async def carried_out(its: Service, request: Any) -> Any:
-        with Share(service.room) as share:
-            said = share.take(request.ByteSize()) or reader.read(request)
+        not_here = unsupported(request)
+        if not_here is not None:
+            return not_here
+        with Reservation(service.memory) as held:
+            said = held.take(request.ByteSize() + reader.cost(request)) or reader.read(request)
             return said if isinstance(said, Refusal) else await handler(its, request, said)
 
     async def answer(request: Any, context: Any) -> Any:
@@ -161,7 +200,8 @@ def _unary(
     return answer
 
 
-def _streaming(service: Service, guard: Guard, name: str) -> Callable[[Any, Any], AsyncIterator[Any]]:
+def _streaming(service: Service, guard: Guard, method: Any) -> Callable[[Any, Any], AsyncIterator[Any]]:
+    name, unsupported = method.name, check_of(method.input_type)
     intent, handler = STREAMING[name]
 
     async def answer(request: Any, context: Any) -> AsyncIterator[Any]:
@@ -170,14 +210,16 @@ def _streaming(service: Service, guard: Guard, name: str) -> Callable[[Any, Any]
         refused: Refusal | Exception | None = None
         try:
             admitted = await _admitted(service, guard, name, context)
-            if isinstance(admitted, Refusal):
-                refused = admitted
-            else:
-                async for answered in handler(admitted.service, request):
-                    if isinstance(answered, Refusal):
-                        refused = answered
-                    else:
-                        yield answered
+            with Reservation(service.memory) as held:
+                # Those who wait for jobs do so for long, and their requests with them.
+                too_much = held.take(request.ByteSize())
+                refused = admitted if isinstance(admitted, Refusal) else too_much or unsupported(request)
+                if isinstance(admitted, Admitted) and refused is None:
+                    async for answered in handler(admitted.service, request):
+                        if isinstance(answered, Refusal):
+                            refused = answered
+                        else:
+                            yield answered
         except Exception as error:  # noqa: BLE001 - the border of the process: a client gets a status
             refused = error
         if refused is not None:
@@ -197,7 +239,13 @@ async def _admitted(service: Service, guard: Guard, name: str, context: Any) -> 
     if guard is allow_all:
         return Admitted(service)
     headers = {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
-    return await guard.admit(name, headers, service)
+    return await guard.admit(name, headers, service, _address_of(context.peer()))
+
+
+def _address_of(peer: str) -> str:
+    """`ipv4:127.0.0.1:50000`, `ipv6:%5B::1%5D:50000`, `unix:/a/path`."""
+    kind, _, rest = unquote(peer).partition(":")
+    return rest.rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
 
 
 def _outcome(answered: Any) -> str:
@@ -218,7 +266,8 @@ async def _abort(context: Any, name: str, intent: str, problem: Refusal | Except
         status, text = status_of(problem), str(problem)
     else:
         _log.error("%s failed", name, exc_info=problem)
-        status, text = MISTAKE, f"{name} failed by a mistake of ours: the log of the server has it"
+        status = MISTAKE
+        text = f"{name}: Internal error (request id {request_id()}): the log of the server says what happened"
     await context.abort(grpc.StatusCode[status.grpc], _fitting(text))
 
 

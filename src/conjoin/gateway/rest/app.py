@@ -12,17 +12,22 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.health import Health
+from conjoin.gateway.hosts import Hosts
 from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.request_ids import RequestIds
 from conjoin.gateway.rest import fleans, health, own, v2
+from conjoin.gateway.rest.edge import Edge
 from conjoin.gateway.rest.endpoint import JSON, Endpoint, Gateway
 from conjoin.gateway.rest.header_limit import HeaderLimit
 from conjoin.gateway.rest.methods import in_order
 from conjoin.gateway.rest.openapi import document
 from conjoin.gateway.rest.problems import Problem, on_error, on_http, on_mistake, on_problem
-from conjoin.gateway.rest.try_it import PAGE
+from conjoin.gateway.rest.try_it import PAGE, POLICY
 from conjoin.gateway.rest.v2 import missing
 from conjoin.gateway.service import Service
 from conjoin.runtime.encoding.json_text import json_bytes
@@ -44,18 +49,30 @@ def make_app(
     is_ready: Callable[[], bool] = _always,
     metrics: Metrics | None = None,
     pages: Pages | None = None,
+    hosts: Hosts | None = None,
+    health_of: Health | None = None,
 ) -> Starlette:
-    """`is_ready` says no when the process is about to stop; `metrics` may be shared with another edge."""
+    """`is_ready` says no when the process is about to stop; `metrics` and `health_of` may be another edge's too."""
     metrics = metrics or Metrics(service.broker, service.inbox)
     service.listeners.append(metrics.committed)
-    gateway = Gateway(service, guard, metrics, is_ready)
+    gateway = Gateway(service, guard, metrics, is_ready, health_of or Health(service.broker, is_ready))
     routes: list[BaseRoute] = in_order([endpoint.route(gateway) for endpoint in ENDPOINTS])
-    routes += [endpoint.route(gateway._replace(guard=allow_all)) for endpoint in OPEN_ENDPOINTS]
+    routes += [endpoint.route(gateway._replace(guard=allow_all, closed_by=guard)) for endpoint in OPEN_ENDPOINTS]
     routes += [*_documents(), *missing.routes(), *(pages(gateway) if pages else ())]
     handlers: dict[Any, Any] = {Problem: on_problem, ConjoinError: on_error, HTTPException: on_http}
-    app = Starlette(routes=routes, exception_handlers={**handlers, Exception: on_mistake})
+    app = _App(routes=routes, exception_handlers={**handlers, Exception: on_mistake})
+    app.hosts = hosts or Hosts()
     app.add_middleware(HeaderLimit)
     return app
+
+
+class _App(Starlette):
+    """With the edge around everything, also around the answer to a mistake of ours."""
+
+    hosts: Hosts
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return RequestIds(Edge(super().build_middleware_stack(), self.hosts))
 
 
 def _documents() -> list[Route]:
@@ -64,7 +81,7 @@ def _documents() -> list[Route]:
     async def openapi(request: Request) -> Response:
         return Response(told, media_type=JSON)
 
-    page = partial(HTMLResponse, PAGE, headers={"Content-Security-Policy": "default-src 'self' 'unsafe-inline'"})
+    page = partial(HTMLResponse, PAGE, headers={"Content-Security-Policy": POLICY})
 
     async def docs(request: Request) -> Response:
         return page()

@@ -5,11 +5,13 @@ are no request even while it is answering already.
 """
 
 import asyncio
-import resource
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from conjoin.gateway.open_files import shares
+from conjoin.gateway.rest.edge import ANSWER_HEADERS
 
 HEAD_S = 10.0
 """For the head of a request, from its first byte on or from the connection; and for a body that nobody wants."""
@@ -22,11 +24,6 @@ _NO_REQUEST = (
 )
 
 
-def most_connections() -> int:
-    """The other half of the open files is for gRPC and the store."""
-    return max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2, 64)
-
-
 class Connection(H11Protocol):
     head_s, unread_s = HEAD_S, UNREAD_S
     _patience: asyncio.TimerHandle | None = None
@@ -34,7 +31,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > most_connections():
+        if len(self.connections) > shares().rest:
             transport.abort()
         else:
             self._wait_for_head()
@@ -84,6 +81,7 @@ class Connection(H11Protocol):
 
     def _tell_no_request(self) -> None:
         headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
+        headers += [(name.lower().encode(), value.encode()) for name, value in ANSWER_HEADERS.items()]
         headers.append((b"content-length", str(len(_NO_REQUEST)).encode()))
         for event in (h11.Response(status_code=400, headers=headers), h11.Data(_NO_REQUEST), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")

@@ -13,10 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conjoin.gateway.guard import Guard
+from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.health import Health
 from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.problems import Problem, refused
-from conjoin.gateway.rest.reading import decoder, read_json_body, room_for
+from conjoin.gateway.rest.reading import decoder, memory_for, no_form, read_json_body
 from conjoin.gateway.rest.schemas import TEXT, Schema
 from conjoin.gateway.service import Service
 from conjoin.runtime.answers import Refusal
@@ -36,6 +38,9 @@ class Gateway(NamedTuple):
     guard: Guard
     metrics: Metrics
     is_ready: Callable[[], bool]
+    health: Health
+    closed_by: Guard = allow_all
+    """Whom an endpoint for everybody asks before it tells more than everybody may know."""
 
     @property
     def inbox(self) -> Inbox | None:
@@ -100,6 +105,11 @@ class Endpoint:
     """For the document: calls by name, with where in the answer their parameters are."""
 
     @property
+    def only_reads(self) -> bool:
+        """Nobody misses what was not read for a client that has gone; and its body, if it has one, was read before."""
+        return self.method == "GET" or (self.body is not None and self.path.endswith("/search"))
+
+    @property
     def is_body_required(self) -> bool:
         return self.needs_body if self.body is not None else not self.may_be_empty
 
@@ -109,14 +119,22 @@ class Endpoint:
         name = f"{self.method} {self.path}"
 
         async def endpoint(request: Request) -> Response:
-            admitted = accepted(await gateway.guard.admit(name, request.headers, gateway.service))
+            admitted = accepted(await gateway.guard.admit(name, request.headers, gateway.service, address_of(request)))
             if admitted.who:
                 request.scope[USER] = admitted.who
-            with _noted(gateway.guard, name, request), room_for(request, gateway.service.room):
+            with _noted(gateway.guard, name, request), memory_for(request, gateway.service.memory):
+                if reader is None and not self.takes:
+                    no_form(request)
                 body = None if reader is None else await read_json_body(request, reader, empty)
-                return await self.handler(Call(gateway._replace(service=admitted.service), request, body))
+                work = self.handler(Call(gateway._replace(service=admitted.service), request, body))
+                return await (while_there(request, work) if self.only_reads else work)
 
         return Route(self.path, endpoint, methods=[self.method], name=self.name)
+
+
+def address_of(request: Request) -> str:
+    """Where it came from."""
+    return request.client.host if request.client is not None else ""
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""The one endpoint of Fleans: correlate a message now with somebody who waits. Nothing is kept.
+"""The one endpoint of Fleans: correlate a message now with a subscription that waits. Nothing is kept.
 
-A message that nobody waits for starts no instance here, whatever the profile of the store: it is looked at first.
+It never starts an instance, whatever the profile of the store: the kernel offers it to subscriptions only.
 """
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
 from conjoin.gateway.rest.problems import refused
 from conjoin.gateway.rest.reading import needed
 from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
@@ -28,10 +28,7 @@ class Delivery(Shape):
 async def deliver(call: Call) -> Response:
     said: FleansMessage = call.body
     name = needed("messageName", said.message_name)
-    message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True)
-    seen = accepted(await call.service.rehearse(message)).dry_run
-    if seen.reason != "invalid" and not any(attempt.outcome == "taken" for attempt in seen.attempts):
-        return answer({"delivered": False}, 404)
+    message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True, subscriptions_only=True)
     outcome = await call.service.correlate(message)
     if isinstance(outcome, Refusal) and outcome.code not in _NOBODY:
         raise refused(outcome)

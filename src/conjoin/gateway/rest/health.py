@@ -1,11 +1,14 @@
 """Health and metrics: for whoever keeps the process running. Health is told to anybody."""
 
+from typing import Any
+
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
-from conjoin.errors import ConjoinError
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
-from conjoin.gateway.rest.schemas import one_of_words, whole
+from conjoin.gateway.guard import Admitted
+from conjoin.gateway.rest.edge import FOREIGN_HOST
+from conjoin.gateway.rest.endpoint import Call, Endpoint, address_of, answer
+from conjoin.gateway.rest.schemas import COUNT, TEXT, one_of_words, whole
 
 
 async def live(call: Call) -> Response:
@@ -14,24 +17,57 @@ async def live(call: Call) -> Response:
 
 
 async def ready(call: Call) -> Response:
-    """The store answers, and nobody has told us to stop."""
-    try:
-        is_ready = call.gateway.is_ready() and await call.service.look(call.service.broker.store.catalog.version) >= 0
-    except (ConjoinError, RuntimeError):
-        is_ready = False
-    return answer({"status": "UP" if is_ready else "DOWN"}, 200 if is_ready else 503)
+    """Can each shard commit, is each sweep in time? `/health/live` is for whoever restarts what hangs."""
+    report = await call.gateway.health.report()
+    if not await _may_know_why(call):
+        report = _for_strangers(report)
+    return answer(report, 200 if report["status"] == "UP" else 503)
+
+
+async def _may_know_why(call: Call) -> bool:
+    """Whoever may read the metrics. A request by a name that is not ours may be a page of another site."""
+    if call.request.scope.get(FOREIGN_HOST):
+        return False
+    who = (call.request.headers, call.service, address_of(call.request))
+    return isinstance(await call.gateway.closed_by.admit("GET /metrics", *who), Admitted)
+
+
+def _for_strangers(report: dict[str, Any]) -> dict[str, Any]:
+    problems = ["ask as somebody who may read /metrics, or see the log"] if report["problems"] else []
+    jobs = [{**job, "doing": "", "error": ""} for job in report["jobs"]]
+    return {**report, "problems": problems, "jobs": jobs}
 
 
 async def metrics(call: Call) -> Response:
-    text = await call.service.look(call.gateway.metrics.text)
+    text = await call.service.look_up(call.gateway.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-_HEALTH = whole({"status": one_of_words(["UP", "DOWN"])})
+_STATUS = one_of_words(["UP", "DOWN"])
+_SECONDS = {"type": "number"}
+_JOB = whole(
+    {
+        "name": TEXT,
+        "state": one_of_words(["ok", "failing", "down"]),
+        "doing": TEXT,
+        "failures": COUNT,
+        "error": TEXT,
+        "last_success_age_s": _SECONDS,
+        "late_s": _SECONDS,
+    }
+)
+_READY = whole(
+    {
+        "status": _STATUS,
+        "problems": {"type": "array", "items": TEXT},
+        "jobs": {"type": "array", "items": _JOB},
+        "set_aside": COUNT,
+    }
+)
 
 ENDPOINTS = (
-    Endpoint("GET", "/health/live", "isLive", "Is the process alive?", live, answer=_HEALTH),
-    Endpoint("GET", "/health/ready", "isReady", "Can it serve?", ready, answer=_HEALTH, also={503: _HEALTH}),
+    Endpoint("GET", "/health/live", "isLive", "Is the process alive?", live, answer=whole({"status": _STATUS})),
+    Endpoint("GET", "/health/ready", "isReady", "Can it serve?", ready, answer=_READY, also={503: _READY}),
 )
 FIGURES = (
     Endpoint(

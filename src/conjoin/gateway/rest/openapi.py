@@ -17,7 +17,8 @@ from conjoin.gateway.search.schemas import SHARED
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _KEYS = re.compile(r"(\w*Key|key)")
-_TEXTS: Mapping[str, Schema] = {name: {"type": "string"} for name in ("type", "title", "detail", "instance")}
+_PROBLEM_TEXTS = ("type", "title", "detail", "instance", "requestId")
+_TEXTS: Mapping[str, Schema] = {name: {"type": "string"} for name in _PROBLEM_TEXTS}
 _PROBLEM = whole({**_TEXTS, "status": {"type": "integer", "minimum": 400, "maximum": 599}})
 _TAGS = {"/v2": "Camunda 8", "/api": "Fleans", "/conjoin": "Conjoin"}
 _OPERATION = "server"

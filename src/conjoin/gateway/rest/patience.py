@@ -1,8 +1,8 @@
 """Waiting for a client that may go away: what it waits for is taken back then, so that no job goes to nobody."""
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from starlette.requests import Request
 
@@ -11,9 +11,9 @@ from conjoin.gateway.rest.problems import Problem
 _A = TypeVar("_A")
 
 
-async def while_there(request: Request, work: Coroutine[Any, Any, _A]) -> _A:
+async def while_there(request: Request, work: Awaitable[_A]) -> _A:
     """The result of `work`, which is cancelled when the client leaves. The body must have been read."""
-    working, leaving = asyncio.create_task(work), asyncio.create_task(_gone(request))
+    working, leaving = asyncio.ensure_future(work), asyncio.create_task(_gone(request))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():

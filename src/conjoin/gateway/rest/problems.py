@@ -11,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.errors import ConjoinError
+from conjoin.gateway.request_ids import SCOPE
 from conjoin.gateway.rest.methods import allowed
-from conjoin.gateway.statuses import STATUSES, rejection, status_of
+from conjoin.gateway.statuses import STATUSES, TooManyRequests, rejection, status_of
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.encoding.json_text import json_bytes
 
@@ -47,7 +48,8 @@ def refused(refusal: Refusal, intent: str = "") -> Problem:
     """`intent`: of the command that was refused, in the words that clients know from Zeebe."""
     status = STATUSES[refusal.code].http
     detail = rejection(intent, refusal) if intent else refusal.text
-    return Problem(status, refusal.code, detail, _HEADERS.get(status))
+    later = {"Retry-After": str(refusal.retry_after_s)} if isinstance(refusal, TooManyRequests) else None
+    return Problem(status, refusal.code, detail, later or _HEADERS.get(status))
 
 
 def problem_response(request: Request, problem: Problem) -> Response:
@@ -57,6 +59,7 @@ def problem_response(request: Request, problem: Problem) -> Response:
         "status": problem.status,
         "detail": problem.detail,
         "instance": request.url.path,
+        "requestId": request.scope.get(SCOPE, ""),
     }
     return Response(json_bytes(told), problem.status, problem.headers, "application/problem+json")
 
@@ -90,5 +93,5 @@ async def on_http(request: Request, error: Exception) -> Response:
 async def on_mistake(request: Request, error: Exception) -> Response:
     """Ours. What happened is in the log; a client could do nothing with it."""
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    detail = "Something is wrong in the server itself; its log says what"
+    detail = f"Internal error (request id {request.scope.get(SCOPE, '')}): the log of the server says what happened"
     return problem_response(request, Problem(500, "INTERNAL", detail))

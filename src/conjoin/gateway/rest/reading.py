@@ -7,16 +7,16 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
+from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
 from conjoin.gateway.rest.problems import Problem, invalid, refused
-from conjoin.gateway.room import Room, Share
 from conjoin.gateway.search.fields import read_key
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
+from conjoin.runtime.encoding.json_text import NOT_JSON, client_decoder, decode_client_json
 
 MOST_BYTES = 4 * 1024 * 1024
 """Of a body, as of a gRPC message."""
@@ -24,17 +24,16 @@ LONGEST_PAUSE_S = 10.0
 """Between two pieces of a body."""
 LONGEST_BODY_S = 30.0
 """For all of a body that is not streamed."""
-SHARE = "conjoin.share"
-"""Where the scope of a request has its share of the room."""
+RESERVATION = "conjoin.reservation"
+"""Where the scope of a request has what it takes of the memory."""
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
 _NO_TEXT = "it is blank, or has characters that are no text (NUL)"
 _WRONG = re.compile(r"(.*?) - at `(.*)`", re.DOTALL)
 
 
-def decoder(type_: Any) -> msgspec.json.Decoder[Any]:
-    """Numbers keep every digit."""
-    return msgspec.json.Decoder(type_, float_hook=Decimal)
+decoder = client_decoder
+"""For the bodies of a type. Numbers keep every digit."""
 
 
 def too_large(most: int) -> Problem:
@@ -47,23 +46,23 @@ def too_slow() -> Problem:
     return Problem(408, "REQUEST_TIMEOUT", detail, {"Connection": "close"})
 
 
-def room_for(request: Request, room: Room) -> Share:
+def memory_for(request: Request, budget: MemoryBudget) -> Reservation:
     """For the bodies that are kept until the request is answered."""
-    share: Share = request.scope.setdefault(SHARE, Share(room))
-    return share
+    reservation: Reservation = request.scope.setdefault(RESERVATION, Reservation(budget))
+    return reservation
 
 
 def hold(request: Request, size: int) -> None:
     """So many bytes of this request are in memory until it is answered."""
-    no_room = request.scope[SHARE].take(size)
-    if no_room is not None:
-        raise refused(no_room)
+    refusal = request.scope[RESERVATION].take(size)
+    if refusal is not None:
+        raise refused(refusal)
 
 
 def not_too_large(request: Request, most: int) -> None:
     """As far as it says so itself."""
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > most:
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > most):
         raise too_large(most)
 
 
@@ -113,6 +112,13 @@ def of_type(request: Request, *media_types: str) -> None:
         raise Problem(415, "UNSUPPORTED_MEDIA_TYPE", detail)
 
 
+def no_form(request: Request) -> None:
+    """Of a request whose body is not read: a page of another site can send forms and plain text, but no JSON."""
+    has_body = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+    if has_body and request.method not in ("GET", "HEAD"):
+        of_type(request, "application/json")
+
+
 async def read_json_body(request: Request, reader: msgspec.json.Decoder[Any], default: Any = None) -> Any:
     """`default`: what a missing body stands for; without one it must be there."""
     body = await body_of(request)
@@ -121,18 +127,19 @@ async def read_json_body(request: Request, reader: msgspec.json.Decoder[Any], de
             raise invalid("Required request body is missing")
         return default
     of_type(request, "application/json")
+    hold(request, json_cost(body))
     return decoded(reader, body)
 
 
 def decoded(reader: msgspec.json.Decoder[Any], body: bytes) -> Any:
     try:
-        return reader.decode(body)
+        return decode_client_json(reader, body)
     except msgspec.ValidationError as error:
         raise invalid(_told(str(error))) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise invalid(f"The body is not JSON: {error}") from None
     except RecursionError:
         raise invalid("The body is nested too deeply") from None
+    except NOT_JSON as error:
+        raise invalid(f"The body is not JSON: {error}") from None
 
 
 def _told(text: str) -> str:

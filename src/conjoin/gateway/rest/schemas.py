@@ -56,7 +56,7 @@ def record(kind: Any, **known: Schema) -> dict[str, Any]:
 
 def page(items: Schema) -> dict[str, Any]:
     """Of a list: its items, and where the next page goes on."""
-    return whole({"items": array(items), "cursor": nullable(_PLAIN[str])})
+    return whole({"items": array(items), "cursor": nullable(_PLAIN[str]), "is_cut": _PLAIN[bool]})
 
 
 def _of(name: str, hint: Any) -> Schema:

@@ -1,4 +1,10 @@
-"""A small page to try the interface: it reads the OpenAPI document and asks nobody but this server."""
+"""A small page to try the interface: it reads the OpenAPI document and asks nobody but this server.
+
+Its script and its style are allowed by their hashes, so nothing else runs on it; and no other page may frame it.
+"""
+
+from base64 import b64encode
+from hashlib import sha256
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -76,3 +82,14 @@ fetch("/openapi.json").then((answer) => answer.json()).then((told) => {
 </script>
 </html>
 """
+
+
+def _hash(tag: str) -> str:
+    inline = PAGE.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+    return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode()}'"
+
+
+POLICY = (
+    f"default-src 'none'; script-src {_hash('script')}; style-src {_hash('style')}; connect-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)

@@ -15,7 +15,8 @@ def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
     found = [(row, correlations_of(broker, row)) for row in rows]
     instances = rows_with(broker, "instance", (it.instance_key for _, some in found for it in some))
     for row, some in found:
-        yield [_item(broker, row, it, instances.get(it.instance_key)) for it in some]
+        seen = [it for it in some if broker.scope.sees(row.tenant_id, row.name, it.process_id)]
+        yield [_item(broker, row, it, instances.get(it.instance_key)) for it in seen]
 
 
 def _item(broker: Broker, row: Any, it: Correlation, instance: Any) -> Item:

@@ -6,10 +6,11 @@ cursor at which to go on.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any
 
+from conjoin.errors import ReadStopped
 from conjoin.gateway.search.asking import Asked, Group, Sorted
+from conjoin.gateway.search.fields import Field
 from conjoin.gateway.search.filters import Condition
 from conjoin.gateway.search.paging import Page, cursor_of, place_of
 from conjoin.gateway.search.search import Item, Search
@@ -18,14 +19,18 @@ from conjoin.gateway.search.walking import Seen, Walk
 from conjoin.runtime import finding
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.finding import Order
+from conjoin.runtime.readings import at_most, is_late
 
 MOST_COUNTED = 10_000
+_COUNTING_S = 1.0
+_MOST_TEXT = 16 * 1024 * 1024
+"""Of a page; whoever wants more takes the next one."""
 
 
 def search(broker: Broker, what: Search, asked: Asked) -> Found:
     """Raises `InputError` for cursors of another search, and for what is too much to be sorted."""
     asked = asked_with(asked, what.narrowed(broker, asked.group.conditions))
-    order = _order_of(asked.sort)
+    order = _order_of(asked.sort, broker.hiding.is_active)
     if order is None:
         return sorted_page(Walk(broker, what, asked))
     walk = Walk(broker, what, asked, order)
@@ -40,12 +45,16 @@ def one(broker: Broker, what: Search, key: int) -> Item | None:
     return next((seen.item for seen in Walk(broker, what, asked).seen() if seen.item is not None), None)
 
 
-def _order_of(sort: Sequence[Sorted]) -> Order | None:
+def _order_of(sort: Sequence[Sorted], is_hiding: bool) -> Order | None:
     """None: the store cannot sort so."""
     ways = {part.descending for part in sort}
-    if len(ways) > 1 or not all(part.field.orders_rows for part in sort):
+    if len(ways) > 1 or not all(_orders(part.field, is_hiding) for part in sort):
         return None
     return Order(tuple(dict.fromkeys(part.field.column for part in sort)), True in ways)
+
+
+def _orders(field: Field, is_hiding: bool) -> bool:
+    return field.orders_rows and not (is_hiding and field.quotes)
 
 
 def _page(walk: Walk, page: Page) -> tuple[list[Item], str | None, str | None]:
@@ -68,23 +77,33 @@ def _page(walk: Walk, page: Page) -> tuple[list[Item], str | None, str | None]:
 def _take(seen: Iterator[Seen], most: int) -> tuple[list[Seen], tuple[Any, ...] | None]:
     """The first of them, and where it had to stop looking, if it had."""
     found: list[Seen] = []
+    size = 0
     for number, it in enumerate(seen, 1):
         if it.item is not None:
             found.append(it)
+            size += sum(len(value) for value in it.item.values() if isinstance(value, str))
         if len(found) == most:
             break
-        if number == MOST_SEEN:
+        if number == MOST_SEEN or size > _MOST_TEXT or (it.item is None and is_late()):
             return found, it.place
     return found, None
 
 
 def _total(walk: Walk) -> tuple[int, bool]:
     if walk.is_decided_by_store:
-        found = finding.count(walk.broker, walk.search.table, walk.where, MOST_COUNTED + 1) + walk.more_met()
+        try:
+            with at_most(_COUNTING_S):
+                found = finding.count(walk.broker, walk.search.table, walk.where, MOST_COUNTED + 1) + walk.more_met()
+        except ReadStopped:
+            # What was found is worth more than how many there are.
+            return 0, True
         return min(found, MOST_COUNTED), found > MOST_COUNTED
-    looked_at = list(islice(walk.seen(), MOST_COUNTED + 1))
-    found = sum(it.item is not None for it in looked_at[:MOST_COUNTED])
-    return found, len(looked_at) > MOST_COUNTED
+    found = 0
+    for number, it in enumerate(walk.seen(), 1):
+        if number > MOST_COUNTED or (it.item is None and is_late()):
+            return found, True
+        found += it.item is not None
+    return found, False
 
 
 def page_as_json(what: Search, found: Found) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conjoin.runtime.encoding.json_text import is_text
 from conjoin.runtime.instant_texts import instant_text, read_instant
+from conjoin.runtime.storable import is_text
 
 _KEY = re.compile(r"-?[0-9]{1,25}")
 _EQUAL = ("$eq", "$neq", "$exists", "$in", "$notIn")
@@ -104,6 +104,8 @@ class Field:
     sorts: bool = True
     is_shown: bool = True
     nullable: bool = False
+    quotes: bool = False
+    """It may quote variables, so where some are hidden only items are compared, and never what the store has."""
 
     def told(self, value: Any) -> Any:
         return None if value is None else self.kind.tell(value)

@@ -6,11 +6,11 @@ at it changes only how long it takes.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.gateway.search.fields import Field
+from conjoin.gateway.search.like import is_like
 
 OR = "$or"
 MOST_VALUES = 1_000
@@ -85,11 +85,11 @@ def _read_value(field: Field, operator: str, said: Any) -> Any:
             raise ValueError(f"a list of at most {MOST_VALUES} values")
         return tuple(field.kind.read(value) for value in said)
     if operator == "$like":
-        return _read_pattern(said)
+        return read_pattern(said)
     return field.kind.read(said)
 
 
-def _read_pattern(said: Any) -> str:
+def read_pattern(said: Any) -> str:
     if not isinstance(said, str) or len(said) > LONGEST_PATTERN or "\0" in said:
         raise ValueError(f"a text of at most {LONGEST_PATTERN} characters, in which * and ? stand for others")
     # Several in a row say the same as one, and take much longer.
@@ -99,32 +99,6 @@ def _read_pattern(said: Any) -> str:
     return pattern
 
 
-@lru_cache(maxsize=64)
-def _segments(text: str) -> list[re.Pattern[str]]:
-    """What stands between the asterisks; each is looked for once, so that no pattern takes long."""
-    segments = [""]
-    for part in re.findall(r"\\.|\\|\*|\?|[^\\*?]+", text, re.DOTALL):
-        if part == "*":
-            segments.append("")
-        else:
-            segments[-1] += "." if part == "?" else re.escape(part[1:] if part[0] == "\\" else part)
-    return [re.compile(segment, re.DOTALL) for segment in segments]
-
-
-def is_like(value: str, pattern: str) -> bool:
-    """* is any characters, ? one; a backslash takes the meaning from both."""
-    first, *others = _segments(pattern)
-    if not others:
-        return first.fullmatch(value) is not None
-    found = first.match(value)
-    for segment in others[:-1]:
-        found = segment.search(value, found.end()) if found is not None else None
-    if found is None:
-        return False
-    # The last one stands at the end, and is as long wherever it is found.
-    return re.compile(f"(?:{others[-1].pattern})\\Z", re.DOTALL).search(value, found.end()) is not None
-
-
 class Split(NamedTuple):
     """`where`: what the store looks at, by column; `rest`: what is asked of each item."""
 
@@ -132,11 +106,12 @@ class Split(NamedTuple):
     rest: list[Condition]
 
 
-def split(conditions: Sequence[Condition]) -> Split:
+def split(conditions: Sequence[Condition], is_hiding: bool = False) -> Split:
+    """`is_hiding`: what quotes variables is not for the store to look at."""
     where: dict[str, list[tuple[str, Any]]] = {}
     rest = []
     for condition in conditions:
-        tests = _in_store(condition)
+        tests = None if is_hiding and condition.field.quotes else _in_store(condition)
         if tests is None:
             rest.append(condition)
         else:

@@ -10,6 +10,7 @@ from conjoin.gateway.search.fields import INSTANT, KEY, TEXT, Field, only_shown,
 from conjoin.gateway.search.instance_facts import facts_of
 from conjoin.gateway.search.search import Item, Search
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.inside import shown_text
 
 _TYPES = (
     *("CALLED_ELEMENT_ERROR", "CONDITION_ERROR", "EXTRACT_VALUE_ERROR", "IO_MAPPING_ERROR", "JOB_NO_RETRIES"),
@@ -28,10 +29,10 @@ def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
     instances = facts_of(broker, rows)
     for row in rows:
         its = instances.get(row.instance_key)
-        yield [] if its is None else [_item(row, its)]
+        yield [] if its is None else [_item(row, its, shown_text(broker.hiding, row.text, its.row))]
 
 
-def _item(row: Any, its: Any) -> Item:
+def _item(row: Any, its: Any, text: str) -> Item:
     return {
         "incidentKey": row.key,
         "processDefinitionId": its.process_id,
@@ -42,7 +43,7 @@ def _item(row: Any, its: Any) -> Item:
         "elementInstanceKey": row.element_key,
         "jobKey": row.job_key or None,
         "errorType": row.error_type if row.error_type in _TYPES else "UNKNOWN",
-        "errorMessage": row.text,
+        "errorMessage": text,
         "creationTime": its.started_at,
         "state": "ACTIVE",
         "tenantId": its.tenant_id,
@@ -62,7 +63,7 @@ INCIDENTS = Search(
         Field("elementInstanceKey", KEY, "element_key"),
         Field("jobKey", KEY, "job_key", nothing=0, nullable=True),
         Field("errorType", words(*_STORED, *_OTHERS), "error_type", stored=_STORED),
-        Field("errorMessage", TEXT, "text", sorts=False),
+        Field("errorMessage", TEXT, "text", sorts=False, quotes=True),
         Field("creationTime", INSTANT),
         Field("state", words("ACTIVE", "MIGRATED", "PENDING", "RESOLVED", "UNKNOWN")),
         Field("tenantId", TEXT),

@@ -7,6 +7,7 @@ from conjoin.gateway.search.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, 
 from conjoin.gateway.search.instance_facts import facts_of
 from conjoin.gateway.search.search import Item, Search
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.inside import shown_text
 from conjoin.runtime.user_tasks import USER_TASK
 
 STATES = {
@@ -27,10 +28,11 @@ def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
             yield []
             continue
         job = by_key[its.definition_key].plan.elements[row.element_id].job
-        yield [_item(row, its) | {"customHeaders": dict(job.headers) if job is not None else {}}]
+        text = shown_text(broker.hiding, row.message, its.row)
+        yield [_item(row, its, text) | {"customHeaders": dict(job.headers) if job is not None else {}}]
 
 
-def _item(row: Any, its: Any) -> Item:
+def _item(row: Any, its: Any, text: str) -> Item:
     return {
         "jobKey": row.key,
         "type": row.type,
@@ -39,7 +41,7 @@ def _item(row: Any, its: Any) -> Item:
         "retries": row.retries,
         "hasFailedWithRetriesLeft": row.state == "backing_off",
         "deadline": row.due_at if row.state == "activated" else None,
-        "errorMessage": row.message or None,
+        "errorMessage": text or None,
         "errorCode": None,
         "elementId": row.element_id,
         "elementInstanceKey": row.element_key,
@@ -64,7 +66,7 @@ JOBS = Search(
         Field("retries", NUMBER, "retries"),
         Field("hasFailedWithRetriesLeft", FLAG),
         Field("deadline", INSTANT, nullable=True),
-        Field("errorMessage", TEXT, "message", nothing="", nullable=True),
+        Field("errorMessage", TEXT, "message", nothing="", nullable=True, quotes=True),
         Field("errorCode", TEXT, nullable=True),
         Field("elementId", TEXT, "element_id"),
         Field("elementInstanceKey", KEY, "element_key"),

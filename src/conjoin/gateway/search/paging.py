@@ -5,10 +5,11 @@ Inside is where an item stands in the order that was asked for. It belongs to on
 
 import json
 from base64 import b64decode, b64encode
-from binascii import Error as NotBase64
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
+from conjoin.runtime.cursors import is_storable_part
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 
 DEFAULT_LIMIT, LARGEST_LIMIT = 100, 10_000
 _NAMES = ("limit", "from", "after", "before")
@@ -56,8 +57,8 @@ def cursor_of(which: str, place: tuple[Any, ...]) -> str:
 def place_of(which: str, cursor: str, types: list[type]) -> tuple[Any, ...]:
     """Raises `InputError` for what is no cursor of this search."""
     try:
-        name, *place = json.loads(b64decode(cursor, validate=True))
-    except (ValueError, TypeError, NotBase64):
+        name, *place = read_client_json(b64decode(cursor, validate=True))
+    except (*NOT_JSON, ValueError, TypeError):
         name, place = None, []
     if name != which or not _are(place, types):
         raise InputError([f"{cursor!r:.60} is no cursor of this search in this order: take one that a page of it gave"])
@@ -66,6 +67,5 @@ def place_of(which: str, cursor: str, types: list[type]) -> tuple[Any, ...]:
 
 def _are(place: list[Any], types: list[type]) -> bool:
     return len(place) == len(types) and all(
-        kind is object or (type(it) is kind and (not isinstance(it, int) or abs(it) < 2**63))
-        for it, kind in zip(place, types, strict=True)
+        kind is object or (type(it) is kind and is_storable_part(it)) for it, kind in zip(place, types, strict=True)
     )

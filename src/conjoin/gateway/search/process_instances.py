@@ -16,6 +16,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.finding import Meets, rows_with
 from conjoin.runtime.finding import rows as rows_of
+from conjoin.runtime.hiding import Hiding
 from conjoin.runtime.inside import elements_of
 
 STATES = {"ACTIVE": ("active",), "COMPLETED": ("completed",), "TERMINATED": ("terminated",)}
@@ -85,9 +86,12 @@ def _of_variables(said: Any) -> RowTest:
         raise InputError(["filter.variables is a list of objects with a name and a value"])
     wanted = [(it["name"], read_conditions({"value": it.get("value")}, {"value": _VALUE})) for it in said]
 
-    def test(row: Any, item: Item) -> bool:
+    def test(hiding: Hiding, row: Any, item: Item) -> bool:
         root = elements_of(row)[0].variables
-        return all(name in root and _all_hold(conditions, json_text(root[name])) for name, conditions in wanted)
+        return all(
+            name in root and _all_hold(conditions, json_text(hiding.value(name, root[name])))
+            for name, conditions in wanted
+        )
 
     return test
 
@@ -99,7 +103,7 @@ def _all_hold(conditions: Sequence[Condition], value: str) -> bool:
 def _of_element(said: Any) -> RowTest:
     """Something waits there now."""
     conditions = read_conditions({"elementId": said}, {"elementId": _ELEMENT})
-    return lambda row, item: any(
+    return lambda hiding, row, item: any(
         all(it.holds({"elementId": element.element_id}) for it in conditions) for element in elements_of(row)[1:]
     )
 

@@ -12,10 +12,11 @@ from typing import Any
 from conjoin.gateway.search.fields import Field
 from conjoin.gateway.search.filters import Condition
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.hiding import Hiding
 
 Item = dict[str, Any]
-RowTest = Callable[[Any, Item], bool]
-"""Of a row, and the item that is made of it."""
+RowTest = Callable[[Hiding, Any, Item], bool]
+"""Of a row, of which only the hidden view may be compared, and the item that is made of it."""
 
 
 def no_more(broker: Broker) -> Sequence[Any]:

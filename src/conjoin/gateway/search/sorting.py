@@ -13,8 +13,10 @@ from conjoin.gateway.search.paging import Page, cursor_of, place_of
 from conjoin.gateway.search.search import Item
 from conjoin.gateway.search.walking import Seen, Walk
 from conjoin.runtime import finding
+from conjoin.runtime.readings import is_late
 
 MOST_SORTED = 10_000
+_MOST_TEXT = 64 * 1024 * 1024
 MOST_SEEN = 20_000
 """Making an item takes some 20 microseconds, during which nobody else runs."""
 
@@ -72,10 +74,12 @@ def _bounds(walk: Walk, page: Page, ranks: Sequence[tuple[Any, ...]]) -> tuple[i
 
 def _all(walk: Walk) -> list[Seen]:
     found: list[Seen] = []
+    size = 0
     for number, it in enumerate(walk.seen(), 1):
         if it.item is not None:
             found.append(it)
-        if len(found) > MOST_SORTED or number > MOST_SEEN:
+            size += sum(len(value) for value in it.item.values() if isinstance(value, str))
+        if len(found) > MOST_SORTED or number > MOST_SEEN or size > _MOST_TEXT or is_late():
             raise _too_many(walk)
     return found
 

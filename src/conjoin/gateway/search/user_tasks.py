@@ -12,6 +12,7 @@ from conjoin.gateway.search.schemas import filter_schema
 from conjoin.gateway.search.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.finding import rows_with
+from conjoin.runtime.hiding import Hiding
 from conjoin.runtime.user_tasks import USER_TASK, for_people
 
 _STATES = ("CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING", "COMPLETED", "CANCELING", "CANCELED", "FAILED")
@@ -27,7 +28,7 @@ def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
             continue
         plan = by_key[instance.definition_key].plan
         element = plan.elements[row.element_id]
-        told = for_people(element, row.element_key, instance, broker.now)
+        told = for_people(element, row.element_key, instance, broker.now, broker.hiding)
         names = {"name": element.name, "processName": plan.name}
         yield [_item(row, instance) | names | _of_people(told)]
 
@@ -69,7 +70,11 @@ def _one_of(name: str) -> Callable[[Any], RowTest]:
 
     def read(said: Any) -> RowTest:
         conditions = read_conditions({name: said}, {name: field})
-        return lambda row, item: any(all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"])
+
+        def test(hiding: Hiding, row: Any, item: Item) -> bool:
+            return any(all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"])
+
+        return test
 
     return read
 

@@ -17,6 +17,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.finding import BY_KEY, Meets, Order
 
 _AT_ONCE = 500
+_NO_ITEM = 2**62
 
 
 class Seen(NamedTuple):
@@ -24,6 +25,16 @@ class Seen(NamedTuple):
 
     place: tuple[Any, ...]
     item: Item | None
+
+
+class Looked(NamedTuple):
+    """In place of a row: everything up to this key was looked at."""
+
+    key: int
+
+    def place(self, order: Order) -> tuple[Any, ...]:
+        """Behind all items of that row."""
+        return (self.key, -1 if order.backward else _NO_ITEM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +48,7 @@ class Walk:
     def where(self) -> dict[str, Meets]:
         """What the store looks at."""
         conditions = {column: [*tests] for column, tests in self.search.where.items()}
-        for column, tests in split(self.asked.group.conditions).where.items():
+        for column, tests in split(self.asked.group.conditions, self.broker.hiding.is_active).where.items():
             conditions.setdefault(column, []).extend(tests)
         return {column: Meets(tuple(tests)) for column, tests in conditions.items()}
 
@@ -45,7 +56,8 @@ class Walk:
     def is_decided_by_store(self) -> bool:
         """Is every row that the store finds one item that meets the filter?"""
         group = self.asked.group
-        return self.search.is_one and not (split(group.conditions).rest or group.row_tests or self.asked.either)
+        rest = split(group.conditions, self.broker.hiding.is_active).rest
+        return self.search.is_one and not (rest or group.row_tests or self.asked.either)
 
     def more_met(self) -> int:
         """How many of the rows that are not in the table meet the filter."""
@@ -56,8 +68,14 @@ class Walk:
         return replace(self, order=Order(self.order.columns, not self.order.backward))
 
     def seen(self, after: tuple[Any, ...] | None = None, at_once: int = _AT_ONCE) -> Iterator[Seen]:
-        """Everything after a place, in the order. So many rows are read at first."""
+        """Everything after a place, in the order. So many rows are read at first.
+
+        Now and then it tells a place without an item: to there everything was looked at.
+        """
         for row, items in self._rows(after, min(at_once, _AT_ONCE)):
+            if isinstance(row, Looked):
+                yield Seen(row.place(self.order), None)
+                continue
             row_place = finding.place_of(self.search.table, row, self.order)
             numbered = list(enumerate(items))
             for number, item in reversed(numbered) if self.order.backward else numbered:
@@ -72,6 +90,8 @@ class Walk:
             return stored
 
         def place(it: tuple[Any, Sequence[Item]]) -> tuple[Any, ...]:
+            if isinstance(it[0], Looked):
+                return (it[0].key,)
             return finding.place_of(self.search.table, it[0], self.order)
 
         others = sorted(zip(more, self._items(more), strict=True), key=place, reverse=self.order.backward)
@@ -81,13 +101,25 @@ class Walk:
         place = None if after is None else after[:-1]
         if place is not None and not self.search.is_one:
             yield from self._row_at(place)
+        if finding.can_be_walked(self.search.table, self.where, self.order):
+            yield from self._in_stretches(place, at_once)
+            return
+        at_once = min(at_once, finding.FIRST_AT_ONCE)
         while True:
             rows = finding.rows(self.broker, self.search.table, self.where, place, at_once, self.order)
             yield from zip(rows, self._items(rows), strict=True)
             if len(rows) < at_once:
                 return
             place = finding.place_of(self.search.table, rows[-1], self.order)
-            at_once = _AT_ONCE
+            at_once = finding.next_at_once(rows, at_once, _AT_ONCE)
+
+    def _in_stretches(self, place: tuple[Any, ...] | None, at_once: int) -> Iterator[tuple[Any, Sequence[Item]]]:
+        after = None if place is None else place[0]
+        for rows, looked_to in finding.stretches(
+            self.broker, self.search.table, self.where, after, at_once, self.order.backward
+        ):
+            yield from zip(rows, self._items(rows), strict=True)
+            yield Looked(looked_to), ()
 
     def _row_at(self, place: tuple[Any, ...]) -> Iterator[tuple[Any, Sequence[Item]]]:
         """The row of the cursor, some of whose items may still be to come. Its key is the last of its place."""
@@ -101,8 +133,11 @@ class Walk:
 
     def _meets(self, row: Any, item: Item) -> bool:
         either = self.asked.either
-        return _holds(self.asked.group, row, item) and (not either or any(_holds(it, row, item) for it in either))
+        return self._holds(self.asked.group, row, item) and (
+            not either or any(self._holds(it, row, item) for it in either)
+        )
 
-
-def _holds(group: Group, row: Any, item: Item) -> bool:
-    return all(it.holds(item) for it in group.conditions) and all(test(row, item) for test in group.row_tests)
+    def _holds(self, group: Group, row: Any, item: Item) -> bool:
+        return all(it.holds(item) for it in group.conditions) and all(
+            test(self.broker.hiding, row, item) for test in group.row_tests
+        )

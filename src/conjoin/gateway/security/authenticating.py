@@ -4,18 +4,17 @@ A browser asks for name and password; a token may stand in the place of the pass
 whoever cannot say who they are, and no secret is logged.
 """
 
-import asyncio
-import time
+import logging
 from base64 import b64decode
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
-from secrets import token_bytes
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conjoin.gateway.security.callers import CallerFile
+from conjoin.gateway.security.callers import CallerFile, Known
 from conjoin.gateway.security.grants import Caller, Grant
-from conjoin.gateway.security.hashes import id_of_token, is_password, is_token, nobodys_hash
+from conjoin.gateway.security.guesses import Who, network_of
+from conjoin.gateway.security.hashes import id_of_token, is_token
+from conjoin.gateway.security.passwords import Kept, PasswordChecks
+from conjoin.gateway.statuses import TooManyRequests
 from conjoin.runtime.answers import Refusal
 
 if TYPE_CHECKING:
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
 
 _UNKNOWN = Refusal("UNAUTHENTICATED", "the token or the password is not right, or no longer: ask for a new one")
 _NOBODY = Refusal("UNAUTHENTICATED", "who are you? Send a bearer token, or a name and password")
-_BUSY = Refusal("RESOURCE_EXHAUSTED", "too many passwords are being checked: try again in a moment, or use a token")
-_MOST_WAITING = 64
-_REMEMBERED_S = 60.0
-_MOST_REMEMBERED = 10_000
+_MOST_ADDRESSES = 10_000
+_LOG = logging.getLogger(__name__)
 
 
 class Authenticating:
@@ -38,15 +35,38 @@ class Authenticating:
         self._callers = callers
         self._issuer = issuer
         self._name_claim, self._roles_claim = claims
-        self._passwords = _Passwords()
+        self._passwords = PasswordChecks()
+        self._wrong_tokens: dict[str, int] = {}
+        self.failed: Callable[[str], None] = lambda kind: None
+        """Told of whoever could not say who they are: `password`, `token`, or `slowed` before it was looked at."""
 
-    async def caller(self, headers: Mapping[str, str]) -> Caller | Refusal:
+    async def caller(self, headers: Mapping[str, str], address: str = "") -> Caller | Refusal:
         scheme, _, said = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer":
-            return await self._with_token(said.strip())
-        if scheme.lower() == "basic":
-            return await self._with_password(said.strip())
-        return _NOBODY
+        kind = scheme.lower()
+        found: Caller | Refusal = _NOBODY
+        if kind == "bearer":
+            found = await self._with_token(said.strip())
+        elif kind == "basic":
+            found = await self._with_password(said.strip(), network_of(address))
+        if isinstance(found, Refusal) and scheme:
+            self._count(kind, found, network_of(address))
+        return found
+
+    def _count(self, kind: str, refusal: Refusal, address: str) -> None:
+        if isinstance(refusal, TooManyRequests):
+            self.failed("slowed")
+        elif refusal.code == "UNAUTHENTICATED":
+            self.failed({"basic": "password", "bearer": "token"}.get(kind, "other"))
+            if kind != "basic":
+                self._log_token(address)
+
+    def _log_token(self, address: str) -> None:
+        """The first one from an address, the second, the fourth: the log stays short, whatever comes in."""
+        if len(self._wrong_tokens) > _MOST_ADDRESSES:
+            self._wrong_tokens.clear()
+        count = self._wrong_tokens[address] = self._wrong_tokens.get(address, 0) + 1
+        if count & (count - 1) == 0:
+            _LOG.warning("wrong token from %s, %d so far", address or "?", count)
 
     async def _with_token(self, token: str, name: str | None = None) -> Caller | Refusal:
         id_ = id_of_token(token)
@@ -69,7 +89,7 @@ class Authenticating:
         roles = _claim(claims, self._roles_claim)
         return self._known(name, roles.split() if isinstance(roles, str) else roles or ())
 
-    async def _with_password(self, said: str) -> Caller | Refusal:
+    async def _with_password(self, said: str, address: str) -> Caller | Refusal:
         try:
             name, colon, password = b64decode(said, validate=True).decode().partition(":")
         except ValueError:
@@ -79,44 +99,20 @@ class Authenticating:
         if id_of_token(password) is not None:
             return await self._with_token(password, name)
         known = self._callers.named(name)
-        kept = known.password if known is not None and known.password else nobodys_hash()
-        is_right = await self._passwords.is_right(password, kept)
+        is_right = await self._passwords.is_right(Who(name[:200], address), password, self._kept(known))
         if isinstance(is_right, Refusal):
             return is_right
-        return self._known(name, known.roles) if is_right and known is not None else _UNKNOWN
+        return self._known(name, known.roles) if is_right and known is not None and known.password else _UNKNOWN
+
+    def _kept(self, known: Known | None) -> Kept:
+        if known is not None and known.password:
+            return Kept(known.password, True)
+        others = self._callers.by_name.values() if self._callers is not None else ()
+        return Kept(next((it.password for it in others if it.password), ""), False)
 
     def _known(self, name: str, roles: Iterable[Any]) -> Caller:
         """Roles that are not ours allow nothing."""
         return Caller(name, tuple(self._roles[role] for role in roles if isinstance(role, str) and role in self._roles))
-
-
-class _Passwords:
-    """Checked in one thread, as this is slow on purpose; right ones are remembered for a while, by a hash."""
-
-    def __init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, "passwords")
-        self._waiting = 0
-        self._salt = token_bytes(32)
-        self._right: dict[bytes, float] = {}
-
-    async def is_right(self, password: str, kept: str) -> bool | Refusal:
-        which = sha256(self._salt + kept.encode() + b"\0" + password.encode()).digest()
-        now = time.monotonic()
-        if self._right.get(which, 0.0) > now:
-            return True
-        if self._waiting >= _MOST_WAITING:
-            return _BUSY
-        self._waiting += 1
-        try:
-            loop = asyncio.get_running_loop()
-            is_right = await loop.run_in_executor(self._thread, is_password, password, kept)
-        finally:
-            self._waiting -= 1
-        if is_right:
-            if len(self._right) >= _MOST_REMEMBERED:
-                self._right.clear()
-            self._right[which] = now + _REMEMBERED_S
-        return is_right
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:

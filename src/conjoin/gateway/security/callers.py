@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 
 import msgspec
 
@@ -42,13 +43,18 @@ def read_callers(path: Path) -> Callers:
 
 def write_callers(path: Path, callers: Mapping[str, Known]) -> None:
     """All of it or nothing; only its owner may read it."""
-    made = path.with_name(f".{path.name}.new")
-    written = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(written, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(callers), indent=2) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    made.replace(path)
+    # A name that nobody can have put something under, and a file that was not there before.
+    made = path.with_name(f".{path.name}.{token_hex(8)}")
+    written = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(written, "wb") as file:
+            file.write(msgspec.json.format(msgspec.json.encode(callers), indent=2) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        made.replace(path)
+    except BaseException:  # whatever it was, half a file with hashes is not left behind
+        made.unlink(missing_ok=True)
+        raise
 
 
 class CallerFile:

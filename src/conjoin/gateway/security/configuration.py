@@ -19,6 +19,7 @@ from conjoin.gateway.security.grants import ACTIONS, EVERYTHING, Grant, Patterns
 from conjoin.gateway.security.guarding import SecurityGuard
 from conjoin.gateway.security.tls import Tls
 from conjoin.runtime.hiding import NOTHING_HIDDEN, Hiding
+from conjoin.shown_urls import shown_url
 
 ADMIN = "admin"
 """A role that is always there, unless the settings give it another meaning."""
@@ -115,9 +116,9 @@ def _problems_of_issuer(oidc: _Oidc) -> Iterator[str]:
             yield f"oidc.algorithms: {algorithm!r} is none of {', '.join(_ALGORITHMS)}"
     address = urlsplit(oidc.jwks)
     if address.scheme == "http" and address.hostname not in _HERE:
-        yield f"oidc.jwks = {oidc.jwks!r}: keys that come without TLS can be anybody's; use https"
+        yield f"oidc.jwks = {shown_url(oidc.jwks)!r}: keys that come without TLS can be anybody's; use https"
     if address.scheme not in ("", "http", "https"):
-        yield f"oidc.jwks = {oidc.jwks!r}: an https address, or a file"
+        yield f"oidc.jwks = {shown_url(oidc.jwks)!r}: an https address, or a file"
 
 
 def _tls(said: _Tls) -> Tls:

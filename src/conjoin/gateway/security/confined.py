@@ -12,6 +12,7 @@ from conjoin.gateway.security.grants import Grant, Thing
 from conjoin.runtime import finding
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.finding import BY_KEY, Meets, Order
+from conjoin.runtime.scope import Scope
 from conjoin.runtime.stored_catalog import CatalogView
 
 _AT_ONCE = 500
@@ -25,7 +26,17 @@ def confined(broker: Broker, grants: tuple[Grant, ...]) -> Broker:
     narrow: Any = copy(broker)
     narrow.store = _Store(broker, grants)
     narrow.catalog = _Catalog(broker, grants)
+    narrow.scope = _Scope(grants)
     return narrow  # type: ignore[no-any-return]
+
+
+class _Scope(Scope):
+    def __init__(self, grants: tuple[Grant, ...]) -> None:
+        self._grants = grants
+
+    def sees(self, tenant_id: str, message: str | None = None, process: str | None = None) -> bool:
+        thing = Thing(tenant_id, message, process)
+        return any(grant.covers(thing) for grant in self._grants)
 
 
 class _Store:
@@ -37,6 +48,11 @@ class _Store:
         exact = [grant.tenants.exact for grant in grants]
         self._tenants = None if None in exact else tuple({it: None for some in exact for it in some or ()})
         self._by_tenant_alone = all(it.messages.is_all and it.processes.is_all and it.jobs.is_all for it in grants)
+
+    @property
+    def whole(self) -> Any:
+        """The store as it is, for who looks for places in it and not for rows."""
+        return self._broker.store
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._broker.store, name)

@@ -1,9 +1,9 @@
 """The guard of a secured server: who is there, what is the rule of the call, and what of the service is theirs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from conjoin.gateway.guard import Admitted, from_another_site
+from conjoin.gateway.guard import Admitted, from_a_page
 from conjoin.gateway.security.audit import Audit
 from conjoin.gateway.security.authenticating import Authenticating
 from conjoin.gateway.security.grants import EVERYTHING, Caller, Grant
@@ -22,8 +22,10 @@ class SecurityGuard:
         self._audit = audit
         self._made: dict[tuple[Service, tuple[Grant, ...], tuple[str, ...]], Service] = {}
 
-    async def admit(self, call: str, headers: Mapping[str, str], service: Service) -> Admitted | Refusal:
-        caller = from_another_site(call, headers) or await self._caller(headers)
+    async def admit(
+        self, call: str, headers: Mapping[str, str], service: Service, address: str = ""
+    ) -> Admitted | Refusal:
+        caller = from_a_page(call, headers) or await self._caller(headers, address)
         if isinstance(caller, Refusal):
             return caller
         refused = kept_out(caller, call)
@@ -32,8 +34,13 @@ class SecurityGuard:
             return refused
         return Admitted(self._permitted(service, caller.grants, RULES[call].actions), caller.name)
 
-    async def _caller(self, headers: Mapping[str, str]) -> Caller | Refusal:
-        return _ANYBODY if self._authenticating is None else await self._authenticating.caller(headers)
+    async def _caller(self, headers: Mapping[str, str], address: str) -> Caller | Refusal:
+        return _ANYBODY if self._authenticating is None else await self._authenticating.caller(headers, address)
+
+    def count_failures(self, failed: Callable[[str], None]) -> None:
+        """With the kind of what was wrong, whenever somebody could not say who they are."""
+        if self._authenticating is not None:
+            self._authenticating.failed = failed
 
     def _permitted(self, service: Service, grants: tuple[Grant, ...], actions: tuple[str, ...]) -> Service:
         """One for each set of roles and kind of call: there are not many."""

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import jwt
 import msgspec
 
 from conjoin.runtime.answers import Refusal
+from conjoin.shown_urls import shown_url
 
 _LOG = logging.getLogger(__name__)
 _KEPT_S = 300.0
@@ -41,10 +43,20 @@ class Trusted:
     algorithms: Sequence[str]
 
 
+class _NoRedirects(HTTPRedirectHandler):
+    """Keys come from the very address that is named: another one may be anybody's, and without TLS."""
+
+    def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        raise HTTPError(shown_url(req.full_url), code, "it sends us elsewhere, and we do not follow", headers, fp)
+
+
+_OPENER = build_opener(_NoRedirects)
+
+
 def read_keys(where: str) -> Mapping[str, Any]:
     """By their id. Raises `OSError` or `ValueError`."""
     if where.startswith(("https://", "http://")):
-        with urlopen(where, timeout=_PATIENCE_S) as answer:
+        with _OPENER.open(where, timeout=_PATIENCE_S) as answer:
             content = answer.read(_MOST_BYTES)
     else:
         content = Path(where).read_bytes()

@@ -5,6 +5,7 @@ tenant that is none of the caller's is not found, in the same words as something
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
 from conjoin.gateway.security import owners
@@ -37,6 +38,8 @@ _NO_INCIDENT = "no incident with key {} was found: it was resolved, or its insta
 _NO_JOB, _NO_TASK = "no job with key {} was found", "no user task with key {} was found"
 _NO_MESSAGE = "no message with key {} is known"
 _UPDATE_JOB = ("work", "operate")
+_NAMING = ("NOT_FOUND", "INVALID_STATE")
+"""Refusals of a message that name others."""
 
 
 class PermittedService(Service):
@@ -46,21 +49,37 @@ class PermittedService(Service):
         self._grants = grants
         seeing = allowing(grants, "read", *actions)
         self.broker: Broker = confined(whole.broker, seeing)
-        self.limits, self.room = whole.limits, whole.room
+        self.limits, self.memory, self.line_memory = whole.limits, whole.memory, whole.line_memory
         self.inbox = whole.inbox if any(grant.is_total for grant in seeing) else None
         self._seeing = tuple(actions) or ("read",)
 
     async def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
-        return self._refusal(("publish",), _about(message)) or await self._whole.publish(message)
+        refused = self._refusal(("publish",), _about(message))
+        answer = await self._whole.publish(message) if refused is None else refused
+        return await self._reworded(message, answer) if isinstance(answer, Refusal) else answer
 
     async def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
-        return self._refusal(("correlate",), _about(message)) or await self._whole.correlate(message)
+        refused = self._refusal(("correlate",), _about(message))
+        answer = await self._whole.correlate(message) if refused is None else refused
+        return await self._reworded(replace(message, sync=True), answer) if isinstance(answer, Refusal) else answer
 
     async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
         refusals = [self._refusal(("publish",), _about(message)) for message in messages]
         allowed = [message for message, no in zip(messages, refusals, strict=True) if no is None]
         answers = iter(await self._whole.publish_many(allowed))
-        return [no or next(answers) for no in refusals]
+        found = [no or next(answers) for no in refusals]
+        return [
+            await self._reworded(message, it) if isinstance(it, Refusal) else it
+            for message, it in zip(messages, found, strict=True)
+        ]
+
+    async def _reworded(self, message: NewMessage, refusal: Refusal) -> Refusal:
+        """It may name who waits instead, or is in the way; whoever may not know of them all is told of the rest."""
+        if self.broker is self._whole.broker or refusal.code not in _NAMING:
+            return refusal
+        found = (await self.look(explain_named, self.broker, message)).dry_run
+        text = found.sentence.partition(": ")[2] if found.verdict == "refused" else "nobody could take it"
+        return Refusal(refusal.code, f"Refused: {text}")
 
     async def rehearse(self, message: NewMessage) -> NamedExplanation | Refusal:
         refused = self._refusal(("read", *self._seeing), _about(message))
@@ -90,7 +109,7 @@ class PermittedService(Service):
     async def _not_created(self, new: NewInstance) -> Refusal | None:
         process: str | None = new.process_id
         if new.definition_key:
-            definitions = await self._whole.look(lambda: self._whole.broker.definitions)
+            definitions = await self._whole.look_up(lambda: self._whole.broker.definitions)
             found = definitions.by_key.get(new.definition_key)
             # That of another tenant is none, and the engine says so.
             process = found.process_id if found is not None and found.tenant_id == new.tenant_id else None
@@ -154,6 +173,9 @@ class PermittedService(Service):
         """With `broker`, which is narrowed."""
         return await self._whole.look(function, *args, **kwargs)
 
+    async def look_up(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
+        return await self._whole.look_up(function, *args, **kwargs)
+
     async def carry_out(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
         return await self._whole.carry_out(function, *args, **kwargs)
 
@@ -166,7 +188,7 @@ class PermittedService(Service):
         actions = (needed,) if isinstance(needed, str) else needed
         if any(grant.is_total for grant in allowing(self._grants, *actions)):
             return None
-        thing = await self._whole.look(owner, self._whole.broker, key)
+        thing = await self._whole.look_up(owner, self._whole.broker, key)
         if thing is None:
             return None
         if not any(grant.tenants.meets(thing.tenant_id) for grant in self._grants):

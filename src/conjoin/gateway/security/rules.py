@@ -91,8 +91,9 @@ _OWN: dict[Rule, Sequence[str]] = {
     ),
     _OPERATE: ("DELETE /messages/{messageKey}/payload",),
     _PUBLISH_ALL: ("POST /inbox/{channel}",),
-    _READ_ALL: ("GET /inbox", "GET /inbox/messages/{key}", "GET /policies"),
+    _READ_ALL: ("GET /inbox", "GET /inbox/messages/{key}", "GET /policies", "GET /set-aside"),
     _OPERATE_ALL: (
+        *("POST /set-aside/{key}/retry", "DELETE /set-aside/{key}"),
         "POST /inbox/messages/operations",
         *(f"{method} /inbox/messages/{{key}}" for method in ("PATCH", "PUT", "DELETE")),
         *(f"POST /inbox/messages/{{key}}/{what}" for what in ("pause", "resume", "retry", "release")),

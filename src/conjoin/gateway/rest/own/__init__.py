@@ -1,7 +1,17 @@
 """Our own interface, `/conjoin/v1`: what nobody else has. One file a subject, each with its table of endpoints."""
 
 from conjoin.gateway.rest.endpoint import Endpoint
-from conjoin.gateway.rest.own import bulk, explain, inbox, inbox_receiving, messages, payloads, policies, status
+from conjoin.gateway.rest.own import (
+    bulk,
+    explain,
+    inbox,
+    inbox_receiving,
+    messages,
+    payloads,
+    policies,
+    set_aside,
+    status,
+)
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *messages.ENDPOINTS,
@@ -11,5 +21,6 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *inbox_receiving.ENDPOINTS,
     *inbox.ENDPOINTS,
     *policies.ENDPOINTS,
+    *set_aside.ENDPOINTS,
     *status.ENDPOINTS,
 )

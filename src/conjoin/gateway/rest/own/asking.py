@@ -4,12 +4,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Parameter
+from conjoin.gateway.rest.endpoint import Parameter, answer
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.schemas import INSTANT, Schema, one_of_words
+from conjoin.gateway.walking import newest_page
+from conjoin.runtime.broker import Broker
 from conjoin.runtime.instant_texts import read_instant
-from conjoin.runtime.lists import Asked, Listing, Page
+from conjoin.runtime.lists import Asked, Listing, Page, page_of
 from conjoin.runtime.telling import told
 
 MOST_ITEMS = 1_000
@@ -34,18 +37,22 @@ def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, Parame
     return {**found, **PAGE}
 
 
-def read_query(request: Request, known: Collection[str]) -> dict[str, str]:
+def read_query(request: Request, known: Collection[str], texts: Collection[str]) -> dict[str, str]:
+    """An empty one of `texts` is the same as none. Anything else that is empty is a mistake: to leave a filter out
+    silently would answer more than was asked for.
+    """
     given = dict(request.query_params)
     unknown = [name for name in given if name not in known]
     if unknown:
         raise invalid(f"Query parameter [{unknown[0]}] is not known: there are {', '.join(known)}")
-    return {name: value for name, value in given.items() if value != ""}
+    return {name: value for name, value in given.items() if value or name not in texts}
 
 
-def asked_of(request: Request, filters: Collection[str], keys: Collection[str] = ()) -> Asked:
+def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> Asked:
     """`keys`: filters whose values are keys."""
-    given = read_query(request, [*filters, *PAGE])
-    wanted: dict[str, Any] = {name: given[name] for name in filters if name in given}
+    texts = [name for name in listing.filters if name not in keys and name not in listing.choices]
+    given = read_query(request, [*listing.filters, *PAGE], [*texts, "cursor"])
+    wanted: dict[str, Any] = {name: given[name] for name in listing.filters if name in given}
     wanted |= {name: _number(name, given[name]) for name in keys if name in wanted}
     times = (_instant("since", given.get("since")), _instant("until", given.get("until")))
     order = given.get("order", "asc")
@@ -74,5 +81,11 @@ def _instant(name: str, text: str | None) -> int | None:
     return at
 
 
+def listed(broker: Broker, what: str, listing: Listing, asked: Asked) -> Response:
+    """A page of a list as an answer, in a reader."""
+    read = newest_page if asked.newest_first else page_of
+    return answer(page_as_json(read(broker, what, listing, asked)))
+
+
 def page_as_json(page: Page) -> dict[str, Any]:
-    return {"items": [told(item) for item in page.items], "cursor": page.after}
+    return {"items": [told(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}

@@ -1,11 +1,14 @@
 """Bulk publish: lines of messages in, lines of verdicts out, while both go on. A bad line is answered, and skipped.
 
 A chunk is published before the next is read, so a client that sends faster than the store commits has to wait. What
-is answered is kept until the client reads it: one that sends everything first is not waited for.
+is answered is kept until the client reads it, as far as the memory for lines goes: one that sends everything first is
+not waited for, unless many do that.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 from starlette.requests import Request
@@ -15,22 +18,20 @@ from starlette.types import Receive, Scope, Send
 from conjoin.errors import ConjoinError
 from conjoin.gateway.metrics import Metrics
 from conjoin.gateway.rest.endpoint import Call, Endpoint
+from conjoin.gateway.rest.json_lines import NDJSON, Answers, line_batches
 from conjoin.gateway.rest.own.message_fields import MESSAGE_SCHEMA, read_line
 from conjoin.gateway.rest.problems import Problem
-from conjoin.gateway.rest.reading import MOST_BYTES, chunks, of_type
+from conjoin.gateway.rest.reading import of_type
 from conjoin.gateway.service import Service
+from conjoin.logs import request_id
 from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.encoding.json_text import json_bytes
 from conjoin.runtime.finding import rows_with
 from conjoin.runtime.messages import NewMessage
 
-NDJSON = "application/x-ndjson"
-AT_ONCE = 1_000
-"""Lines; fewer, if they are long."""
-MOST_LINES = 100_000
-MOST_BULK_BYTES = 256 * 1024 * 1024
-_Numbered = list[tuple[int, bytes]]
+_LOG = logging.getLogger(__name__)
+_INTERNAL = "Internal error (request id {}): lines without an answer may or may not be stored"
 _Read = list[tuple[int, NewMessage | str]]
 
 
@@ -43,65 +44,58 @@ class _WhileReading(StreamingResponse):
 
 async def publish_bulk(call: Call) -> Response:
     of_type(call.request, NDJSON, "application/jsonl", "application/x-jsonlines")
-    told: asyncio.Queue[bytes | None] = asyncio.Queue()
-    publishing = asyncio.create_task(_publish(call.request, call.service, call.gateway.metrics, told))
-    return _WhileReading(_answers(told, publishing), media_type=NDJSON)
+    answers = Answers(call.service.line_memory)
+    publishing = asyncio.create_task(_publish(call.request, call.service, call.gateway.metrics, answers))
+    return _WhileReading(_sent(answers, publishing), media_type=NDJSON)
 
 
-async def _answers(told: "asyncio.Queue[bytes | None]", publishing: "asyncio.Task[None]") -> AsyncIterator[bytes]:
+async def _sent(answers: Answers, publishing: "asyncio.Task[None]") -> AsyncIterator[bytes]:
     try:
-        while (answer := await told.get()) is not None:
-            yield answer
+        async with aclosing(answers.all()) as lines:
+            async for line in lines:
+                yield line
     finally:
         publishing.cancel()
 
 
-async def _publish(request: Request, service: Service, metrics: Metrics, told: "asyncio.Queue[bytes | None]") -> None:
+async def _publish(request: Request, service: Service, metrics: Metrics, answers: Answers) -> None:
     telling: asyncio.Future[Any] = asyncio.create_task(asyncio.sleep(0))
+    last = b""
     try:
-        async for lines in _chunks_of_lines(request):
-            read = [(number, read_line(line)) for number, line in lines]
-            outcomes = await service.publish_many([it for _, it in read if isinstance(it, NewMessage)])
-            metrics.count_published("bulk", outcomes)
-            # What became of a chunk is looked up while the next one is published; never of two at a time.
-            await telling
-            telling = asyncio.create_task(_tell(service, read, outcomes, told))
+        async with aclosing(line_batches(request, service.line_memory)) as batches:
+            async for lines in batches:
+                read = [(number, read_line(line)) for number, line in lines]
+                outcomes = await service.publish_many([it for _, it in read if isinstance(it, NewMessage)])
+                metrics.count_published("bulk", outcomes)
+                # What became of a chunk is looked up while the next one is published; never of two at a time.
+                await telling
+                telling = asyncio.create_task(_tell(service, read, outcomes, answers))
         await telling
     except (Problem, ConjoinError) as problem:
         # The answer has begun, so this is its last line.
         await asyncio.wait([telling])
-        told.put_nowait(_line({"error": str(problem)}))
+        last = _line({"error": str(problem)})
+    except Exception:  # noqa: BLE001 - logged, and told to the client
+        # The border of this request: its answer has begun, and without a word its end would look like success.
+        _LOG.exception("bulk publish ended early")
+        last = _line({"error": _INTERNAL.format(request_id())})
     finally:
-        told.put_nowait(None)
+        telling.add_done_callback(_is_over)
+        answers.end(last)
 
 
-async def _chunks_of_lines(request: Request) -> AsyncIterator[_Numbered]:
-    """Lines with their numbers, a bounded number of lines and bytes at a time; blank ones are nothing."""
-    number, rest, waiting, size = 0, b"", [], 0
-    async for chunk in chunks(request, MOST_BULK_BYTES):
-        size += len(chunk)
-        *lines, rest = (rest + chunk).split(b"\n")
-        if len(rest) > MOST_BYTES:
-            raise Problem(413, "TOO_LARGE", f"Line {number + len(lines) + 1} is longer than {MOST_BYTES:,} bytes")
-        waiting += [(at, line) for at, line in enumerate(lines, number + 1) if line.strip()]
-        number += len(lines)
-        if number > MOST_LINES:
-            raise Problem(413, "TOO_LARGE", f"There are more than {MOST_LINES:,} lines: send the others by themselves")
-        while len(waiting) >= AT_ONCE or (waiting and size >= MOST_BYTES):
-            yield waiting[:AT_ONCE]
-            waiting, size = waiting[AT_ONCE:], 0
-    if rest.strip():
-        waiting.append((number + 1, rest))
-    if waiting:
-        yield waiting
+def _is_over(telling: "asyncio.Future[Any]") -> None:
+    """Whatever came of it: nobody waits for it any more, and asyncio need not say so."""
+    if not telling.cancelled():
+        telling.exception()
 
 
-async def _tell(service: Service, read: _Read, outcomes: list[Any], told: "asyncio.Queue[bytes | None]") -> None:
+async def _tell(service: Service, read: _Read, outcomes: list[Any], answers: Answers) -> None:
     keys = [it.key for it in outcomes if not isinstance(it, Refusal)]
-    rows = await service.look(_rows, service.broker, keys)
-    answers = iter(outcomes)
-    said = [_told(number, it if isinstance(it, str) else next(answers), rows) for number, it in read]
-    told.put_nowait(b"".join(map(_line, said)))
+    rows = await service.look_up(_rows, service.broker, keys)
+    its = iter(outcomes)
+    said = [_told(number, it if isinstance(it, str) else next(its), rows) for number, it in read]
+    await answers.put(b"".join(map(_line, said)))
 
 
 def _rows(broker: Broker, keys: list[int]) -> dict[int, Any]:

@@ -7,22 +7,27 @@ from starlette.responses import Response
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
 from conjoin.gateway.rest.own.fates import EXPLANATION
 from conjoin.gateway.rest.own.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
+from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.rest.schemas import array, whole
+from conjoin.runtime.broker import Broker
 from conjoin.runtime.explain import explain
 
 _READER = decoder(dict[str, Any])
 
 
 async def explain_message(call: Call) -> Response:
-    found = await call.service.look(explain, call.service.broker, key_in(call.request, "messageKey"))
-    return answer(accepted(found).as_json())
+    return await call.service.look(_explained, call.service.broker, key_in(call.request, "messageKey"))
+
+
+def _explained(broker: Broker, key: int) -> Response:
+    return answer(accepted(explain(broker, key)).as_json())
 
 
 async def dry_run(call: Call) -> Response:
     """Nothing is sent and nothing is changed."""
     message = new_message(await read_json_body(call.request, _READER))
-    return answer(accepted(await call.service.rehearse(message)).as_json())
+    return answer(accepted(await while_there(call.request, call.service.rehearse(message))).as_json())
 
 
 ENDPOINTS = (

@@ -7,9 +7,8 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
-from conjoin.gateway.newest import newest_page
 from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
-from conjoin.gateway.rest.own.asking import asked_of, page_as_json, parameters
+from conjoin.gateway.rest.own.asking import asked_of, listed, parameters
 from conjoin.gateway.rest.own.inbox_access import changed, inbox_of, who_asks
 from conjoin.gateway.rest.problems import invalid, not_found
 from conjoin.gateway.rest.reading import key_in
@@ -34,7 +33,7 @@ from conjoin.runtime.inbox.hints import SPELLINGS
 from conjoin.runtime.inbox.listing import INBOX, InboxItem, Line, Shown
 from conjoin.runtime.inbox_orders import SIMPLE, Operation, SetAttempts, SetNextRetry
 from conjoin.runtime.instant_texts import instant_text, read_instant
-from conjoin.runtime.lists import Asked, page_of
+from conjoin.runtime.lists import Asked
 from conjoin.runtime.telling import told
 
 _STATE = ("key", "state", "attempts", "next_retry_at", "parked_for")
@@ -64,10 +63,9 @@ class Selection(_Strict):
 
 
 async def list_inbox(call: Call) -> Response:
-    asked = asked_of(call.request, INBOX.filters)
+    asked = asked_of(call.request, INBOX)
     inbox_of(call)
-    listed = (call.service.broker, "messages of the inbox", INBOX, asked)
-    return answer(page_as_json(await call.service.look(newest_page if asked.newest_first else page_of, *listed)))
+    return await call.service.look(listed, call.service.broker, "messages of the inbox", INBOX, asked)
 
 
 async def show(call: Call) -> Response:

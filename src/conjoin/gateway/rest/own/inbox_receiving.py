@@ -1,25 +1,25 @@
 """Receiving into a channel of the inbox: a message, or lines of them. What cannot be read is kept as a dead letter."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import asdict, fields
 from typing import Any
 from uuid import uuid4
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.errors import InputError
+from conjoin.gateway.memory_budget import json_cost
 from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.json_lines import NDJSON, line_batches
 from conjoin.gateway.rest.own.inbox_access import inbox_of
 from conjoin.gateway.rest.problems import invalid, not_found
-from conjoin.gateway.rest.reading import body_of, chunks
+from conjoin.gateway.rest.reading import body_of, hold
 from conjoin.gateway.rest.schemas import COUNT, TEXT, closed
 from conjoin.runtime.inbox.channel_rows import Headers, Row
 from conjoin.runtime.inbox.counts import Counts
 
-NDJSON = "application/x-ndjson"
-_AT_ONCE = 1_000
-_MOST_BYTES = 256 * 1024 * 1024
+_MOST_LINES = 1_000_000
 _PREFIX = b"x-correlate-"
 
 
@@ -32,8 +32,9 @@ async def receive(call: Call) -> Response:
     if not inbox.channels[channel].enabled:
         raise invalid(f"The channel {channel!r} is not enabled")
     counts = Counts()
-    async for rows in _rows(call.request, f"rest {uuid4()}"):
-        counts += await _received(call, channel, rows)
+    async with aclosing(_rows(call, f"rest {uuid4()}")) as batches:
+        async for rows in batches:
+            counts += await _received(call, channel, rows)
     return answer({"channel": channel, **_not_zero(counts)}, 202)
 
 
@@ -48,20 +49,17 @@ def _not_zero(counts: Counts) -> dict[str, int]:
     return {word: count for word, count in asdict(counts).items() if count or word == "received"}
 
 
-async def _rows(request: Request, source: str) -> AsyncIterator[list[Row]]:
+async def _rows(call: Call, source: str) -> AsyncGenerator[list[Row]]:
+    request = call.request
     headers: Headers = tuple((name.decode("latin-1"), value) for name, value in request.headers.raw if _is_ours(name))
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != NDJSON:
-        yield [Row(source, 1, await body_of(request), headers)]
+        body = await body_of(request)
+        hold(request, json_cost(body))
+        yield [Row(source, 1, body, headers)]
         return
-    rest, number = b"", 0
-    async for chunk in chunks(request, _MOST_BYTES):
-        *lines, rest = (rest + chunk).split(b"\n")
-        numbered = [Row(source, at, line, headers) for at, line in enumerate(lines, number + 1) if line.strip()]
-        number += len(lines)
-        for begin in range(0, len(numbered), _AT_ONCE):
-            yield numbered[begin : begin + _AT_ONCE]
-    if rest.strip():
-        yield [Row(source, number + 1, rest, headers)]
+    async with aclosing(line_batches(request, call.service.line_memory, _MOST_LINES)) as batches:
+        async for lines in batches:
+            yield [Row(source, number, line, headers) for number, line in lines]
 
 
 def _is_ours(name: bytes) -> bool:

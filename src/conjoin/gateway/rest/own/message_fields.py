@@ -9,9 +9,11 @@ from typing import Any
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import tenant_of
 from conjoin.gateway.rest.schemas import INSTANT, INT64, NAME, OBJECT, TENANT, TEXT, Schema, closed, nullable
+from conjoin.gateway.tenants import unusable_tenant
 from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
 from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
-from conjoin.runtime.messages import LONGEST_BUSINESS_ID, LONGEST_KEY, NewMessage
+from conjoin.runtime.messages import LONGEST_BUSINESS_ID, NewMessage
+from conjoin.runtime.storable import LONGEST_KEY
 
 _LABEL: Schema = {"anyOf": [{**TEXT, "maxLength": LONGEST_KEY}, INT64]}
 _TTL: Schema = {"type": "string", "pattern": "^[0-9]{1,9}(ms|s|m|h|d)$", "description": "Or ISO 8601, as PT1H"}
@@ -44,9 +46,11 @@ def new_message(said: Mapping[str, Any]) -> NewMessage:
 def read_line(line: bytes) -> NewMessage | str:
     """The message, or what is wrong with the line."""
     try:
-        return _read(json_object(line))
+        message = _read(json_object(line))
     except Unusable as why:
         return str(why)
+    problem = None if isinstance(message, str) else unusable_tenant([message.tenant_id])
+    return message if problem is None else problem.text
 
 
 def _read(said: Mapping[str, Any]) -> NewMessage | str:

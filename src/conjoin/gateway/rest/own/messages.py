@@ -6,9 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.newest import newest_page
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
-from conjoin.gateway.rest.own.asking import asked_of, page_as_json, parameters
+from conjoin.gateway.rest.own.asking import asked_of, listed, parameters
 from conjoin.gateway.rest.own.fates import ATTEMPT, fate
 from conjoin.gateway.rest.own.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
 from conjoin.gateway.rest.patience import while_there
@@ -20,21 +19,19 @@ from conjoin.runtime.explain import explain
 from conjoin.runtime.explanation import Explanation
 from conjoin.runtime.known_messages import message_with_key
 from conjoin.runtime.list_items import MessageItem
-from conjoin.runtime.lists import LISTS, page_of
+from conjoin.runtime.lists import LISTS
 
 LONGEST_WAIT_MS = 60_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25
 _UNDECIDED = ("buffered", "waiting")
 _READER = decoder(dict[str, Any])
 _LISTING = LISTS["messages"]
-_FILTERS = _LISTING.filters
 _FATE = ("message", "verdict", "reason", "decided_at", "sentence", "storage", "attempts", "still_buffered")
 
 
 async def list_messages(call: Call) -> Response:
-    asked = asked_of(call.request, _FILTERS, keys=["instance"])
-    listed = (call.service.broker, "messages", _LISTING, asked)
-    return answer(page_as_json(await call.service.look(newest_page if asked.newest_first else page_of, *listed)))
+    asked = asked_of(call.request, _LISTING, keys=["instance"])
+    return await call.service.look(listed, call.service.broker, "messages", _LISTING, asked)
 
 
 async def show_message(call: Call) -> Response:
@@ -64,7 +61,7 @@ async def _result(service: Service, key: int, wait_ms: int) -> Any:
     """No thread waits: the row is looked at now and then."""
     give_up, pause_s = time.monotonic() + wait_ms / 1_000, _FIRST_PAUSE_S
     while True:
-        row = await service.look(message_with_key, service.broker.store, key)
+        row = await service.look_up(message_with_key, service.broker.store, key)
         left_s = give_up - time.monotonic()
         if row is None or row.verdict not in _UNDECIDED or row.deadline <= service.broker.now or left_s <= 0:
             return await service.look(explain, service.broker, key)

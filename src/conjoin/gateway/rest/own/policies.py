@@ -8,7 +8,7 @@ from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
 from conjoin.gateway.rest.reading import needed
 from conjoin.gateway.rest.schemas import COUNT, INSTANT, TEXT, array, whole
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.policies_set import in_force, policies_as_json
+from conjoin.runtime.policies_set import policies_as_json
 
 Answers = dict[str, str | int | bool]
 
@@ -27,13 +27,18 @@ async def set_policy(call: Call) -> Response:
 def _set(broker: Broker, name: str, answers: Answers) -> dict[str, Any]:
     broker.catalog.set_policy(name, answers, broker.now)
     version = broker.catalog.view().version
-    return {"name": name, "policy": in_force(broker.catalog).get(name, {}), "catalog_version": version}
+    return {"name": name, "policy": broker.catalog.in_force().get(name, {}), "catalog_version": version}
 
 
 _POLICY = {"type": "object", "additionalProperties": {"type": ["string", "integer", "boolean"]}}
 _CHANGE = whole({"catalog_version": COUNT, "name": TEXT, "policy": _POLICY, "set_at": INSTANT})
 _POLICIES = whole(
-    {"profile": TEXT, "policies": {"type": "object", "additionalProperties": _POLICY}, "changes": array(_CHANGE)}
+    {
+        "profile": TEXT,
+        "policies": {"type": "object", "additionalProperties": _POLICY},
+        "changes": array(_CHANGE),
+        "not_in_force": array(TEXT),
+    }
 )
 
 ENDPOINTS = (

@@ -8,6 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message
 
+from conjoin.gateway.memory_budget import xml_cost
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import MOST_BYTES, hold, in_time, not_too_large, of_type, tenant_of, too_large
@@ -47,6 +48,7 @@ async def deploy(call: Call) -> Response:
     except ClientDisconnect:
         raise invalid("The body was cut off") from None
     call.tell(resources=[name for name, _ in resources], tenantId=tenant_id)
+    hold(call.request, sum(xml_cost(content) for _, content in resources))
     deployment = accepted(await call.service.deploy(resources, tenant_id), "CREATE")
     told = [_told(process, tenant_id) for process in deployment.processes]
     return answer({"deploymentKey": str(deployment.key), "tenantId": tenant_id, "deployments": told})

@@ -1,6 +1,7 @@
 """Jobs: activated by workers (the request waits until there are some), completed, failed, ended with an error."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 from starlette.responses import Response
@@ -13,17 +14,18 @@ from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, T
 from conjoin.gateway.tenants import tenants_or_default
 from conjoin.runtime.answers import ActivatedJob
 from conjoin.runtime.jobs import JobsWanted
+from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64
 
 
 class Activation(Shape):
     type: Name
-    timeout: Annotated[int, Meta(ge=1, le=2**63 - 1)]
-    max_jobs_to_activate: Annotated[int, Meta(ge=1, le=2**31 - 1)]
+    timeout: Annotated[int, Meta(ge=1, le=LARGEST_INT64)]
+    max_jobs_to_activate: Annotated[int, Meta(ge=1, le=LARGEST_INT32)]
     worker: Text | None = None
     fetch_variable: list[str] | None = None
     request_timeout: Int64 | None = None
     tenant_ids: list[Tenant] | None = None
-    tenant_filter: str | None = None
+    tenant_filter: Literal["PROVIDED", "ASSIGNED"] | None = None
     with_lease: bool | None = None
 
 
@@ -50,8 +52,8 @@ class ThrownError(Shape):
 
 
 class Changeset(Shape):
-    retries: Annotated[int, Meta(ge=1, le=2**31 - 1)] | None = None
-    timeout: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
+    retries: Annotated[int, Meta(ge=1, le=LARGEST_INT32)] | None = None
+    timeout: Annotated[int, Meta(ge=0, le=LARGEST_INT64)] | None = None
 
 
 class Update(Shape):
@@ -63,6 +65,8 @@ async def activate(call: Call) -> Response:
     said: Activation = call.body
     if said.with_lease:
         raise unimplemented("Activating jobs withLease")
+    if said.tenant_filter == "ASSIGNED":
+        raise unimplemented("Activating jobs with the tenantFilter ASSIGNED")
     tenants = tenants_or_default([tenant_of(it) for it in said.tenant_ids or ()])
     which = (said.type, said.worker or "default", said.timeout, said.max_jobs_to_activate)
     wanted = JobsWanted(*which, tuple(said.fetch_variable or ()), tenants)
@@ -96,21 +100,40 @@ def _told(job: ActivatedJob) -> dict[str, Any]:
 
 async def complete(call: Call) -> Response:
     said: Completion = call.body
-    result = said.result or {}
-    if result.get("denied") or result.get("corrections") or result.get("activateElements"):
+    if _says_something(said.result or {}):
         raise unimplemented("Completing a job with a result")
+    if said.business_id:
+        raise unimplemented("Completing a job with a businessId")
+    _without_lease(said.lease_token)
     key = key_in(call.request, "jobKey")
     return done(await call.service.complete_job(key, said.variables or {}), "COMPLETE")
 
 
+def _says_something(result: Mapping[str, Any]) -> bool:
+    """A result that neither denies nor corrects nor starts anything is the same as none."""
+    said = dict(result)
+    corrections = said.pop("corrections", None)
+    if isinstance(corrections, dict) and any(value is not None for value in corrections.values()):
+        return True
+    return said.pop("type", None) not in (None, "userTask") or any(said.values())
+
+
+def _without_lease(token: str | None) -> None:
+    """No job of ours is handed out with one."""
+    if token:
+        raise unimplemented("A leaseToken")
+
+
 async def fail(call: Call) -> Response:
     said: Failure = call.body
+    _without_lease(said.lease_token)
     how = (said.retries or 0, said.error_message or "", said.retry_back_off or 0, said.variables)
     return done(await call.service.fail_job(key_in(call.request, "jobKey"), *how), "FAIL")
 
 
 async def throw_error(call: Call) -> Response:
     said: ThrownError = call.body
+    _without_lease(said.lease_token)
     how = (needed("errorCode", said.error_code), said.error_message or "", said.variables)
     return done(await call.service.throw_error(key_in(call.request, "jobKey"), *how), "THROW_ERROR")
 
@@ -189,13 +212,13 @@ ENDPOINTS = (
         *("POST", "/v2/jobs/{jobKey}/failure", "failJob", "The job failed; without retries it is an incident", fail),
         body=Failure,
         needs_body=False,
-        refuses=(409, 504),
+        refuses=(409, 501, 504),
         example={"retries": 2, "errorMessage": "no stock"},
     ),
     Endpoint(
         *("POST", "/v2/jobs/{jobKey}/error", "throwJobError", "The job ends with an error of the model", throw_error),
         body=ThrownError,
-        refuses=(409, 504),
+        refuses=(409, 501, 504),
         example={"errorCode": "out-of-stock"},
     ),
     Endpoint(

@@ -6,6 +6,7 @@ from starlette.responses import Response
 
 from conjoin.errors import InputError
 from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, Parameter, answer
+from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.search import SEARCHES
@@ -29,32 +30,33 @@ async def _asked(call: Call, what: Search) -> Asked:
         raise invalid(". ".join(error.problems)) from None
 
 
-async def _found(call: Call, what: Search, asked: Asked) -> dict[str, Any]:
-    return await call.service.look(_told, call, what, asked)
+async def _found(call: Call, what: Search, asked: Asked, cuts: bool = False) -> Response:
+    """Searched, and written down, in a reader, for as long as the client is there. `cuts`: values are cut."""
+    return await while_there(call.request, call.service.look(_told, call, what, asked, cuts))
 
 
-def _told(call: Call, what: Search, asked: Asked) -> dict[str, Any]:
+def _told(call: Call, what: Search, asked: Asked, cuts: bool) -> Response:
     try:
-        return page_as_json(what, search(call.service.broker, what, asked))
+        told = page_as_json(what, search(call.service.broker, what, asked))
     except InputError as error:
         raise invalid(". ".join(error.problems)) from None
+    if cuts:
+        told["items"] = [cut(item) for item in told["items"]]
+    return answer(told)
 
 
 def _handler(what: Search) -> Handler:
     async def handle(call: Call) -> Response:
-        return answer(await _found(call, what, await _asked(call, what)))
+        return await _found(call, what, await _asked(call, what))
 
     return handle
 
 
 async def search_variables(call: Call) -> Response:
-    told = await _found(call, VARIABLES, await _asked(call, VARIABLES))
     said = call.request.query_params.get("truncateValues", "true")
     if said not in _FLAGS:
         raise invalid(f"truncateValues: {said!r:.40} is none of {', '.join(_FLAGS)}")
-    if said == "true":
-        told["items"] = [cut(item) for item in told["items"]]
-    return answer(told)
+    return await _found(call, VARIABLES, await _asked(call, VARIABLES), said == "true")
 
 
 def _incidents_of(parameter: str) -> Handler:
@@ -62,7 +64,7 @@ def _incidents_of(parameter: str) -> Handler:
 
     async def handle(call: Call) -> Response:
         condition = Condition(INCIDENTS.filter_fields[parameter], "$eq", key_in(call.request, parameter))
-        return answer(await _found(call, INCIDENTS, asked_with(await _asked(call, INCIDENTS), [condition])))
+        return await _found(call, INCIDENTS, asked_with(await _asked(call, INCIDENTS), [condition]))
 
     return handle
 

@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Meta
 
 from conjoin.gateway.rest import schemas
-from conjoin.runtime.messages import LONGEST_BUSINESS_ID, LONGEST_KEY
+from conjoin.runtime.messages import LONGEST_BUSINESS_ID
+from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64, LONGEST_KEY
 
 
 class Shape(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -25,8 +26,9 @@ BusinessId = Annotated[
     str, Meta(extra_json_schema={"pattern": schemas.TEXT["pattern"], "maxLength": LONGEST_BUSINESS_ID})
 ]
 Tenant = Annotated[str, Meta(extra_json_schema={"pattern": schemas.TENANT["pattern"]})]
-Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
-Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+# What can be stored, which is the same in both directions: -2^63 and -2^31 have no counterpart, and are refused.
+Int32 = Annotated[int, Meta(ge=-LARGEST_INT32, le=LARGEST_INT32)]
+Int64 = Annotated[int, Meta(ge=-LARGEST_INT64, le=LARGEST_INT64)]
 
 
 class OperationReference(Shape):

@@ -5,6 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from conjoin.gateway.rest.edge import FILE_HEADERS
 from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
 from conjoin.gateway.rest.problems import not_found
 from conjoin.gateway.rest.reading import key_in
@@ -41,7 +42,8 @@ def _inside(scope: Callable[[int], int]) -> Find:
 def _handler(what: Search, find: Find = one) -> Handler:
     async def handle(call: Call) -> Response:
         key = key_in(call.request, what.key.name)
-        item = await call.service.look(find, call.service.broker, what, key)
+        read = call.service.look_up if find is one else call.service.look
+        item = await read(find, call.service.broker, what, key)
         if item is None:
             raise not_found(f"{what.name.replace('-', ' ').capitalize()[:-1]} with key {key} not found")
         return answer(what.told(item))
@@ -51,10 +53,11 @@ def _handler(what: Search, find: Find = one) -> Handler:
 
 async def xml(call: Call) -> Response:
     key = key_in(call.request, "processDefinitionKey")
-    content = await call.service.look(_content, call.service.broker, key)
+    content = await call.service.look_up(_content, call.service.broker, key)
     if content is None:
         raise not_found(f"Process definition with key {key} not found")
-    return Response(content, media_type="text/xml")
+    headers = FILE_HEADERS | {"Content-Disposition": f'attachment; filename="{key}.bpmn"'}
+    return Response(content, headers=headers, media_type="text/xml")
 
 
 def _content(broker: Broker, key: int) -> bytes | None:

@@ -40,7 +40,7 @@ async def unassign(call: Call) -> Response:
 async def complete(call: Call) -> Response:
     said: Completion = call.body
     key = key_in(call.request, "userTaskKey")
-    if await call.service.look(one, call.service.broker, USER_TASKS, key) is None:
+    if await call.service.look_up(one, call.service.broker, USER_TASKS, key) is None:
         raise not_found(f"Command 'COMPLETE' rejected with code 'NOT_FOUND': no user task with key {key} was found")
     accepted(await call.service.complete_job(key, said.variables or {}), "COMPLETE")
     return Response(status_code=204)

@@ -1,0 +1,114 @@
+"""The memory budget: how many bytes all requests that are being answered may take together, as values and not as text.
+
+What a body becomes is estimated from its bytes, before anything is decoded: `{}` has two bytes and its dict has 64.
+The estimate is about twice what measuring shows, never less. Requests are counted by `Asking`; this is for those that
+are few and large. All of it happens in the event loop.
+"""
+
+import asyncio
+
+from conjoin.runtime.answers import Refusal
+
+SMALL = 64 * 1024
+"""A request that takes no more may use the whole budget: large ones leave it a quarter."""
+_OBJECT, _EMPTY_OBJECT, _LIST, _VALUE, _PROPERTY, _DECIMAL = 200, 80, 90, 64, 80, 80
+_XML_NODE = 600
+
+
+def json_cost(text: bytes) -> int:
+    """What JSON takes in memory once it is decoded, with the text itself and one copy of it."""
+    empties, values, properties = text.count(b"{}"), text.count(b",") + 1, text.count(b":")
+    letters = text.count(b".") + text.count(b"e") + text.count(b"E")
+    return (
+        (text.count(b"{") - empties) * _OBJECT
+        + empties * _EMPTY_OBJECT
+        + text.count(b"[") * _LIST
+        + values * _VALUE
+        + properties * _PROPERTY
+        # These letters are in every text, too; but there are no more numbers than values.
+        + min(letters, values + properties) * _DECIMAL
+        # A single character outside of ASCII makes a text four times as wide.
+        + len(text) * (2 if text.isascii() else 5)
+    )
+
+
+def xml_cost(content: bytes) -> int:
+    """The same for a model."""
+    return content.count(b"<") * _XML_NODE + 3 * len(content)
+
+
+class MemoryBudget:
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.taken = 0
+        self._waiting: set[asyncio.Event] = set()
+
+    def refusal(self, held: int, more: int) -> Refusal | None:
+        """For a request that holds so many bytes and wants more; None: they fit now."""
+        size = held + more
+        most = self.most if size <= SMALL else self.most * 3 // 4
+        if size > most:
+            text = f"the request would take about {size:,} bytes of memory, and {most:,} are the most: send it in parts"
+            return Refusal("TOO_LARGE", text)
+        if self.taken + more > most:
+            text = f"other requests take about {self.taken:,} bytes of memory already: try again in a moment"
+            return Refusal("RESOURCE_EXHAUSTED", text)
+        return None
+
+    def change(self, by: int) -> None:
+        self.taken += by
+        if by < 0:
+            for freed in self._waiting:
+                freed.set()
+
+    async def freed(self) -> None:
+        """Until somebody gives something back."""
+        event = asyncio.Event()
+        self._waiting.add(event)
+        try:
+            await event.wait()
+        finally:
+            self._waiting.discard(event)
+
+
+class Reservation:
+    """What one request takes; all of it is given back at the end of the block."""
+
+    __slots__ = ("_budget", "size")
+
+    def __init__(self, budget: MemoryBudget) -> None:
+        self._budget = budget
+        self.size = 0
+
+    def take(self, size: int) -> Refusal | None:
+        """None: there is room for so many bytes more."""
+        refusal = self._budget.refusal(self.size, size)
+        if refusal is None:
+            self._budget.change(size)
+            self.size += size
+        return refusal
+
+    async def take_in_time(self, size: int, within_s: float) -> Refusal | None:
+        """The same; while others have it all, this one waits so long."""
+        refusal = self.take(size)
+        if refusal is None or refusal.code == "TOO_LARGE":
+            return refusal
+        try:
+            async with asyncio.timeout(within_s):
+                while refusal is not None:
+                    await self._budget.freed()
+                    refusal = self.take(size)
+        except TimeoutError:
+            pass
+        return refusal
+
+    def shrink_to(self, size: int) -> None:
+        if size < self.size:
+            self._budget.change(size - self.size)
+            self.size = size
+
+    def __enter__(self) -> "Reservation":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.shrink_to(0)

@@ -1,0 +1,224 @@
+"""Work that costs far more than it looks like, sent to a served store: whoever sends it waits, and nobody else."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import httpx
+import pytest
+
+from conjoin.store import create_store
+from conjoin.store import tables as t
+from conjoin.store.port import Facts
+from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
+from tests.bpmn.snippets import BEGIN, END, flow, model, script, service, timer
+from tests.gateway.robust.serving import ServingProcess
+
+SOON_S = 60
+"""How long anything is waited for; on an idle machine it takes a few seconds."""
+
+LONGEST_ANSWER_S = 10
+"""Of a publish beside the work: without a bound it was minutes."""
+
+LST = list(range(100_000))
+COSTLY = [
+    "=count(for x in lst return index of(lst, -1))",
+    "=count(for x in lst return contains(text, string(x)))",
+    "=for x in lst return concatenate(lst, lst)",
+    "=for x in lst return insert before(lst, 1, x)",
+    "=for x in lst return union(lst, lst)",
+    '=for x in lst return replace(text, "a", text)',
+]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingProcess]:
+    process = ServingProcess(tmp_path_factory.mktemp("budgets") / "store")
+    yield process
+    assert process.stop() == 0
+    assert "Traceback" not in process.complaints
+
+
+@pytest.fixture(scope="module")
+def http(served: ServingProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=served.rest, timeout=SOON_S) as client:
+        yield client
+
+
+def _named(content: bytes, process_id: str) -> bytes:
+    return content.replace(b'id="order"', f'id="{process_id}"'.encode())
+
+
+def deploy(http: httpx.Client, content: bytes) -> httpx.Response:
+    return http.post("/v2/deployments", files={"resources": ("a.bpmn", content)})
+
+
+def start(http: httpx.Client, process_id: str, **variables: object) -> str:
+    body = {"processDefinitionId": process_id, "variables": variables}
+    return str(http.post("/v2/process-instances", json=body).raise_for_status().json()["processInstanceKey"])
+
+
+def until(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SOON_S
+    while not what():
+        assert time.monotonic() < deadline, "it has not happened in time"
+        time.sleep(0.1)
+
+
+def incidents(http: httpx.Client, instance: str) -> list[str]:
+    found = http.post("/v2/incidents/search", json={"filter": {"processInstanceKey": instance}}).raise_for_status()
+    return [it["errorMessage"] for it in found.json()["items"]]
+
+
+@contextmanager
+def others_publish(served: ServingProcess) -> Iterator[list[float]]:
+    """Somebody publishes all the time; what is yielded are the times of the answers."""
+    taken: list[float] = []
+    over = threading.Event()
+
+    def publish() -> None:
+        with httpx.Client(base_url=served.rest, timeout=SOON_S) as client:
+            number = 0
+            while not over.is_set():
+                began = time.monotonic()
+                body = {"name": "other", "key": f"k-{number}", "ttl": "1s"}
+                client.post("/conjoin/v1/messages", json=body).raise_for_status()
+                taken.append(time.monotonic() - began)
+                number += 1
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        yield taken
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def costly_models(http: httpx.Client) -> list[str]:
+    """Each expression behind a timer of a second, where nobody waits for it but the server."""
+    wait = f'<intermediateCatchEvent id="a_second">{timer("timeDuration", "PT1S")}</intermediateCatchEvent>\n'
+    ids = []
+    for number, expression in enumerate(COSTLY):
+        body = BEGIN + wait + script("work", quoteattr(expression)[1:-1].replace('"', "&quot;")) + END
+        content = model(body, "begin>a_second a_second>work work>end")
+        ids.append(f"costly{number}")
+        deploy(http, _named(content, ids[-1])).raise_for_status()
+    quick = model(BEGIN + wait + service("ring") + END, "begin>a_second a_second>ring ring>end")
+    deploy(http, _named(quick, "quick")).raise_for_status()
+    return ids
+
+
+def test_an_expression_that_costs_too_much_is_an_incident_and_timers_and_publishes_of_others_go_on(
+    served: ServingProcess, http: httpx.Client, costly_models: list[str]
+) -> None:
+    with others_publish(served) as taken:
+        stuck = [start(http, process_id, lst=LST, text="a" * 100_000) for process_id in costly_models]
+        quick = [start(http, "quick") for _ in range(8)]
+        for instance in stuck:
+            until(lambda instance=instance: bool(incidents(http, instance)))  # type: ignore[misc]
+        until(lambda: _rung(http) >= len(quick))
+    assert all("was stopped: it " in incidents(http, instance)[0] for instance in stuck)
+    assert max(taken) < LONGEST_ANSWER_S
+    assert served.peak_mb < 1_000
+    for instance in stuck:
+        assert http.post(f"/v2/process-instances/{instance}/cancellation").status_code == 204
+
+
+def _rung(http: httpx.Client) -> int:
+    found = http.post("/v2/jobs/search", json={"filter": {"type": "ring"}}).raise_for_status()
+    return int(found.json()["page"]["totalItems"])
+
+
+def test_a_loop_over_very_many_items_is_an_incident(http: httpx.Client) -> None:
+    loop = (
+        '<serviceTask id="each"><extensionElements><zeebe:taskDefinition type="each"/></extensionElements>'
+        "<multiInstanceLoopCharacteristics><extensionElements>"
+        '<zeebe:loopCharacteristics inputCollection="=for x in 1..100000 return x"/>'
+        "</extensionElements></multiInstanceLoopCharacteristics></serviceTask>\n"
+    )
+    deploy(http, _named(model(BEGIN + loop + END, "begin>each each>end"), "crowd")).raise_for_status()
+    [text] = incidents(http, start(http, "crowd"))
+    assert "100,000 items, and 10,000 are the most" in text
+
+
+def test_models_that_are_too_large_are_refused_and_nobody_waits(served: ServingProcess, http: httpx.Client) -> None:
+    crowd = "".join(
+        f'<process id="p{n}" isExecutable="true"><startEvent id="s{n}"/></process>\n' for n in range(25_000)
+    )
+    long_sum = "=" + "+".join(["1"] * 45_000)
+    many = range(8_000)
+    split = '<parallelGateway id="split"/>\n' + "".join(f'<manualTask id="t{n}"/>\n' for n in many)
+    with others_publish(served) as taken:
+        for content in (
+            model(BEGIN + END, "begin>end", crowd),
+            model(BEGIN + script("sum", long_sum) + END, "begin>sum sum>end"),
+            model(BEGIN + split + "".join(flow("split", f"t{n}") for n in many), "begin>split"),
+        ):
+            refused = deploy(http, content)
+            assert refused.status_code == 400
+            assert "are the most" in refused.json()["detail"]
+    assert max(taken) < LONGEST_ANSWER_S
+
+
+def test_publishes_go_on_beside_the_largest_model_that_may_be_deployed(
+    served: ServingProcess, http: httpx.Client
+) -> None:
+    tasks = "".join(service(f"t{n}") for n in range(4_900))
+    flows = " ".join(f"t{n}>t{n + 1}" for n in range(4_899))
+    with others_publish(served) as taken:
+        deploy(http, _named(model(BEGIN + tasks + END, f"begin>t0 {flows} t4899>end"), "largest")).raise_for_status()
+        key = start(http, "largest")
+    assert max(taken) < LONGEST_ANSWER_S
+    assert http.get(f"/v2/process-instances/{key}").json()["state"] == "ACTIVE"
+
+
+def test_a_pattern_of_many_wildcards_over_a_large_text_holds_nobody_up(
+    served: ServingProcess, http: httpx.Client
+) -> None:
+    deploy(http, _named(model(BEGIN + service("wait") + END, "begin>wait wait>end"), "large")).raise_for_status()
+    start(http, "large", text="a" * 2_000_000)
+    pattern = "*" + "a?" * 490 + "b*"
+    with others_publish(served) as taken:
+        body = {"filter": {"name": "text", "value": {"$like": pattern}}}
+        found = http.post("/v2/variables/search", json=body)
+    assert found.status_code == 200
+    assert found.json()["items"] == []
+    assert max(taken) < LONGEST_ANSWER_S
+
+
+def test_a_store_with_rows_that_cannot_be_used_is_served_and_names_them(tmp_path: Path) -> None:
+    """A policy and a model as another version of us, or a mishap, may have left them in the catalog."""
+    store = create_store(tmp_path / "store", Facts(2, "zeebe", 0, unique_business_ids=False))
+    assert store.catalog.append(0, {t.POLICY: [PolicyRow(1, "paid", "{", 0)]})
+    model_rows = {
+        t.RESOURCE: [ResourceRow("d", b"<no model/>")],
+        t.DEFINITION: [DefinitionRow(9, 2, "<default>", "old", 1, "old.bpmn", "d", 0)],
+    }
+    assert store.catalog.append(1, model_rows)
+    store.close()
+    served = ServingProcess(tmp_path / "store")
+    try:
+        with httpx.Client(base_url=served.rest, timeout=SOON_S) as http:
+            told = http.get("/conjoin/v1/policies").raise_for_status().json()
+            assert [text.split(":")[0].split(",")[0] for text in told["not_in_force"]] == [
+                "the policies set for 'paid' at catalog version 1 are not in force",
+                "version 1 of the process 'old' is set apart",
+            ]
+            deploy(http, model(BEGIN + service("ring") + END, "begin>ring ring>end")).raise_for_status()
+            start(http, "order")
+            refused = http.post("/v2/process-instances", json={"processDefinitionId": "old"})
+            assert refused.status_code == 409
+            assert "set apart" in refused.json()["detail"]
+            http.put("/conjoin/v1/policies/paid", json={"dedup": "7d"}).raise_for_status()
+            mended = http.get("/conjoin/v1/policies").json()
+            assert mended["policies"] == {"paid": {"dedup": "7d"}}
+            assert len(mended["not_in_force"]) == 1
+    finally:
+        assert served.stop() == 0
+    assert "Traceback" not in served.complaints
+    assert "is set apart" in served.complaints

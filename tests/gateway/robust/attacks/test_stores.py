@@ -1,0 +1,252 @@
+"""Disks and files that fail under a served store: what is affected says so, and the rest goes on."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from conjoin.runtime.opening import create_broker
+from conjoin.runtime.placement import shard_of
+from tests.bpmn.snippets import BEGIN, END, model, service, timer
+from tests.gateway.robust.serving import COMMAND, ROOT, ServingProcess
+
+SHARDS = 4
+BROKEN = 1
+LONGEST_S = 60.0
+KEYS = {shard_of(f"k-{number}", SHARDS): f"k-{number}" for number in range(200)}
+GOOD = [shard for shard in range(SHARDS) if shard != BROKEN]
+REMINDER = model(
+    BEGIN
+    + f'<intermediateCatchEvent id="soon">{timer("timeDuration", "PT1S")}</intermediateCatchEvent>\n'
+    + service("remind")
+    + END,
+    "begin>soon soon>remind remind>end",
+).replace(b'id="order"', b'id="reminder"')
+
+
+def make(folder: Path, shards: int = SHARDS) -> None:
+    with closing(create_broker(folder, shards)) as broker:
+        broker.deploy([("reminder.bpmn", REMINDER)])
+
+
+def publish(served: ServingProcess, key: str, **more: Any) -> httpx.Response:
+    message = {"name": "paid", "key": key, "ttl": "1h", **more}
+    return httpx.post(f"{served.rest}/conjoin/v1/messages", json=message, timeout=LONGEST_S)
+
+
+def eventually(holds: Callable[[], Any]) -> Any:
+    until = time.monotonic() + LONGEST_S
+    while not (found := holds()):
+        assert time.monotonic() < until, "it did not come about"
+        time.sleep(0.05)
+    return found
+
+
+def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        timeout=LONGEST_S,
+    )
+
+
+def damage(file: Path) -> None:
+    for end in ("-wal", "-shm"):
+        file.with_name(file.name + end).unlink(missing_ok=True)
+    file.write_bytes(b"\x5a" * max(file.stat().st_size if file.exists() else 0, 8192))
+
+
+def remove(file: Path) -> None:
+    for end in ("", "-wal", "-shm"):
+        file.with_name(file.name + end).unlink(missing_ok=True)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[ServingProcess]:
+    served = ServingProcess(folder)
+    try:
+        yield served
+        assert served.stop() == 0
+        assert "Traceback" not in served.complaints
+    finally:
+        served.kill()
+
+
+@pytest.fixture(params=[damage, remove], ids=["damaged", "missing"], scope="module")
+def degraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingProcess]:
+    """It was started with one shard of four that cannot be read."""
+    folder = tmp_path_factory.mktemp("degraded") / "store"
+    make(folder)
+    request.param(folder / f"shard-{BROKEN:02}.db")
+    with serving(folder) as served:
+        yield served
+
+
+def test_it_starts_and_says_which_shard_is_not_served(degraded: ServingProcess) -> None:
+    assert f"shard {BROKEN} is not served: " in degraded.complaints
+    assert f"shard-{BROKEN:02}.db is damaged" in degraded.complaints
+
+
+def test_the_other_shards_take_messages_and_find_them(degraded: ServingProcess) -> None:
+    for shard in GOOD:
+        answer = publish(degraded, KEYS[shard])
+        assert answer.status_code == 200, answer.text
+        key = answer.json()["message"]["key"]
+        found = httpx.get(f"{degraded.rest}/conjoin/v1/messages/{key}", timeout=LONGEST_S)
+        assert found.status_code == 200, found.text
+    listed = httpx.get(f"{degraded.rest}/conjoin/v1/messages", timeout=LONGEST_S)
+    assert listed.status_code == 200, listed.text
+
+
+def test_the_damaged_shard_answers_with_what_to_do(degraded: ServingProcess) -> None:
+    answer = publish(degraded, KEYS[BROKEN])
+    assert answer.status_code == 503
+    assert answer.json()["title"] == "UNAVAILABLE"
+    assert f"shard-{BROKEN:02}.db is damaged" in answer.json()["detail"]
+    assert "restore the store from a backup with conjoin restore" in answer.json()["detail"]
+
+
+def test_health_is_down_and_names_the_shard(degraded: ServingProcess) -> None:
+    def is_down() -> bool:
+        answer = httpx.get(f"{degraded.rest}/health/ready", timeout=LONGEST_S)
+        return answer.status_code == 503 and f"shard-{BROKEN:02}.db is damaged" in answer.text
+
+    eventually(is_down)
+    assert httpx.get(f"{degraded.rest}/health/live", timeout=LONGEST_S).status_code == 200
+
+
+def test_timers_of_the_other_shards_fire_and_their_jobs_are_handed_out(degraded: ServingProcess) -> None:
+    def create() -> bool:
+        said = {"processDefinitionId": "reminder"}
+        return httpx.post(f"{degraded.rest}/v2/process-instances", json=said, timeout=LONGEST_S).status_code == 200
+
+    created = sum(create() for _ in range(12))
+    assert created >= 3, "they are placed round about"
+    activated = 0
+
+    def activate() -> bool:
+        nonlocal activated
+        wanted = {"type": "remind", "maxJobsToActivate": 50, "timeout": 60_000, "requestTimeout": -1}
+        answer = httpx.post(f"{degraded.rest}/v2/jobs/activation", json=wanted, timeout=LONGEST_S)
+        assert answer.status_code == 200, answer.text
+        activated += len(answer.json()["jobs"])
+        return activated >= created
+
+    eventually(activate)
+
+
+def test_metrics_and_topology_still_answer(degraded: ServingProcess) -> None:
+    for path in ("/metrics", "/v2/topology", "/"):
+        assert httpx.get(f"{degraded.rest}{path}", timeout=LONGEST_S, follow_redirects=True).status_code == 200
+
+
+@pytest.mark.parametrize("arguments", ["status", "verify", "backup copy", "tick"])
+def test_commands_that_need_all_shards_name_the_one_that_is_damaged(arguments: str, tmp_path: Path) -> None:
+    make(tmp_path / "store")
+    damage(tmp_path / "store" / f"shard-{BROKEN:02}.db")
+    said = command(tmp_path / "store", *arguments.split(), "--data", "store")
+    assert said.returncode == 2
+    assert f"shard-{BROKEN:02}.db is damaged" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_a_store_none_of_whose_shards_can_be_read_is_not_served(tmp_path: Path) -> None:
+    make(tmp_path / "store", 2)
+    for file in (tmp_path / "store").glob("shard-*.db"):
+        damage(file)
+    said = command(tmp_path / "store", "serve", "--data", "store", "--rest-port", "0", "--grpc-port", "0")
+    assert said.returncode == 2
+    assert said.stderr.splitlines()[-1].startswith("conjoin: store/shard-00.db is damaged")
+
+
+@pytest.mark.parametrize("arguments", ["reshard --shards 2 --out other", "restore backup"])
+def test_what_needs_the_store_alone_waits_for_the_end_of_the_server_however_it_ends(
+    arguments: str, tmp_path: Path
+) -> None:
+    for name in ("store", "backup"):
+        create_broker(tmp_path / name, 1).close()
+    served = ServingProcess(tmp_path / "store")
+    try:
+        said = command(tmp_path / "store", *arguments.split(), "--data", "store")
+        assert said.returncode == 2
+        assert "store is in use by conjoin serve (process " in said.stderr
+        assert command(tmp_path / "store", "status", "--data", "store").returncode == 0
+    finally:
+        served.kill()
+    assert command(tmp_path / "store", *arguments.split(), "--data", "store").returncode == 0
+
+
+def test_two_servers_on_one_folder_both_take_messages(tmp_path: Path) -> None:
+    with serving(tmp_path / "store") as one, serving(tmp_path / "store") as other:
+        for number, served in enumerate((one, other) * 3):
+            assert publish(served, f"k-{number}").status_code == 200
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with little room; whoever may not mount one skips this."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(folder)], check=False)
+    if mounted.returncode:
+        pytest.skip("no right to mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(filler: Path) -> None:
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while file.write(b"x" * 4096):
+            pass
+
+
+def test_a_full_disk_loses_nothing_and_the_server_recovers_by_itself(small_disk: Path) -> None:
+    store = small_disk / "store"
+    make(store, 2)
+    filler = small_disk / "filler"
+    with serving(store) as served:
+        taken = []
+        fill(filler)
+
+        def is_full() -> bool:
+            number = f"n-{len(taken)}"
+            answer = publish(served, number, variables={"text": "x" * 20_000})
+            if answer.status_code == 200:
+                taken.append(number)
+                return False
+            assert answer.status_code == 503, answer.text
+            assert "the disk is full, and nothing of this was written" in answer.json()["detail"]
+            return True
+
+        eventually(is_full)
+        assert httpx.get(f"{served.rest}/health/live", timeout=LONGEST_S).status_code == 200
+        filler.unlink()
+        eventually(lambda: publish(served, "after").status_code == 200)
+        eventually(lambda: httpx.get(f"{served.rest}/health/ready", timeout=LONGEST_S).status_code == 200)
+        listed = httpx.get(f"{served.rest}/conjoin/v1/messages", params={"limit": 1_000}, timeout=LONGEST_S)
+        found = sorted(
+            item["correlationKey"] if "correlationKey" in item else item["key"] for item in listed.json()["items"]
+        )
+        assert len(found) >= len(taken) + 1
+    said = command(store, "verify", "--data", str(store))
+    assert said.returncode == 0, said.stderr
+
+
+def test_a_disk_that_may_only_be_read_is_one_sentence(small_disk: Path) -> None:
+    make(small_disk / "store", 2)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    for arguments in (["publish", "paid"], ["status"], ["serve", "--rest-port", "0", "--grpc-port", "0"]):
+        said = command(small_disk, *arguments, "--data", str(small_disk / "store"))
+        assert said.returncode == 2
+        assert said.stderr.splitlines()[-1].endswith("let this user write the file and its folder")
+        assert "Traceback" not in said.stderr
