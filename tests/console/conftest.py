@@ -11,6 +11,21 @@ from tests.console.story import tell
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make setup brings it")
 
+ELSEWHERE = "evil.example"
+MOMENTS = (
+    *("gateway.walking.BUDGET_S", "console.messages._A_LOOK_S"),
+    *("console.instances._FIRST_LOOK_S", "console.figures._PATIENCE_S"),
+)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def patient() -> Iterator[None]:
+    """Pages show what they found in a moment; on a busy machine that would be less than the tests look for."""
+    with pytest.MonkeyPatch.context() as patch:
+        for moment in MOMENTS:
+            patch.setattr(f"conjoin.{moment}", 60.0)
+        yield
+
 
 @pytest.fixture(scope="session")
 def shop(seed: int) -> Iterator[ConsoleServer]:
@@ -27,13 +42,18 @@ def demo() -> Iterator[DemoServer]:
     server.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator["playwright.Browser"]:
+    """Only while tests of the console run: until it ends, Playwright's event loop counts as running in this thread, and
+    tests of other folders could run none of their own.
+    """
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("there is no Chromium: scripts/setup-chromium installs Debian's")
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        # A name of somebody else's that leads here, as an attacker's would.
+        elsewhere = f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"
+        browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", elsewhere])
         yield browser
         browser.close()
 
@@ -56,7 +76,7 @@ class Watched:
 def page(chromium: "playwright.Browser") -> Iterator["playwright.Page"]:
     """It must stay at home, and be content."""
     context = chromium.new_context(viewport={"width": 1280, "height": 860})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)
     page = context.new_page()
     watched = Watched(page)
     yield page

@@ -17,7 +17,9 @@ SEND = "/console/send"
 
 
 class NoModels:
-    async def admit(self, call: str, headers: Mapping[str, str], service: Service) -> Admitted | Refusal:
+    async def admit(
+        self, call: str, headers: Mapping[str, str], service: Service, address: str = ""
+    ) -> Admitted | Refusal:
         denied = Refusal("FORBIDDEN", "models are a secret")
         return denied if call == "GET /console/models" else Admitted(service)
 

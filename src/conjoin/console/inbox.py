@@ -41,7 +41,7 @@ async def one_inbox_message(visit: Visit) -> Response:
 async def operate(visit: Visit) -> Response:
     """On one."""
     key, word = key_in(visit.request, "key"), visit.field("operation")
-    outcome = await visit.service.look(_inbox(visit).operate, key, _operation(word), visit.who)
+    outcome = await visit.service.carry_out(_inbox(visit).operate, key, _operation(word), visit.who)
     return _back(visit, key, outcome, f"Done: {word}.")
 
 
@@ -51,7 +51,7 @@ async def correct(visit: Visit) -> Response:
     it = await visit.ask(queries.inbox_message, _inbox(visit), key)
     changes = {field: visit.field(field) for field, name in _FIELDS.items() if visit.field(field) != it[name]}
     payload = None if visit.field("payload") == _as_typed(it["payload"]) else visit.field("payload").encode()
-    outcome = await visit.service.look(_inbox(visit).correct, key, payload, changes, visit.who)
+    outcome = await visit.service.carry_out(_inbox(visit).correct, key, payload, changes, visit.who)
     return _back(visit, key, outcome, "Corrected; it is tried again at the next run.")
 
 
@@ -73,12 +73,12 @@ async def operate_on_many(visit: Visit) -> Response:
     word, keys = visit.field("operation"), [key_of("selected", key) for key in visit.form.get("selected", [])]
     inbox, operation = _inbox(visit), _operation(word)
     if keys:
-        answers = await visit.service.look(inbox.operate_on, keys, operation, visit.who)
+        answers = await visit.service.carry_out(inbox.operate_on, keys, operation, visit.who)
         refused = sum(queries.why_not(answer) is not None for answer in answers)
         changed = len(answers) - refused
     else:
         selection = queries.inbox_selection(filtered(visit, "inbox", _filters(visit)))
-        selected = await visit.service.look(inbox.operate_on_all, selection, operation, visit.who)
+        selected = await visit.service.carry_out(inbox.operate_on_all, selection, operation, visit.who)
         changed, refused = selected.changed, sum(selected.refused.values())
     left = f", {refused} left as they were" if refused else ""
     return visit.go(address("/console/inbox", _filters(visit)), f"{word}: {changed} changed{left}.")

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.console.asking import list_values, wanted
-from conjoin.console.laid_out import Tokens, laid_out
+from conjoin.console.laid_out import Drawing, Tokens
 from conjoin.console.visit import Visit
 from conjoin.gateway import instance_queries, queries
 from conjoin.gateway.rest.problems import Problem, invalid
@@ -42,7 +42,7 @@ async def one_instance(visit: Visit) -> Response:
         it=it,
         model=model,
         tokens=tokens,
-        drawing=None if model["has_diagram"] else laid_out(model["elements"], tokens),
+        drawing=None if model["has_diagram"] else Drawing(model["elements"], tokens),
         inside=await visit.ask(instance_queries.inside, key),
         history=await visit.ask(instance_queries.history, key, PATIENCE_S.get(patience, _FIRST_LOOK_S)),
         patience=_MORE.get(patience, ""),
@@ -84,6 +84,8 @@ def _variables(visit: Visit) -> dict[str, Any]:
     text = visit.field("variables").strip()
     if not text:
         return {}
+    if visit.service.broker.hiding.is_active and queries.has_hidden(text):
+        raise invalid("The variables have something in them that is hidden here: write it out")
     try:
         return dict(decoded(_OBJECT, text.encode()))
     except Problem as problem:

@@ -50,6 +50,16 @@ def laid_out(elements: Sequence[Mapping[str, Any]], tokens: Tokens) -> Markup:
     return _DRAWING.format(width, height, Markup("").join([*flows, *nodes]))
 
 
+class Drawing:
+    """Drawn where it is shown: a page is rendered in a reader, and this is most of its work."""
+
+    def __init__(self, elements: Sequence[Mapping[str, Any]], tokens: Tokens) -> None:
+        self._elements, self._tokens = elements, tokens
+
+    def __html__(self) -> Markup:
+        return laid_out(self._elements, self._tokens)
+
+
 def _places(links: Mapping[str, Sequence[str]]) -> dict[str, Place]:
     """Each element right of the first that leads to it, in its row if that is free."""
     reached = {target for targets in links.values() for target in targets}

@@ -8,9 +8,10 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.console.laid_out import Tokens, laid_out
+from conjoin.console.laid_out import Drawing, Tokens
 from conjoin.console.visit import HEADERS, Visit
 from conjoin.gateway import queries
+from conjoin.gateway.rest.edge import FILE_HEADERS
 from conjoin.gateway.rest.problems import not_found
 from conjoin.gateway.rest.reading import key_in
 
@@ -41,7 +42,7 @@ def _version(it: dict[str, Any], text: str) -> int:
 
 def _seen(model: dict[str, Any]) -> dict[str, Any]:
     tokens = Tokens(model["tokens"], model["troubled"])
-    drawing = None if model["has_diagram"] else laid_out(model["elements"], tokens)
+    drawing = None if model["has_diagram"] else Drawing(model["elements"], tokens)
     return {"tokens": tokens, "drawing": drawing}
 
 
@@ -54,4 +55,4 @@ def _only_here(side: dict[str, Any], other: dict[str, Any]) -> Sequence[str]:
 async def xml(visit: Visit) -> Response:
     """For the viewer of diagrams."""
     content = await visit.ask(queries.xml, key_in(visit.request, "key"))
-    return Response(content, headers=HEADERS, media_type="text/xml")
+    return Response(content, headers=HEADERS | FILE_HEADERS, media_type="text/xml")

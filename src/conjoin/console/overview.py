@@ -38,6 +38,8 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
             reasons=[(*fate, count) for fate, count in decided.most_common()],
             most=max(decided.values(), default=0),
             lost=await _lost(visit),
+            jobs=[it for it in visit.service.broker.supervisor.report() if it.state != "ok"],
+            set_aside=sum(visit.service.broker.supervisor.set_aside.values()),
             incidents=(await visit.ask(queries.page, "incidents", queries.Wanted({}, limit=_SHOWN)))["items"],
         )
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from math import isfinite
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -56,7 +57,11 @@ def microseconds(text: str) -> int | None:
 def instant(at: str | int) -> str:
     """`2030-01-31 08:00:00`, in UTC."""
     us = microseconds(at) if isinstance(at, str) else at
-    return "never" if us is None else str(_EPOCH + timedelta(seconds=us // 1_000_000))[:19]
+    try:
+        return "never" if us is None else str(_EPOCH + timedelta(seconds=us // 1_000_000))[:19]
+    except OverflowError:
+        # Calendars end with the year 9999.
+        return "never" if us is not None and us > 0 else "always"
 
 
 def ago(at: str | int, now: int) -> str:
@@ -103,7 +108,10 @@ def pretty(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     number = float(value)
-    return int(number) if number == int(number) and abs(number) < 2**53 else number
+    if not isfinite(number):
+        # A decimal that no float holds.
+        return str(value)
+    return int(number) if abs(number) < 2**53 and number == int(number) else number
 
 
 def address(path: str, query: Mapping[str, Any] | None = None, **more: Any) -> str:

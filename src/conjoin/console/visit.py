@@ -5,6 +5,7 @@ What goes wrong becomes a page, too: nobody who looks at the console is shown JS
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
@@ -13,13 +14,15 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from conjoin.console.cookies import cookie, set_cookie
 from conjoin.console.forms import TOKEN, checked_form, new_token
 from conjoin.console.pace import Pace
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Admitted
-from conjoin.gateway.rest.endpoint import USER, Gateway, accepted
+from conjoin.gateway.rest.endpoint import USER, Gateway, accepted, address_of
+from conjoin.gateway.rest.patience import while_there
 from conjoin.gateway.rest.problems import Problem
-from conjoin.gateway.rest.reading import room_for
+from conjoin.gateway.rest.reading import memory_for
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import status_of
 
@@ -80,8 +83,12 @@ class Visit(NamedTuple):
         return self.form.get(name, [""])[-1].replace("\r\n", "\n")
 
     def show(self, template: str, status: int = 200, **values: Any) -> Response:
-        token = self.request.cookies.get(TOKEN) or new_token()
-        said = self.request.cookies.get(_SAID, "")
+        """Rendered when the page is done, in a reader: a large one would keep everybody waiting here."""
+        return _Later(partial(self.rendered, template, status, **values))
+
+    def rendered(self, template: str, status: int, **values: Any) -> Response:
+        token = cookie(self.request, TOKEN) or new_token()
+        said = cookie(self.request, _SAID)
         kind, _, text = unquote(said).partition(":")
         shown = self.console.templates.get_template(template).render(
             **{"token": token, "said": text, "said_kind": kind, "path": self.request.url.path},
@@ -91,9 +98,9 @@ class Visit(NamedTuple):
             **values,
         )
         answer = HTMLResponse(shown, status, headers=HEADERS)
-        _set_cookie(answer, TOKEN, token)
+        set_cookie(self.request, answer, TOKEN, token)
         if said:
-            answer.delete_cookie(_SAID, samesite="strict")
+            set_cookie(self.request, answer, _SAID, "", max_age=0)
         return answer
 
     def go(self, path: str, said: str = "", kind: str = "good") -> Response:
@@ -103,7 +110,7 @@ class Visit(NamedTuple):
             self.console.gateway.guard.note(self.who, self.call, self.request.path_params, said)
         answer = RedirectResponse(path, 303, headers=HEADERS)
         if said:
-            _set_cookie(answer, _SAID, quote(f"{kind}:{said[:_LONGEST_SAID]}"))
+            set_cookie(self.request, answer, _SAID, quote(f"{kind}:{said[:_LONGEST_SAID]}"))
         return answer
 
     def outcome(self, path: str, why_not: str | None, done: str) -> Response:
@@ -111,11 +118,20 @@ class Visit(NamedTuple):
         return self.go(path, done) if why_not is None else self.go(path, f"Refused: {why_not}", "bad")
 
 
-def _set_cookie(answer: Response, name: str, value: str) -> None:
-    answer.set_cookie(name, value, samesite="strict", httponly=True)
+class _Later(Response):
+    """Made by a function that takes its time."""
+
+    def __init__(self, make: Callable[[], Response]) -> None:
+        super().__init__()
+        self.make = make
 
 
 Page = Callable[[Visit], Awaitable[Response]]
+
+
+async def _made(visit: Visit, page: Page) -> Response:
+    answer = await page(visit)
+    return await visit.service.look(answer.make) if isinstance(answer, _Later) else answer
 
 
 def looked_at(console: Console, path: str, page: Page) -> Route:
@@ -131,18 +147,20 @@ def _route(console: Console, path: str, method: str, page: Page) -> Route:
     async def endpoint(request: Request) -> Response:
         visit = Visit(console, request, {}, f"{method} {path}")
         try:
-            visit = visit.of(accepted(await console.gateway.guard.admit(visit.call, request.headers, visit.service)))
-            if method == "POST":
-                with room_for(request, visit.service.room):
-                    visit = visit._replace(form=await checked_form(request))
+            who = (visit.call, request.headers, visit.service, address_of(request))
+            visit = visit.of(accepted(await console.gateway.guard.admit(*who)))
+            if method == "GET":
+                return await while_there(request, _made(visit, page))
+            with memory_for(request, visit.service.memory):
+                visit = visit._replace(form=await checked_form(request))
                 if console.read_only and not path.endswith("/rehearse"):
                     raise _READ_ONLY
-            return await page(visit)
+                return await _made(visit, page)
         except Problem as problem:
-            shown = visit.show("problem.html", problem.status, title=problem.title, detail=problem.detail)
+            shown = visit.rendered("problem.html", problem.status, title=problem.title, detail=problem.detail)
             shown.headers.update(problem.headers or {})
             return shown
         except ConjoinError as error:
-            return visit.show("problem.html", status_of(error).http, title="It does not go", detail=str(error))
+            return visit.rendered("problem.html", status_of(error).http, title="It does not go", detail=str(error))
 
     return Route(path, endpoint, methods=[method])
