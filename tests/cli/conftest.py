@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from conjoin.runtime.clock import SteadyClock
 from conjoin.settings import Settings
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import Command
@@ -12,7 +13,7 @@ from tests.cli.command import Command
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     clock = FakeClock()
-    monkeypatch.setattr("conjoin.runtime.opening.time_ns", lambda: clock() * 1_000)
+    monkeypatch.setattr(SteadyClock, "__call__", lambda self: clock())
     return clock
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.command import ORDER, Command
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 
 @pytest.mark.parametrize(("cores", "shards"), [(1, 2), (2, 2), (8, 8)])
 def test_store_has_as_many_shards_as_there_are_cores_but_two_at_least(
@@ -69,3 +71,24 @@ def test_policies_that_make_no_sense_make_no_store(command: Command) -> None:
 def test_what_cannot_be_is_named(line: str, told: str, command: Command) -> None:
     assert told in command.cannot(f"init {line}")
     assert not Path("conjoin-data").exists()
+
+
+def test_store_of_the_older_pages_takes_the_bare_name_of_a_variable(command: Command) -> None:
+    Path("order.bpmn").write_bytes(ORDER.replace(b'correlationKey="=orderId"', b'correlationKey="orderId"'))
+    command.tells("init --data today --shards 1")
+    assert "is not an expression" in command.refuses("deploy order.bpmn --data today")
+    command.tells("init --shards 1 --profile zeebe-0.2x")
+    command.tells("deploy order.bpmn")
+    orders = [command.json('create order --variables \'{"orderId": "0000-123"}\'')["key"] for _ in range(2)]
+    command.tells("publish message paid --correlationKey 0000-123")
+    jobs = command.json("activate ship --max 10")["jobs"]
+    assert len(orders) == len(jobs) == 2
+
+
+def test_deployment_says_what_was_left_out(command: Command) -> None:
+    Path("printed.bpmn").write_bytes((EXAMPLES / "documents/camunda7_style.bpmn").read_bytes())
+    command.tells("init --shards 1 --profile fleans")
+    told = command.tells("deploy printed.bpmn").splitlines()
+    assert told[0].startswith("deployed orderProcess version 1")
+    assert [line.split(": ")[0] for line in told[1:]] == ["warning"] * 5
+    assert len(command.json("deploy printed.bpmn")["warnings"]) == 5

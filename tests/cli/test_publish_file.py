@@ -10,6 +10,7 @@ import pytest
 from conjoin.runtime.post import Post
 from tests.bpmn.snippets import END, PAID, catch, model
 from tests.cli.command import Command
+from tests.runtime.test_tasks import Poison, while_it_is_carried_out, while_it_is_loaded
 
 LINES = """
 {"name": "paid", "key": "o-1", "variables": {"amount": 1.50}}
@@ -75,6 +76,21 @@ def test_bad_line_is_told_with_its_number_and_skipped(line: str, why: str, shop:
     assert said.err.startswith(f"conjoin: m.jsonl:2: {why}")
     assert said.out.splitlines()[-1].endswith("1 bad line skipped")
     assert shop.open() == {"instances": 1, "jobs": 1}
+
+
+@pytest.mark.parametrize("poison", [while_it_is_carried_out, while_it_is_loaded])
+def test_a_line_whose_consequences_fail_is_told_and_the_others_are_published(
+    shop: Command, monkeypatch: pytest.MonkeyPatch, poison: Poison
+) -> None:
+    poison(monkeypatch, OverflowError("too large"))
+    keys = ("a", "b", "bad-1", "c", "bad-2", "d")
+    Path("m.jsonl").write_text("".join(json.dumps({"name": "paid", "key": key, "ttl": "1h"}) + "\n" for key in keys))
+    said = shop("publish --file m.jsonl --json")
+    assert said.code == 1
+    assert sorted(line.split(" ")[1] for line in said.err.splitlines()) == ["m.jsonl:3:", "m.jsonl:5:"]
+    assert "OverflowError: too large" in said.err
+    told = json.loads(said.out)
+    assert (told["published"], told["bad_lines"]) == (4, 2)
 
 
 def test_bytes_that_are_no_text_are_a_bad_line(shop: Command) -> None:

@@ -46,6 +46,7 @@ PANELS: dict[str, dict[str, str]] = {
         "verify": "verify:verify",
         "compact": "compact:compact",
         "reshard": "reshard:reshard",
+        "set-aside": "set_aside:app",
         "notices": "notices:app",
         "policy": "policy:app",
         "tokens": "tokens:app",

@@ -12,6 +12,7 @@ from conjoin.cli.closing import show_closing
 from conjoin.cli.progress import progress
 from conjoin.cli.spark_option import check_spark
 from conjoin.errors import InputError, PolicyError
+from conjoin.kernel.storable import whole_number
 from conjoin.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def correlate(
         list[str] | None, typer.Option(metavar="NAME:QUESTION=ANSWER", help="Change a policy; NAME * is every message.")
     ] = None,
     format: Annotated[str | None, _setting("--format", "parquet|jsonl|csv", "How outputs are written.")] = None,
-    profile: Annotated[str | None, _setting("--profile", "zeebe|correlate|fleans", "Whose rules hold.")] = None,
+    profile: Annotated[
+        str | None, _setting("--profile", "zeebe|zeebe-0.2x|correlate|fleans", "Whose rules hold.")
+    ] = None,
     master: Annotated[str | None, _setting("--master", "MASTER", "Spark master. Default: local[*]")] = None,
     driver_memory: Annotated[str | None, _setting("--driver-memory", "2g", "Memory of the Spark driver.")] = None,
     partitions: Annotated[int | None, _setting("--partitions", "N", "Shuffle partitions.")] = None,
@@ -152,8 +155,8 @@ def with_flags(policies: Mapping[str, Mapping[str, Any]], flags: list[str]) -> d
             problems.append(f"flag --policy: {flag!r} is not like NAME:QUESTION=ANSWER, such as '*:time_to_live=1h'")
             continue
         answer: Any = found["value"]
-        if found["question"] == "expected" and answer.isdecimal():
-            answer = int(answer)
+        whole = whole_number(answer) if found["question"] == "expected" else None
+        answer = answer if whole is None else whole
         merged.setdefault(found["name"], {})[found["question"]] = answer
     if problems:
         raise PolicyError(problems)

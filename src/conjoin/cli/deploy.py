@@ -1,5 +1,6 @@
 """conjoin deploy: BPMN models into a store, all of them or none."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,8 +32,13 @@ def deploy(
     resources = read_files(files)
     with opened_broker(data, store) as broker:
         deployment = accepted(broker.deploy(resources, tenant), as_json)
-    told = {"key": str(deployment.key), "processes": [_as_object(process) for process in deployment.processes]}
-    tell(told, "\n".join(map(_in_words, deployment.processes)), as_json)
+    told = {
+        "key": str(deployment.key),
+        "processes": [_as_object(process) for process in deployment.processes],
+        "warnings": [asdict(warning) for warning in deployment.warnings],
+    }
+    lines = [*map(_in_words, deployment.processes), *(f"warning: {warning}" for warning in deployment.warnings)]
+    tell(told, "\n".join(lines), as_json)
 
 
 def _as_object(process: DeployedProcess) -> dict[str, Any]:

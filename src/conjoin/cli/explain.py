@@ -11,6 +11,7 @@ from conjoin.cli.reading import BusinessId, CorrelationKey, Tenant, Variables, r
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError
 from conjoin.kernel.correlation.sentences import near_miss
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.explain import NamedExplanation, explain_named
 from conjoin.runtime.explain import explain as explain_message
@@ -19,7 +20,8 @@ from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.telling import told
 
 MessageKey = Annotated[
-    int | None, typer.Argument(metavar="[MESSAGE_KEY]", help="As publish printed it.", show_default=False)
+    int | None,
+    typer.Argument(max=LARGEST_INT64, metavar="[MESSAGE_KEY]", help="As publish printed it.", show_default=False),
 ]
 MessageName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="The name of a message, sent or not.", show_default=False)

@@ -20,7 +20,9 @@ Shards = Annotated[
 ]
 Profile = Annotated[
     str | None,
-    typer.Option(metavar="zeebe|correlate|fleans", help="Whose rules hold. Default: zeebe", show_default=False),
+    typer.Option(
+        metavar="zeebe|zeebe-0.2x|correlate|fleans", help="Whose rules hold. Default: zeebe", show_default=False
+    ),
 ]
 
 UniqueBusinessIds = Annotated[

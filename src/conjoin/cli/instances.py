@@ -7,6 +7,7 @@ import typer
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import BusinessId, Tenant, Variables, read_variables
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.catalog import DEFAULT_TENANT
 
 
@@ -42,7 +43,7 @@ def create(
 
 
 def cancel(
-    key: Annotated[int, typer.Argument(metavar="INSTANCE_KEY", help="The key of the instance.")],
+    key: Annotated[int, typer.Argument(max=LARGEST_INT64, metavar="INSTANCE_KEY", help="The key of the instance.")],
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -59,7 +60,9 @@ def cancel(
 
 
 def set_variables(
-    key: Annotated[int, typer.Argument(metavar="SCOPE_KEY", help="An instance, or an element instance in it.")],
+    key: Annotated[
+        int, typer.Argument(max=LARGEST_INT64, metavar="SCOPE_KEY", help="An instance, or an element instance in it.")
+    ],
     variables: Annotated[
         str, typer.Option("--variables", metavar="JSON", help="An object as JSON, @FILE, or - for the standard input.")
     ],
@@ -83,7 +86,7 @@ def set_variables(
 
 
 def resolve(
-    key: Annotated[int, typer.Argument(metavar="INCIDENT_KEY", help="The key of the incident.")],
+    key: Annotated[int, typer.Argument(max=LARGEST_INT64, metavar="INCIDENT_KEY", help="The key of the incident.")],
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,

@@ -8,11 +8,14 @@ from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import Tenant, Variables, read_ms, read_variables
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.iso8601 import instant_text
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.answers import ActivatedJob
 from conjoin.runtime.catalog import DEFAULT_TENANT
 from conjoin.runtime.encoding.json_text import json_text
 
-JobKey = Annotated[int, typer.Argument(metavar="JOB_KEY", help="The key of the job, as activate printed it.")]
+JobKey = Annotated[
+    int, typer.Argument(max=LARGEST_INT64, metavar="JOB_KEY", help="The key of the job, as activate printed it.")
+]
 ErrorMessage = Annotated[
     str, typer.Option("--errorMessage", "--error-message", metavar="TEXT", help="What went wrong.")
 ]

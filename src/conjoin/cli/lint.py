@@ -37,7 +37,7 @@ def lint(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="BPMN files.", show_default=False)],
     format: Annotated[LintFormat, typer.Option("--format", help="For people, or for programs.")] = LintFormat.TEXT,
     profile: Annotated[
-        str, typer.Option("--profile", metavar="zeebe|correlate|fleans", help="Whose rules hold.")
+        str, typer.Option("--profile", metavar="zeebe|zeebe-0.2x|correlate|fleans", help="Whose rules hold.")
     ] = "zeebe",
 ) -> None:
     if profile not in PROFILES:

@@ -23,6 +23,7 @@ from conjoin.cli.list_options import (
 )
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.encoding.json_text import json_text
 from conjoin.runtime.explain import explain
 from conjoin.runtime.lists import Asked, list_page
@@ -106,7 +107,9 @@ def list_messages(
 
 @messages.command("show")
 def show_message(
-    message_key: Annotated[int, typer.Argument(metavar="MESSAGE_KEY", help="As publish printed it.")],
+    message_key: Annotated[
+        int, typer.Argument(max=LARGEST_INT64, metavar="MESSAGE_KEY", help="As publish printed it.")
+    ],
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,

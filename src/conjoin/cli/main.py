@@ -57,6 +57,13 @@ def run(arguments: list[str]) -> int:
 
         complain(str(error))
         return WRONG_INPUT
+    except OSError as error:
+        # The border of the process: a file or folder that nobody nearer has explained is one line, too.
+        from conjoin.cli.printing import complain
+
+        named = f"{error.filename}: " if error.filename else ""
+        complain(f"{named}{error.strerror or error}")
+        return WRONG_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

@@ -13,12 +13,17 @@ class BadLine(NamedTuple):
     why: str
 
 
-def read_lines(lines: Iterable[bytes]) -> Iterator[NewMessage | BadLine]:
+class Line(NamedTuple):
+    number: int
+    message: NewMessage
+
+
+def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
     """Blank lines are nothing."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             message = _message(line)
-            yield BadLine(number, message) if isinstance(message, str) else message
+            yield BadLine(number, message) if isinstance(message, str) else Line(number, message)
 
 
 def _message(line: bytes) -> NewMessage | str:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from conjoin.cli.log_options import set_up_logging
 from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError, SettingsError
@@ -49,6 +50,7 @@ def watch(
 
       conjoin notices watch --every 10s
     """
+    set_up_logging()
     every_ms = read_duration_ms(every)
     if not every_ms:
         raise InputError([f"--every: {every!r} is no duration, such as 5s or 1m"])

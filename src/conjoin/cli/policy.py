@@ -10,8 +10,8 @@ from conjoin.cli.printing import AsJson, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.runtime.encoding.json_text import read_json
-from conjoin.runtime.stored_catalog import StoredCatalog
+from conjoin.kernel.storable import whole_number
+from conjoin.runtime.policies_set import answers_of
 
 _ANSWER = re.compile(r"(?P<question>[a-z_]+)=(?P<answer>.*)", re.DOTALL)
 
@@ -41,7 +41,7 @@ def set_(
     """
     changes = _read(answers)
     with opened_broker(data, store) as broker:
-        before = in_force(broker.catalog).get(name, {})
+        before = broker.catalog.in_force().get(name, {})
         now = {question: answer for question, answer in {**before, **changes}.items() if answer != ""}
         broker.catalog.set_policy(name, now, broker.now)
         version = broker.catalog.view().version
@@ -59,12 +59,13 @@ def list_(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) ->
     with opened_broker(data, store) as broker:
         profile = broker.store.facts.profile
         rows = broker.catalog.policies_set()
-        now = in_force(broker.catalog)
+        now = broker.catalog.in_force()
+        troubles = broker.catalog.troubles()
     changes = [
         {
             "catalog_version": row.catalog_version,
             "name": row.name,
-            "policy": read_json(row.policy),
+            "policy": answers_of(row),
             "set_at": instant_text(row.set_at),
         }
         for row in rows
@@ -72,13 +73,8 @@ def list_(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) ->
     since = {change["name"]: change["set_at"] for change in changes}
     lines = [f"profile {profile}{'' if now else ', and nothing was set'}"]
     lines += [f"{policy_line(name, answers)} (since {since[name]})" for name, answers in now.items()]
-    tell({"profile": profile, "policies": now, "changes": changes}, "\n".join(lines), as_json)
-
-
-def in_force(catalog: StoredCatalog) -> dict[str, dict[str, Any]]:
-    """What is set now, by message name."""
-    newest = {row.name: read_json(row.policy) for row in catalog.policies_set()}
-    return {name: answers for name, answers in newest.items() if answers}
+    told = {"profile": profile, "policies": now, "changes": changes, "not_in_force": troubles}
+    tell(told, "\n".join([*lines, *troubles]), as_json)
 
 
 def _read(answers: list[str]) -> dict[str, Any]:
@@ -89,8 +85,8 @@ def _read(answers: list[str]) -> dict[str, Any]:
         if found is None:
             problems.append(f"{text!r} is not like QUESTION=ANSWER, such as dedup=7d")
             continue
-        is_number = found["question"] == "expected" and found["answer"].isdecimal()
-        read[found["question"]] = int(found["answer"]) if is_number else found["answer"]
+        whole = whole_number(found["answer"]) if found["question"] == "expected" else None
+        read[found["question"]] = found["answer"] if whole is None else whole
     if problems:
         raise InputError(problems)
     return read

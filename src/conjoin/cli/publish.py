@@ -39,6 +39,15 @@ MessageFile = Annotated[
         show_default=False,
     ),
 ]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="ID",
+        help="With --file: the run to go on with, as an interrupted one says; or a name for a new one.",
+        show_default=False,
+    ),
+]
 Wait = Annotated[
     str | None,
     typer.Option(
@@ -60,6 +69,7 @@ def publish(
     tenant: Tenant = DEFAULT_TENANT,
     wait: Wait = None,
     file: MessageFile = None,
+    resume: Resume = None,
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -68,7 +78,8 @@ def publish(
 
     A file has one message a line: name, key, variables, ttl, id, businessId,
     tenant. A line that is no message is reported and skipped; then the exit
-    code is 1.
+    code is 1. If it is interrupted, the same command goes on where it stopped,
+    and takes no line twice.
 
     [bold]Examples[/bold]
 
@@ -82,9 +93,11 @@ def publish(
     """
     if (name is None) == (file is None):
         raise InputError(["publish takes the NAME of one message, or --file with many"])
+    if resume is not None and (file is None or not resume.strip()):
+        raise InputError(["--resume names a run of --file"])
     if file is not None:
         with opened_broker(data, store) as broker:
-            publish_file(broker, file, as_json)
+            publish_file(broker, file, resume, as_json)
         return
     ttl_ms = None if ttl is None else read_ms(ttl, "--ttl")
     message = NewMessage(name or "", key, read_variables(variables), ttl_ms, message_id, business_id, tenant)

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from conjoin.errors import InputError
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.kernel.instants import read_duration_ms
+from conjoin.kernel.storable import LARGEST_INT64
+from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -37,8 +39,8 @@ BusinessId = Annotated[
 
 def read_variables(text: str, option: str = "--variables") -> dict[str, Any]:
     try:
-        value = read_json(_content(text, option))
-    except (ValueError, RecursionError) as error:
+        value = read_client_json(_content(text, option))
+    except NOT_JSON as error:
         raise InputError([f"{option}: is not JSON: {error}"]) from None
     if not isinstance(value, dict):
         raise InputError([f'{option}: is not an object such as {{"orderId": "o-1"}}'])
@@ -71,9 +73,11 @@ def read_files(files: Sequence[Path]) -> list[tuple[str, bytes]]:
 
 def read_ms(text: str, option: str) -> int:
     """Milliseconds of `300ms`, `1.5s`, `1h30m`, `7d`; a bare number is milliseconds."""
-    if text.isdecimal():
-        return int(text)
+    whole = read_duration_ms(text)
+    if whole is not None:
+        return whole
     parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        raise InputError([f"{option}: {text!r} is not a duration such as 300ms, 30s, 1h30m or 7d"])
-    return round(sum(float(number) * _UNITS_MS[unit] for number, unit in parts))
+    ms = sum(float(number) * _UNITS_MS[unit] for number, unit in parts)
+    if not parts or "".join(number + unit for number, unit in parts) != text or ms > LARGEST_INT64:
+        raise InputError([f"{option}: {text!r:.60} is not a duration such as 300ms, 30s, 1h30m or 7d"])
+    return round(ms)

@@ -1,6 +1,8 @@
 """conjoin serve: the gateway in one process, for clients that speak to Zeebe."""
 
 import os
+from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -11,8 +13,10 @@ import typer
 from conjoin.cli.compact import keep_for
 from conjoin.cli.importing import importing
 from conjoin.cli.init import FEWEST_SHARDS
+from conjoin.cli.log_options import LogFormat, LogLevel, set_up_logging
+from conjoin.cli.printing import complain
 from conjoin.cli.store_option import Data, StoreUrl, address_of, shown
-from conjoin.errors import ExtraMissing, InputError, PolicyError, SettingsError, StoreMissing
+from conjoin.errors import ConjoinError, ExtraMissing, InputError, PolicyError, SettingsError, StoreMissing
 from conjoin.kernel.policies import read_policies
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration, read_configuration
@@ -46,6 +50,16 @@ Insecure = Annotated[
     bool,
     typer.Option("--insecure", help="Let anybody who reaches the address do anything.", rich_help_panel=_PANEL),
 ]
+AllowedHosts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        metavar="NAME",
+        envvar="CONJOIN_ALLOWED_HOSTS",
+        help="A name that browsers and REST clients may call it by, beside its own; may be repeated.",
+        rich_help_panel=_PANEL,
+    ),
+]
 ReadOnlyConsole = Annotated[
     bool, typer.Option("--read-only-console", help="The console at / only shows; no form of it is taken.")
 ]
@@ -59,10 +73,13 @@ def serve(
     rest_port: RestPort = 8080,
     host: Host = "127.0.0.1",
     insecure: Insecure = False,
+    allowed_host: AllowedHosts = None,
     read_only_console: ReadOnlyConsole = False,
     demo: ForShow = False,
     data: Data = None,
     store: StoreUrl = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Serve gRPC and REST, so that zbctl, the Camunda SDKs and curl find an engine here.
 
@@ -79,6 +96,9 @@ def serve(
 
       conjoin serve --store postgresql://conjoin@db/orders
     """
+    set_up_logging(log_level, log_format)
+    # What gRPC says by itself goes past the log, without a limit.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     kept, receivers = keep_for(), read_receivers(load().notify)
     try:
         with importing():
@@ -86,7 +106,7 @@ def serve(
             from conjoin.gateway import serving
     except ImportError as error:
         raise ExtraMissing("conjoin serve", error.name or "grpcio", "server") from None
-    security, traces = _security(), _traces()
+    security, traces, hosts = _security(), _traces(), _hosts(allowed_host or ())
     if not (insecure or _is_loopback(host) or security.is_closed):
         raise InputError([_OPEN_DOOR.format(host)])
     shop = _shop(data, store, host, rest_port) if demo else None
@@ -101,13 +121,28 @@ def serve(
         tls=security.tls,
         pages=pages,
         traces=traces,
+        hosts=hosts,
         beside=shop.story.live if shop else None,
     )
-    try:
+    with closing(broker), broker.store.held("conjoin serve"):
+        _say_what_is_broken(broker)
         serving.serve(broker, served, lambda addresses: _tell(addresses, broker, address, security, demo))
-    finally:
-        broker.close()
     typer.echo("stopped")
+
+
+def _say_what_is_broken(broker: Broker) -> None:
+    """A shard that cannot be used does not keep the others from being served; without any there is nothing to serve."""
+    broker.store.lists_go_on = True
+    failed: list[ConjoinError] = []
+    for shard in range(broker.shard_count):
+        try:
+            with broker.post.look(shard):
+                pass
+        except ConjoinError as error:
+            failed.append(error)
+            complain(f"shard {shard} is not served: {error}")
+    if len(failed) == broker.shard_count:
+        raise failed[0]
 
 
 def _is_loopback(host: str) -> bool:
@@ -137,10 +172,23 @@ def _traces() -> "Tracing | None":
         raise SettingsError([f"{place_of('server')}: server: {problem}" for problem in error.problems]) from None
 
 
+def _hosts(flags: Sequence[str]) -> tuple[str, ...]:
+    """Of the flag or the variable, which may have commas between them; else those of the file."""
+    from conjoin.gateway.hosts import checked, hosts_in
+
+    named = [name.strip() for text in flags for name in text.split(",") if name.strip()]
+    if named:
+        return checked(named)
+    try:
+        return hosts_in(load().server)
+    except SettingsError as error:
+        raise SettingsError([f"{place_of('server')}: server: {problem}" for problem in error.problems]) from None
+
+
 def _inbox() -> Configuration | None:
     section = load().inbox
     try:
-        return read_configuration(section, os.environ) if section else None
+        return read_configuration(section, os.environ) if section is not None else None
     except SettingsError as error:
         raise SettingsError([f"{place_of('inbox')}: {problem}" for problem in error.problems]) from None
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from conjoin.cli.policy import in_force, policy_line
+from conjoin.cli.policy import policy_line
 from conjoin.cli.printing import AsJson, tell
 from conjoin.cli.store_option import Data, StoreUrl, address_of, opened_broker, shown
 from conjoin.kernel.iso8601 import instant_text
@@ -36,7 +36,8 @@ def _as_object(broker: Broker) -> dict[str, Any]:
         "unique_business_ids": broker.store.facts.unique_business_ids,
         "catalog_version": broker.catalog.view().version,
         "processes": {latest.process_id: latest.version for latest in definitions.all_latest()},
-        "policies": in_force(broker.catalog),
+        "policies": broker.catalog.in_force(),
+        "not_in_force": broker.catalog.troubles(),
         "shards": shards,
         "open": {name: sum(shard[name] for shard in shards) for name in _OPEN[1:]},
     }
@@ -54,6 +55,7 @@ def _in_words(told: dict[str, Any]) -> str:
         f"catalog version {told['catalog_version']}: {processes or 'nothing is deployed'}",
     ]
     lines += [policy_line(name, answers) for name, answers in told["policies"].items()]
+    lines += told["not_in_force"]
     shards = told["shards"]
     total = [_cells({"shard": "all", **told["open"]}, _OPEN)] if len(shards) > 1 else []
     lines += ["", *_aligned([_PROGRESS, *(_cells(shard, _PROGRESS) for shard in shards)])]

@@ -3,18 +3,20 @@
 What neither flag says, the settings `data` and `store` do. A flag counts before them; of the two settings, `store`.
 """
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from conjoin.errors import InputError
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.hiding import NOTHING_HIDDEN, Hiding
 from conjoin.runtime.opening import open_broker
 from conjoin.settings import load
+from conjoin.shown_urls import shown_url
 from conjoin.store.opening import open_store
 from conjoin.store.port import Store
 
@@ -63,18 +65,23 @@ def opened_store(data: str | None, store: str | None) -> Iterator[Store]:
 
 @contextmanager
 def opened_broker(data: str | None, store: str | None) -> Iterator[Broker]:
-    broker = open_broker(address_of(data, store))
-    try:
+    """Held beside others who work on the store, and never beside one who needs it alone."""
+    with closing(open_broker(address_of(data, store))) as broker, broker.store.held(_command()):
+        broker.hiding = _hiding()
         yield broker
-    finally:
-        broker.close()
+
+
+def _command() -> str:
+    """As others are told who is in their way."""
+    return " ".join(("conjoin", *(word for word in sys.argv[1:2] if not word.startswith("-"))))
+
+
+def _hiding() -> Hiding:
+    """What a server of these settings hides, commands hide, too."""
+    names = load().security.get("redact", ())
+    return Hiding(name for name in names if isinstance(name, str)) if isinstance(names, list) else NOTHING_HIDDEN
 
 
 def shown(address: str | Path) -> str:
     """Without the password that a URL may hold."""
-    if isinstance(address, Path):
-        return str(address)
-    parts = urlsplit(address)
-    user, _, host = parts.netloc.rpartition("@")
-    named = f"{user.partition(':')[0]}@{host}" if user else host
-    return f"{parts.scheme}://{named}{parts.path}"
+    return str(address) if isinstance(address, Path) else shown_url(address)

@@ -42,7 +42,7 @@ def inbox_at_work(data: str | None, store: str | None, spark: Callable[[], Any] 
 
 
 def inbox_configuration(with_targets: bool) -> Configuration:
-    section = load().inbox
+    section = load().inbox or {}
     try:
         return read_configuration(section, os.environ) if with_targets else Configuration(*read_inbox(section), {})
     except SettingsError as error:

@@ -34,9 +34,12 @@ from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import PARKED, PAUSED
 from conjoin.kernel.inbox.operations import Delete, Operation, Pause, Refusal, Release, Resume, RetryNow
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.inbox.inbox import Inbox, Selected
 
-Keys = Annotated[list[int] | None, typer.Argument(metavar="KEY", help="As list prints them.", show_default=False)]
+Keys = Annotated[
+    list[int] | None, typer.Argument(max=LARGEST_INT64, metavar="KEY", help="As list prints them.", show_default=False)
+]
 Every = Annotated[bool, typer.Option("--all", help="All messages that it can be done with.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]

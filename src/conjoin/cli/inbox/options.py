@@ -9,6 +9,7 @@ import typer
 
 from conjoin.cli.list_options import read_when
 from conjoin.kernel.inbox.message import FAULTS, STATES
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.lists import Asked
 
 _PANEL = "Which messages"
@@ -18,7 +19,9 @@ def _choice(flags: str, help_: str, metavar: str = "TEXT") -> Any:
     return typer.Option(*flags.split(), metavar=metavar, help=help_, show_default=False, rich_help_panel=_PANEL)
 
 
-MessageKey = Annotated[int, typer.Argument(metavar="KEY", help="As list prints it.", show_default=False)]
+MessageKey = Annotated[
+    int, typer.Argument(max=LARGEST_INT64, metavar="KEY", help="As list prints it.", show_default=False)
+]
 State = Annotated[str | None, _choice("--state", f"{', '.join(STATES)}.", "STATE")]
 ChannelName = Annotated[str | None, _choice("--channel", "Only of this channel.", "NAME")]
 Type = Annotated[str | None, _choice("--type", "Only of this type, such as orders.Paid.", "TYPE")]

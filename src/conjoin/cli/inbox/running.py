@@ -10,6 +10,7 @@ import typer
 
 from conjoin.cli.inbox.opening import inbox_at_work
 from conjoin.cli.inbox.telling import counted, in_words
+from conjoin.cli.log_options import set_up_logging
 from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.spark_option import DriverMemory, Jars, Master, check_spark, started_spark
 from conjoin.cli.store_option import Data, StoreUrl
@@ -81,6 +82,7 @@ def watch(
 
       conjoin inbox watch
     """
+    set_up_logging()
     spark = _spark(on_spark, master, driver_memory, jars)
     with inbox_at_work(data, store, spark) as inbox:
         _check_enabled(inbox)
