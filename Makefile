@@ -79,6 +79,7 @@ bench-kernel: setup ## measure the engine in memory: publish, correlate, advance
 
 bench-broker: setup ## measure the durable broker against the home-made solution (needs PostgreSQL: scripts/setup-postgres)
 	@$(PYTHON_IN_VENV) -m benchmarks.broker
+	@$(PYTHON_IN_VENV) -m benchmarks.broker.hot --write
 
 bench-pipeline: setup ## measure the pipeline on Spark against the broker alone
 	@$(PYTHON_IN_VENV) -m benchmarks.pipeline

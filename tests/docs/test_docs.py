@@ -233,7 +233,7 @@ def test_policies_page_gives_every_policy_with_the_answer_of_each_profile() -> N
     assert set(named) == {field.name for field in fields(Policy) if field.init}
     for question, (_, answers, *by_profile) in named.items():
         assert set(CHOICES.get(question, ())) <= set(re.findall(r"`(\w+)`", answers)), question
-        for profile, answer in zip(("zeebe", "correlate", "fleans"), by_profile, strict=True):
+        for profile, answer in zip(PROFILES, by_profile, strict=True):
             read, problems = read_policies(profile, {"*": {question: answer.strip("`")}})
             # A mix with the profile's other answers cannot be wrong: it is the profile's own.
             assert problems == []
