@@ -2,11 +2,14 @@
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from conjoin import fault_points
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,6 +32,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(autouse=True)
+def _faults_strike_this_test_alone() -> None:
+    """Servers that several tests share run in this process too, and pass the same points at any time."""
+    fault_points.spare(set(threading.enumerate()) - {threading.main_thread(), threading.current_thread()})
 
 
 @pytest.fixture(scope="session")
