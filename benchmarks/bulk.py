@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.workers import WorkerMemory
-from conjoin.pipeline import correlate
-from conjoin.pipeline.session import session
-from conjoin.pipeline.written import Place, write_tables
+from conjoin.pipeline.correlate import correlate
+from conjoin.pipeline.files.output_files import Place, write_tables
+from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 from examples.order_to_cash.tables import tables
 

@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from conjoin.runtime import Engine
-from conjoin.runtime.answers import CreatedInstance, Deployment, PublishedMessage
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment, PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
 
 MODEL = b"""<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"

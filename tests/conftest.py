@@ -49,7 +49,7 @@ def seed() -> int:
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     # Imported here, so that tests without Spark run where it is not installed.
-    from conjoin.pipeline.java import ensure_java
+    from conjoin.pipeline.session.java import ensure_java
 
     ensure_java()
     # Workers would otherwise be whatever python3 is first on PATH.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.cli import serve
+from conjoin.cli.server import serve
 from conjoin.errors import SettingsError
 from conjoin.runtime.inbox.configuration import read_inbox
 from conjoin.settings import Settings, load

@@ -7,9 +7,9 @@ import pytest
 
 from conjoin.cli.store_option import shown
 from conjoin.errors import ConjoinError, SettingsError
-from conjoin.gateway.security.callers import read_callers, write_callers
+from conjoin.gateway.monitoring.tracing import address_in
+from conjoin.gateway.security.authentication.callers import read_callers, write_callers
 from conjoin.gateway.security.configuration import read_security
-from conjoin.gateway.tracing import address_in
 from conjoin.runtime.inbox.configuration import read_configuration
 from conjoin.runtime.notices import Receiver, read_receivers
 from conjoin.runtime.notices.sending import _without_secrets
@@ -48,7 +48,7 @@ def test_what_is_no_secret_is_shown() -> None:
 @pytest.mark.parametrize("url", URLS)
 def test_store_that_cannot_be_opened_does_not_tell_its_password(url: str) -> None:
     psycopg = pytest.importorskip("psycopg")
-    from conjoin.store.postgres_connections import place
+    from conjoin.store.postgres.connections import place
 
     try:
         text = place(url)

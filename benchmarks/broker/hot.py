@@ -19,7 +19,7 @@ from benchmarks.broker.hot_stores import OTHERS, STORES, Ask
 from benchmarks.broker.latency import percentile
 from benchmarks.broker.state import paid
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
+from conjoin.runtime.run.carriers.shard_threads import inline
 
 RESULTS = Path(__file__).parents[1] / "results" / "hot.json"
 _HEADINGS = ("store", "crowd", "calm p50 / p99", "unrelated p50 / p99", "ratio", "hot p50 / p99", "CPU, calm / hot")

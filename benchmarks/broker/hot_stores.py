@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from benchmarks.broker.state import _HOUR_MS, Sample, key_of, make, paid, sample
 from benchmarks.kernel import MODEL
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.answers import CreatedInstance, Deployment
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store

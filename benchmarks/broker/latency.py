@@ -6,10 +6,10 @@ from typing import Any
 
 from benchmarks.broker.state import key_of, paid
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
-from conjoin.runtime.pauses import short_pauses
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.sweeper import Sweeper
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.upkeep.garbage_collection import short_pauses
+from conjoin.runtime.upkeep.sweeper import Sweeper
 
 
 def at_a_steady_rate(

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from benchmarks.kernel import MODEL
 from conjoin.kernel.keys import COUNTER_BITS
-from conjoin.runtime.answers import CreatedInstance, Deployment, PublishedMessage
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment, PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import now_us, open_broker, temporary_broker
-from conjoin.runtime.placement import shard_of
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
 from conjoin.store.port import Facts, Head

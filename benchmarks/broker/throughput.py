@@ -6,12 +6,12 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 from benchmarks.broker.state import key_of, paid
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.run import Timings
+from conjoin.runtime.run.batches import Batch
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.run import Timings
 
 BATCH = 1_000
 

@@ -23,7 +23,7 @@ from benchmarks.broker.throughput import chosen
 from benchmarks.pipeline.clock import Measured
 from benchmarks.pipeline.kafka import from_kafka
 from benchmarks.pipeline.measures import SHARDS, Place, alone, drained, from_files
-from conjoin.pipeline.session import session
+from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 from tests.kafka.broker import connector
 

@@ -14,7 +14,7 @@ from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox import SparkInbox
 from conjoin.pipeline.ingest.batch import Ingest, Ingested
 from conjoin.pipeline.ingest.stream import take_files, watch_files
-from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.codec.json_text import json_text
 
 SHARDS = 2
 _FILES = 4

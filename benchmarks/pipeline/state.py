@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 from benchmarks.broker.state import key_of, paid
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_bytes
+from conjoin.runtime.codec.json_text import json_bytes
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.inbox.across_shards.group_order import place_of
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.places import place_of
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.placement import shard_of
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.rows import InboxContentRow, InboxGroupRow, InboxRow

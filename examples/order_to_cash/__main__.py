@@ -6,13 +6,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from conjoin.cli.correlate import run_and_close
 from conjoin.cli.progress import progress
+from conjoin.cli.spark.correlate import run_and_close
 from conjoin.errors import ConjoinError
-from conjoin.pipeline.job import Job
-from conjoin.pipeline.session import session
-from conjoin.pipeline.stages import running_stage
-from conjoin.pipeline.written import write_table
+from conjoin.pipeline.correlate.job import Job
+from conjoin.pipeline.files.output_files import write_table
+from conjoin.pipeline.session.progress import running_stage
+from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 from examples.order_to_cash.tables import tables
 

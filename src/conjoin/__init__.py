@@ -6,7 +6,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from conjoin.client import AsyncClient, Client
-    from conjoin.pipeline import Correlated, correlate
+    from conjoin.pipeline import Correlated
+    from conjoin.pipeline.correlate import correlate
 
 __all__ = ["AsyncClient", "Client", "Correlated", "__version__", "correlate"]
 

@@ -3,12 +3,12 @@
 import random
 from itertools import permutations
 
-from conjoin.bpmn.branches import Branches
+from conjoin.bpmn.analysis.branches import Branches
+from conjoin.bpmn.analysis.graph import reachable
+from conjoin.bpmn.analysis.ways import ways
 from conjoin.bpmn.document import Node
-from conjoin.bpmn.graph import reachable
-from conjoin.bpmn.reading import read_document
-from conjoin.bpmn.ways import ways
-from conjoin.bpmn.xml import parse
+from conjoin.bpmn.reading.documents import read_document
+from conjoin.bpmn.reading.xml import parse
 from tests.bpmn.snippets import BEGIN, flow, model
 
 TAGS = ("parallelGateway", "inclusiveGateway", "exclusiveGateway", "manualTask", "userTask")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conjoin.bpmn.graph import knots, reachable, way_round
+from conjoin.bpmn.analysis.graph import knots, reachable, way_round
 
 EIGHT = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": ["e"], "e": ["d", "f"], "f": []}
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from conjoin.bpmn import ModelError, judge, read_model
-from conjoin.bpmn.xml import MOST_BYTES
+from conjoin.bpmn.reading.xml import MOST_BYTES
 from tests.bpmn.snippets import BEGIN, END, HEAD, model
 
 PLAIN = model(BEGIN + END, "begin>end")

@@ -2,8 +2,8 @@
 
 from rich.console import Console
 
-from conjoin.cli.closing import MOST_EXAMPLES, counts_of, show_closing
-from conjoin.pipeline.job import Summary, Tally
+from conjoin.cli.spark.closing import MOST_EXAMPLES, counts_of, show_closing
+from conjoin.pipeline.correlate.job import Summary, Tally
 
 MISS = {"near_misses": [{"kind": "other_name", "name": "paid", "differs": "case or blanks only", "process": "order"}]}
 

@@ -21,7 +21,9 @@ def test_server_imports_neither_spark_nor_other_commands() -> None:
     there = ran.stdout.splitlines()[-1].split()
     assert "conjoin.gateway.serving" in there
     assert {"pyspark", "pandas", "pyarrow", "numpy", "py4j"} & {name.partition(".")[0] for name in there} == set()
-    assert {f"conjoin.cli.{name}" for name in ("correlate", "report", "inbox", "lists")} & set(there) == set()
+    assert {f"conjoin.cli.{name}" for name in ("spark.correlate", "spark.report", "inbox", "lists")} & set(
+        there
+    ) == set()
     assert not [name for name in there if name.startswith("conjoin.pipeline")]
 
 

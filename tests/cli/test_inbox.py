@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from conjoin.cli.closing import IN_WORDS
 from conjoin.cli.inbox import running
-from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.cli.spark.closing import IN_WORDS
+from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import Command
 

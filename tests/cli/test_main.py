@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conjoin import __version__
-from conjoin.cli.correlate import with_flags
 from conjoin.cli.main import run
+from conjoin.cli.spark.correlate import with_flags
 from conjoin.errors import PolicyError
 from conjoin.settings import Settings
 
@@ -110,6 +110,6 @@ def test_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     for name in ("m.jsonl", "s.jsonl"):
         Path(name).touch()
-    monkeypatch.setattr("conjoin.cli.correlate.correlate_files", interrupted)
+    monkeypatch.setattr("conjoin.cli.spark.correlate.correlate_files", interrupted)
     assert run(["correlate", *NEEDED]) == 130
     assert capsys.readouterr().err == ""

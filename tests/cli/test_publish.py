@@ -60,7 +60,7 @@ def test_waiting_ends_with_code_one_if_nobody_takes_it(shop: Command) -> None:
 
 
 def test_waiting_ends_when_somebody_takes_it(shop: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    from conjoin.runtime import explain
+    from conjoin.runtime.explain import explain
 
     monkeypatch.setattr(explain.wait_for_verdict, "__defaults__", (lambda pause_s: create(),))
     created: list[str] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.post import Post
+from conjoin.runtime.run.carriers.sequential import Post
 from tests.bpmn.snippets import END, PAID, catch, model
 from tests.cli.command import Command
 from tests.runtime.test_tasks import Poison, while_it_is_carried_out, while_it_is_loaded
@@ -129,7 +129,7 @@ def test_thousands_are_published_in_few_commits_in_the_order_of_each_key(
 def test_message_that_was_taken_after_it_was_kept_counts_as_taken(
     shop: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("conjoin.cli.publish_file.AT_ONCE", 1)
+    monkeypatch.setattr("conjoin.cli.message.publish_file.AT_ONCE", 1)
     Path("start.bpmn").write_bytes(STARTED_BY_MESSAGE)
     shop.tells("deploy start.bpmn")
     placed = {"name": "placed", "key": "o-1", "ttl": "1h", "variables": {"orderId": "o-1"}}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from conjoin.errors import OutcomeUnknown, StoreFailed
-from conjoin.runtime.file_progress import FileProgress
-from conjoin.runtime.post import Post
+from conjoin.runtime.client_api.file_progress import FileProgress
+from conjoin.runtime.run.carriers.sequential import Post
 from conjoin.store import open_store
 from conjoin.store import tables as t
 from tests.cli.command import Command

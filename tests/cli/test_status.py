@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from conjoin.runtime.batches import Batch
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.run.batches import Batch
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import Command
 from tests.runtime.broker_bench import JOURNEY

@@ -7,7 +7,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from conjoin.pipeline.java import ensure_java
+from conjoin.pipeline.session.java import ensure_java
 from tests.cluster.java_servers import LITTLE_JAVA, START_S, JavaServer, free_ports
 
 WORKERS = 2

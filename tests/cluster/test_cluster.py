@@ -18,10 +18,10 @@ import pytest
 
 from conjoin.fault_points import VARIABLE as FAULT
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, open_broker
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.store import tables as t
 from tests.bpmn.snippets import END, catch, message, model
 from tests.cluster.standalone import Cluster, cluster_environment

@@ -13,8 +13,8 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 ELSEWHERE = "evil.example"
 MOMENTS = (
-    *("gateway.walking.BUDGET_S", "console.messages._A_LOOK_S"),
-    *("console.instances._FIRST_LOOK_S", "console.figures._PATIENCE_S"),
+    *("gateway.queries.walking.BUDGET_S", "console.pages.messages._A_LOOK_S"),
+    *("console.pages.instances._FIRST_LOOK_S", "console.figures._PATIENCE_S"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.kernel.verdicts.verdicts import REASONS
 from tests.console.demo_server import DemoServer
 from tests.console.test_screenshots import pages
 

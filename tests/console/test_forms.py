@@ -10,7 +10,7 @@ import pytest
 
 from conjoin.gateway.guard import Admitted
 from conjoin.gateway.service import Service
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 from tests.console.server import ConsoleServer
 
 SEND = "/console/send"

@@ -6,7 +6,8 @@ from typing import Any
 
 import httpx
 
-from conjoin.gateway import queries, walking
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.queries import walking
 from tests.bpmn.snippets import BEGIN, END, extended, model
 from tests.console.server import ConsoleServer
 
@@ -41,7 +42,7 @@ def test_instances_that_call_each_other_are_linked_and_tell_their_history(shop: 
 def test_history_that_takes_too_long_is_told_as_far_as_it_was_read(shop: ConsoleServer, monkeypatch: Any) -> None:
     key = shop.create("returns", orderId="slow-1")
     shop.publish("Goods returned", "slow-1")
-    monkeypatch.setattr("conjoin.console.instances._FIRST_LOOK_S", -1.0)
+    monkeypatch.setattr("conjoin.console.pages.instances._FIRST_LOOK_S", -1.0)
     page = shop.client.get(f"/console/instances/{key}")
     assert "The log was read up to" in text_of(page)
     assert "completed" not in text_of(page).split("History")[1]

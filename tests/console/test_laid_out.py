@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from conjoin.console.laid_out import Tokens, laid_out
+from conjoin.console.auto_layout import Tokens, laid_out
 
 NOWHERE = Tokens({}, {})
 

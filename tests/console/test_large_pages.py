@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from conjoin.console import laid_out
-from conjoin.console.visit import Visit
-from conjoin.gateway import queries
+from conjoin.console import auto_layout as laid_out
+from conjoin.console.page_request import Visit
+from conjoin.gateway.queries import store as queries
 from tests.console.server import ConsoleServer
 from tests.gateway.models import with_job
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import NamedTuple
 
-from conjoin.console.pace import Pace
+from conjoin.console.message_rate import Pace
 
 MINUTE = 60_000_000
 NOW = 10_000 * MINUTE

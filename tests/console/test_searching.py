@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.gateway import queries, walking
-from conjoin.gateway.queries import Wanted
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.queries import walking
+from conjoin.gateway.queries.store import Wanted
+from conjoin.gateway.queries.variable_tests import possible_rows, read_variable_test
 from conjoin.gateway.rest.problems import Problem
-from conjoin.gateway.variable_tests import possible_rows, read_variable_test
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text, read_json
-from conjoin.runtime.lists import Asked, list_page
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.reading.lists import Asked, list_page
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER

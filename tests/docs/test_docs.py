@@ -22,9 +22,9 @@ import yaml
 
 from conjoin.cli.main import app
 from conjoin.cli.main import run as conjoin
-from conjoin.kernel.correlation.sentences import near_miss, sentence
-from conjoin.kernel.correlation.verdicts import REASONS
 from conjoin.kernel.policies import CHOICES, PROFILES, Policy, read_policies
+from conjoin.kernel.verdicts.sentences import near_miss, sentence
+from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.settings import Settings
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ RUNNING = [page for page in PAGES if any(examples(page))]
 
 _ON_SPARK = (
     "pyspark",
-    "conjoin.pipeline.session",
+    "conjoin.pipeline.session.session",
     *(f"conjoin {name} " for name in ("correlate", "ingest", "export", "report")),
 )
 
@@ -250,8 +250,8 @@ def test_settings_page_gives_every_key_with_its_variable_and_default() -> None:
 
 
 def test_tables_page_names_every_column_and_output(spark: "SparkSession") -> None:
-    from conjoin.pipeline.columns import TABLES
-    from conjoin.pipeline.correlated import NAMES
+    from conjoin.pipeline.correlate.columns import TABLES
+    from conjoin.pipeline.correlate.correlated import NAMES
 
     text = (DOCS / "tables.md").read_text(encoding="utf-8")
     columns = {contract.name for table in TABLES.values() for contract in table}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conjoin.runtime.answers import Deployment
+from conjoin.runtime.client_api.answers import Deployment
 from conjoin.runtime.opening import create_broker
 from conjoin.store import open_store
 from conjoin.testing.checking import Finding, check, read_history

@@ -11,9 +11,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from conjoin.pipeline.java import ensure_java
+from conjoin.pipeline.session.java import ensure_java
 from conjoin.pipeline.spark_runner import SparkRunner
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.testing.checking import Answered, HistoryFile
 from tests.faults.task_writer import Task, asked_of
 from tests.faults.writer import BEGIN_US

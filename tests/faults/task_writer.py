@@ -11,15 +11,15 @@ from pickle import loads
 from typing import Any, NamedTuple
 
 from conjoin import fault_points
-from conjoin.runtime import tasks
-from conjoin.runtime.batches import Reply
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.encoding.orders import written_order
-from conjoin.runtime.inline import Inline, inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.codec.orders import written_order
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import now_us, open_broker
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.tasks import Asking, TaskRow, run_task
+from conjoin.runtime.run.batches import Reply
+from conjoin.runtime.run.carriers import spark_tasks as tasks
+from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.run.carriers.spark_tasks import Asking, TaskRow, run_task
 from conjoin.testing.checking import Answered, Asked, HistoryFile, marked
 from tests.faults.processes import Fault, arm_sleep
 from tests.faults.story import HOUR_MS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.runtime.inline import inline
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.testing.checking import Answered, Asked, History, HistoryFile, marked, read_history
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conjoin.store.port import Changes
-from conjoin.store.sqlite_shard import SqliteSnapshot, _write
+from conjoin.store.sqlite.shard import SqliteSnapshot, _write
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round
 from tests.faults.processes import KILLED, Fault, asleep, end, start, write, write_and_wait

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from conjoin.fault_points import VARIABLE
-from conjoin.runtime.tasks import AT_ONCE
+from conjoin.runtime.run.carriers.spark_tasks import AT_ONCE
 from tests.faults.conftest import MakeRound
 from tests.faults.processes import end, start, write
 from tests.faults.task_writer import Task, note_asked

@@ -17,15 +17,15 @@ from conjoin import fault_points
 from conjoin.errors import StoreFailed
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.message import Hint
-from conjoin.runtime.answers import CreatedInstance, PublishedMessage, Refusal
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import CreatedInstance, PublishedMessage, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inline import Inline, inline
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.supervision import Repeating
-from conjoin.runtime.sweeper import Sweeper
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.upkeep.supervision import Repeating
+from conjoin.runtime.upkeep.sweeper import Sweeper
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 from tests.runtime.inbox.bench import CHANNEL, CHANNELS, preset

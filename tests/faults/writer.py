@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.errors import ConjoinError, StoreFailed
-from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import open_broker
+from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.testing.checking import Answered, Asked, HistoryFile
 from tests.faults.story import HOUR_MS, Known, Story
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.kernel.verdicts.verdicts import REASONS
 from tests.cli.command import Command
 from tests.clients.programs_run import CLIENTS
 

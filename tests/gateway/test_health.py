@@ -11,7 +11,7 @@ import pytest
 
 from conjoin import fault_points
 from conjoin.errors import StoreFailed
-from conjoin.runtime import supervision
+from conjoin.runtime.upkeep import supervision
 from tests.gateway.server_thread import ServerThread
 
 WAIT_S = 40

@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from conjoin.gateway.rest import reading
-from conjoin.gateway.rest.connection import Connection
-from conjoin.runtime.lists import Asked, list_page
+from conjoin.gateway.rest.http.connection import Connection
+from conjoin.runtime.reading.lists import Asked, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited
 

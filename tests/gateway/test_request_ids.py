@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from conjoin.gateway.grpc.wire import WIRE
-from conjoin.gateway.request_ids import id_of
+from conjoin.gateway.monitoring.request_ids import id_of
 from conjoin.gateway.service import Service
 from conjoin.logs import TextLines
 from tests.gateway.server_thread import ServerThread

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.runtime.lists import Asked, list_page
 from conjoin.runtime.opening import open_broker
+from conjoin.runtime.reading.lists import Asked, list_page
 from tests.cli.command import Command
 from tests.gateway.grpc_client import Client
 from tests.gateway.models import with_job

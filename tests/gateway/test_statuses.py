@@ -9,7 +9,7 @@ import grpc
 import conjoin
 from conjoin.errors import ConjoinError
 from conjoin.gateway.statuses import STATUSES, rejection
-from conjoin.runtime.answers import CODES, Refusal
+from conjoin.runtime.client_api.answers import CODES, Refusal
 
 ROOT = Path(conjoin.__file__).parent
 

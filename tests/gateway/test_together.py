@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conjoin.errors import StoreFailed
-from conjoin.gateway.asking import Asking
-from conjoin.gateway.bell import Bell
-from conjoin.gateway.together import Together
-from conjoin.gateway.tray import Tray
-from conjoin.runtime.batches import Reply
-from conjoin.runtime.calls import Ask, Call
+from conjoin.gateway.dispatch.dispatcher import Asking
+from conjoin.gateway.dispatch.loop_bridge import Bell
+from conjoin.gateway.dispatch.reply_group import Together
+from conjoin.gateway.dispatch.request_batcher import Tray
+from conjoin.runtime.client_api.calls import Ask, Call
+from conjoin.runtime.run.batches import Reply
 
 
 class Shards:

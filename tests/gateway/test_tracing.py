@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from conjoin.errors import SettingsError
+from conjoin.gateway.monitoring.tracing import Tracing, address_in, begin
 from conjoin.gateway.serving import Served
-from conjoin.gateway.tracing import Tracing, address_in, begin
 from tests.gateway.grpc_client import Client
 from tests.gateway.server_thread import ServerThread
 

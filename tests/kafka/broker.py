@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from conjoin.pipeline.java import ensure_java
+from conjoin.pipeline.session.java import ensure_java
 from tests.cluster.java_servers import LITTLE_JAVA, JavaServer, free_ports
 
 LARGEST_RECORD = 32 * 1024 * 1024

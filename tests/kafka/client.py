@@ -71,7 +71,7 @@ class KafkaClient:
 def _serve(connection: Connection, servers: str, jars: str) -> None:
     """Runs in a process of its own."""
     os.environ["JDK_JAVA_OPTIONS"] = LITTLE_JAVA[0]
-    from conjoin.pipeline.session import session
+    from conjoin.pipeline.session.session import session
     from conjoin.settings import load
 
     spark = session(load(master="local[2]", driver_memory="2g", jars=jars), "tests")

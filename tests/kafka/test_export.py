@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from tests.kafka.client import KafkaClient, Sent
 
 pytestmark = pytest.mark.spark

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.notices import Notifier, read_receivers
 from conjoin.runtime.notices import kafka as topics
 from tests.kafka.client import KafkaClient

@@ -7,13 +7,14 @@ from collections import defaultdict
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide, verdict_of
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.correlation.uniqueness import remembered_until
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import read_policies
+from conjoin.kernel.verdicts.verdicts import verdict_of
 from tests.oracle.facts import Outcome, instant_of_judgement
 from tests.oracle.history import History, Row
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide, parameters, verdict_of
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.instants import ALWAYS, NEVER, after
 from conjoin.kernel.policies import read_policies
+from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 
 TENANT = "<default>"
 MS = 1_000

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide, parameters, verdict_of
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
 from conjoin.kernel.correlation import events as e
+from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from tests.kernel.wanderer import TENANT, Wanderer, check, id_of, photograph, plain
 
 WALKS = 30

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.correlation.sentences import duration, near_miss, sentence
-from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.kernel.verdicts.sentences import duration, near_miss, sentence
+from conjoin.kernel.verdicts.verdicts import REASONS
 
 EVERY = [(verdict, reason) for verdict, reasons in REASONS.items() for reason in reasons]
 WHO = {"process": "order", "instance": "i-7", "element": "wait"}

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from conjoin.kernel.correlation.near_misses import near_misses
-from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.kernel.verdicts.near_misses import near_misses
+from conjoin.kernel.verdicts.verdicts import REASONS
 from tests.kernel.story import Story, start
 
 STORIES: dict[str, Callable[[], Story]] = {}

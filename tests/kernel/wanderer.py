@@ -10,13 +10,13 @@ from dataclasses import fields
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide, verdict_of
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.offers import next_message
-from conjoin.kernel.correlation.verdicts import REASONS
 from conjoin.kernel.instants import ALWAYS, NEVER, after
 from conjoin.kernel.policies import CHOICES, read_policies
+from conjoin.kernel.verdicts.verdicts import REASONS, verdict_of
 
 TENANT = "<default>"
 NAMES = ("paid", "shipped")

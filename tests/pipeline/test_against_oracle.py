@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from conjoin.pipeline import Correlated, correlate
+from conjoin.pipeline import Correlated
+from conjoin.pipeline.correlate import correlate
 from tests.oracle.history import show
 from tests.oracle.model import play
 from tests.pipeline.many import AS_OF, POSITIONS, Many, frame_of, instant, merged, micros

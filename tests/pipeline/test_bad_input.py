@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from conjoin.pipeline import Correlated, correlate
+from conjoin.pipeline import Correlated
+from conjoin.pipeline.correlate import correlate
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 MORNING = datetime(2026, 1, 31, 8, tzinfo=UTC)

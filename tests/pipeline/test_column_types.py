@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
-from conjoin.pipeline import correlate
+from conjoin.pipeline.correlate import correlate
 from tests.pipeline.test_bad_input import at
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)

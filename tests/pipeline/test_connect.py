@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from conjoin.pipeline.java import ensure_java
-from conjoin.runtime.messages import NewMessage
+from conjoin.pipeline.session.java import ensure_java
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import create_broker
 
 NEEDED = ("grpc", "grpc_status", "google.rpc", "zstandard")

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.fold import BATCH_ROWS, Fold
-from conjoin.pipeline.outputs import Outputs
-from conjoin.pipeline.packed import unpacked
-from conjoin.pipeline.results import MESSAGE, REMEMBERED, own
-from conjoin.pipeline.shape import PUBLISH, SHAPE, Layout
-from conjoin.pipeline.walk import MANY
+from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, Fold
+from conjoin.pipeline.correlate.fold.outputs import Outputs
+from conjoin.pipeline.correlate.fold.packed_batches import unpacked
+from conjoin.pipeline.correlate.fold.walk import MANY
+from conjoin.pipeline.correlate.results import MESSAGE, REMEMBERED, own
+from conjoin.pipeline.correlate.shape import PUBLISH, SHAPE, Layout
 
 ARROW = {"tinyint": pa.int8(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
 BATCH = 7_000

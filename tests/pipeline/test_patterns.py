@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 from conjoin.kernel.policies import Policies, read_policies
-from conjoin.pipeline import fold as folding
-from conjoin.pipeline.fold import Fold
-from conjoin.pipeline.outputs import Outputs
-from conjoin.pipeline.packed import unpacked
-from conjoin.pipeline.patterns import all_compare_only
-from conjoin.pipeline.results import MESSAGE
-from conjoin.pipeline.shape import END, OPEN, PUBLISH, SHAPE, Layout
+from conjoin.pipeline.correlate.alike.patterns import all_compare_only
+from conjoin.pipeline.correlate.fold import fold as folding
+from conjoin.pipeline.correlate.fold.fold import Fold
+from conjoin.pipeline.correlate.fold.outputs import Outputs
+from conjoin.pipeline.correlate.fold.packed_batches import unpacked
+from conjoin.pipeline.correlate.results import MESSAGE
+from conjoin.pipeline.correlate.shape import END, OPEN, PUBLISH, SHAPE, Layout
 
 ARROW = {"tinyint": pa.int8(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
 COLUMNS = {

@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import PolicyError
 from conjoin.kernel.policies import Policies, Policy
-from conjoin.pipeline import correlate
-from conjoin.pipeline.correlate import Guarded
+from conjoin.pipeline.correlate import correlate
+from conjoin.pipeline.correlate.correlate import Guarded
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 EVENING = datetime(2026, 1, 31, 20, tzinfo=UTC)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conjoin.errors import JavaMissing
-from conjoin.pipeline import java
-from conjoin.pipeline.java import ensure_java, major_version
+from conjoin.pipeline.session import java
+from conjoin.pipeline.session.java import ensure_java, major_version
 
 FAKE = """#!/bin/sh
 if [ "$1" = "-XshowSettings:properties" ] && [ "$2" = "-version" ]; then

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 from weakref import finalize
 
-from conjoin.runtime.answers import CreatedInstance, PublishedMessage, Refusal
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.catalog import DEFAULT_TENANT
-from conjoin.runtime.explain import explain
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.client_api.answers import CreatedInstance, PublishedMessage, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.explain.explanation import Explanation
+from conjoin.runtime.run.batches import Batch
 from conjoin.store.port import Facts
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 from tests.testing.order import ORDER

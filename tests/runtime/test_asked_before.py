@@ -2,10 +2,10 @@
 
 import pytest
 
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.explain import explain_named, wait_for_verdict
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.explain import explain_named, wait_for_verdict
+from conjoin.runtime.explain.explanation import Explanation
 from tests.runtime.broker_bench import HOUR_MS, waits_on_another_shard
 from tests.runtime.test_explain import deployed
 

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 
 from conjoin.errors import StoreDamaged, StoreExists, StoreMissing
-from conjoin.runtime import copying
-from conjoin.runtime.backup import backup_store, restore_store
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, now_us, open_broker
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.batches import Batch
+from conjoin.runtime.upkeep import copying
+from conjoin.runtime.upkeep.backup import backup_store, restore_store
 from conjoin.store import open_store
 from conjoin.store import tables as t
 from conjoin.store.port import Store
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 from tests.bpmn.snippets import message as message_definition
 

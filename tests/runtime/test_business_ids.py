@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from conjoin.runtime import Engine, Refusal
-from conjoin.runtime.answers import CreatedInstance
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.client_api.answers import CreatedInstance
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.history import History
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import open_broker, temporary_broker
 from conjoin.runtime.queries import taken_by
 from conjoin.runtime.stored_history import StoredHistory

@@ -1,7 +1,7 @@
 """Deployments: versions, identical content, all or nothing."""
 
-from conjoin.runtime.answers import Deployment, Refusal
-from conjoin.runtime.catalog import DEFAULT_TENANT, Deployments
+from conjoin.runtime.client_api.answers import Deployment, Refusal
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT, Deployments
 from tests.testing.order import ORDER
 
 

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from conjoin.errors import StoreFailed
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.cleaning import EVERY_US, FEW, LEASE, Cleaning
-from conjoin.runtime.house_keeping import HouseKeeper
-from conjoin.runtime.inline import inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import create_broker, open_broker, temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.retention import KEEP_EVERYTHING, KeepFor, Removed
-from conjoin.runtime.sweeper import Sweeper
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.batches import Batch
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.upkeep.removal import HouseKeeper
+from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor, Removed
+from conjoin.runtime.upkeep.retention_rounds import EVERY_US, FEW, LEASE, Cleaning
+from conjoin.runtime.upkeep.sweeper import Sweeper
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import ORDER

@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
-from conjoin.runtime.answers import CreatedInstance
+from conjoin.runtime.client_api.answers import CreatedInstance
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.clock import ForwardClock, SteadyClock
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, model

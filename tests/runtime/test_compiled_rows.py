@@ -9,11 +9,11 @@ from conjoin.bpmn import model as bpmn_model
 from conjoin.bpmn.document import Document
 from conjoin.errors import ModelError, PolicyError, Problem
 from conjoin.runtime import Refusal
-from conjoin.runtime.answers import CreatedInstance, Deployment
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.stored_catalog import StoredCatalog
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.stored_catalog import StoredCatalog
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
 from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow

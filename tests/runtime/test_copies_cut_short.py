@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from conjoin.errors import StoreUnfinished
-from conjoin.runtime import reshard as resharding
-from conjoin.runtime.backup import backup_store, restore_store
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import create_broker, open_broker
+from conjoin.runtime.upkeep import reshard as resharding
+from conjoin.runtime.upkeep.backup import backup_store, restore_store
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts
 

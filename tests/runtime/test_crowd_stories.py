@@ -2,8 +2,8 @@
 
 import pytest
 
-from conjoin.runtime import crowds
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.working_set import crowds
 from tests.kernel.process.random_stories import Story
 from tests.runtime.test_stored_stories import (
     STORIES,

@@ -7,14 +7,14 @@ import pytest
 
 from benchmarks.broker.hot_stores import FAMILY, WIDE
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.crowds import MOST_WAITING
-from conjoin.runtime.elements_by_key import NEAR
-from conjoin.runtime.explain import explain
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.explain.explanation import Explanation
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.working_set.crowds import MOST_WAITING
+from conjoin.runtime.run.working_set.elements_by_key import NEAR
 from conjoin.store import tables as t
-from conjoin.store.sqlite_files import connect
-from conjoin.store.sqlite_shard import SqliteSnapshot
+from conjoin.store.sqlite.files import connect
+from conjoin.store.sqlite.shard import SqliteSnapshot
 from tests.runtime.broker_bench import STOCK, Bench
 
 CROWD = 5 * MOST_WAITING

@@ -2,10 +2,10 @@
 
 import pytest
 
-from conjoin.runtime import elements_by_key
-from conjoin.runtime.holding import instance_holding
-from conjoin.runtime.inside import elements_of
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.reading.holding import instance_holding
+from conjoin.runtime.reading.instances import elements_of
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.working_set import elements_by_key
 from conjoin.store import tables as t
 from tests.runtime.test_stored_stories import STORIES, StoredStory
 

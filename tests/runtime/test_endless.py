@@ -5,14 +5,15 @@ from itertools import count
 import pytest
 
 from conjoin.errors import EndlessRequest
-from conjoin.kernel.process.loops import MOST_ITEMS
-from conjoin.runtime import consequences, shard, working_set
-from conjoin.runtime.answers import CreatedInstance, Deployment, PublishedMessage
-from conjoin.runtime.encoding.json_text import read_json
-from conjoin.runtime.inline import inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.kernel.process.rules.loops import MOST_ITEMS
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment, PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import read_json
+from conjoin.runtime.engine import consequences, shard
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.working_set import working_set
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 

@@ -7,9 +7,9 @@ import pytest
 from conjoin.kernel.keys import rank_of, shard_of_key
 from conjoin.kernel.policies import read_policies
 from conjoin.runtime import Engine, Refusal
-from conjoin.runtime.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, PublishedMessage
+from conjoin.runtime.client_api.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.history import History
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.queries import open_incidents, open_jobs, open_subscriptions
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER

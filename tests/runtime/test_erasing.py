@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from conjoin.runtime.answers import DONE, PublishedMessage, Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.erasing import erase_payload
-from conjoin.runtime.explain import explain
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import DONE, PublishedMessage, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.upkeep.erase import erase_payload
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.correlation.verdicts import REASONS
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.explain import explain, explain_named, wait_for_verdict
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.inline import inline
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.telling import told
+from conjoin.kernel.verdicts.verdicts import REASONS
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict
+from conjoin.runtime.explain.explanation import Explanation
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.visibility.plain_values import told
 from tests.runtime.broker_bench import CHOOSE, HOUR_MS, STOCK, Bench, waits_on_another_shard
 
 Told = tuple[Explanation, dict[str, Any], str]

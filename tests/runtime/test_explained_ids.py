@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.answers import PublishedMessage
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.explain import explain, explain_named
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.explain import explain, explain_named
+from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.kernel import MODEL
-from conjoin.runtime.answers import PublishedMessage, Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import PublishedMessage, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.working_set import MOST_MESSAGES
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.working_set.working_set import MOST_MESSAGES
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.broker_bench import waits_on_another_shard

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from conjoin.runtime.finding import rows_with
-from conjoin.runtime.holding import instance_holding
-from conjoin.runtime.inside import _SLOTS, _slots, elements_of, scope_of_variable, variables_of, visible_to
+from conjoin.runtime.reading.holding import instance_holding
+from conjoin.runtime.reading.instances import _SLOTS, _slots, elements_of, scope_of_variable, variables_of, visible_to
+from conjoin.runtime.reading.rows import rows_with
 from tests.runtime.broker_bench import Bench
 
 NESTED = (Path(__file__).parents[1] / "conformance/golden/models/nested.bpmn").read_bytes()

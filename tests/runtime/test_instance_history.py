@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.house_keeping import HouseKeeper
-from conjoin.runtime.instance_history import InstanceHistory, history_of
-from conjoin.runtime.log import read_wanted
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.reading.instance_history import InstanceHistory, history_of
+from conjoin.runtime.run.log import read_wanted
+from conjoin.runtime.upkeep.removal import HouseKeeper
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service, timer
 from tests.runtime.broker_bench import JOURNEY, Bench
@@ -85,7 +85,7 @@ def test_commits_before_it_began_and_after_it_ended_are_not_read(monkeypatch: py
         read.append(block)
         return read_wanted(block, is_wanted)
 
-    monkeypatch.setattr("conjoin.runtime.instance_history.read_wanted", counting)
+    monkeypatch.setattr("conjoin.runtime.reading.instance_history.read_wanted", counting)
     found = history(bench, key)
     assert (told(found)[0], told(found)[-1]) == ("started by command", "cancelled")
     assert len(read) < 10

@@ -2,10 +2,10 @@
 
 import pytest
 
-from conjoin.runtime import working_set
-from conjoin.runtime.answers import DONE, ActivatedJob, Refusal
-from conjoin.runtime.lists import Asked, list_page
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.client_api.answers import DONE, ActivatedJob, Refusal
+from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.working_set import working_set
 from tests.runtime.broker_bench import Bench
 
 MINUTE_MS = 60_000

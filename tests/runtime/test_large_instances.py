@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from conjoin.errors import InstanceTooLarge
-from conjoin.runtime import instance_changes
-from conjoin.runtime.answers import ActivatedJob, PublishedMessage, Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import ActivatedJob, PublishedMessage, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run import instance_changes
+from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, PAID, catch, model
 

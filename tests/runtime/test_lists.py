@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.runtime.lists import LISTS, Asked, list_page
+from conjoin.runtime.reading.lists import LISTS, Asked, list_page
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 

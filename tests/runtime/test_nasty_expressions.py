@@ -4,9 +4,9 @@ from contextlib import closing
 
 import pytest
 
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.clock import FakeClock
 from tests.gateway.robust.nasty_models import CONSUMERS, nasty_model

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.correlation.sentences import near_miss
-from conjoin.runtime.explain import explain_named
-from conjoin.runtime.key_variants import difference, variants
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.telling import told
+from conjoin.kernel.verdicts.sentences import near_miss
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.explain import explain_named
+from conjoin.runtime.explain.similar_keys import difference, variants
+from conjoin.runtime.visibility.plain_values import told
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 

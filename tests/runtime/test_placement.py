@@ -3,7 +3,7 @@
 import pytest
 
 from conjoin.bpmn import read_model
-from conjoin.runtime.placement import hash_of, home_of, shard_of
+from conjoin.runtime.engine.placement import hash_of, home_of, shard_of
 from tests.testing.order import ORDER
 
 

@@ -7,12 +7,12 @@ import pytest
 from benchmarks.kernel import MODEL
 from conjoin.errors import OutcomeUnknown, StoreDamaged
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.answers import PublishedMessage
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.run.batches import Batch
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 

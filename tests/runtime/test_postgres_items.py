@@ -8,12 +8,12 @@ import psycopg
 import pytest
 
 from conjoin.errors import StoreFailed
-from conjoin.runtime.answers import CreatedInstance
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.isolation import is_worlds
+from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.opening import create_broker
+from conjoin.runtime.run.isolation import is_worlds
 from conjoin.store import tables as t
-from conjoin.store.postgres_connections import told
+from conjoin.store.postgres.connections import told
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 

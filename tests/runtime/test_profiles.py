@@ -2,8 +2,8 @@
 
 from conjoin.kernel.policies import Policies, read_policies
 from conjoin.runtime import Engine, Refusal
-from conjoin.runtime.answers import CreatedInstance, Deployment, PublishedMessage
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment, PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.queries import open_jobs, open_subscriptions
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER

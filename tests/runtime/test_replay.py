@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.backup import backup_store
-from conjoin.runtime.encoding.orders import read_order, written_order
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.orders import read_order, written_order
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import Checked, verify_store
-from conjoin.runtime.sweeps import Sweep
+from conjoin.runtime.replay.replay import Checked, verify_store
+from conjoin.runtime.run.due import Sweep
+from conjoin.runtime.upkeep.backup import backup_store
 from conjoin.store import tables as t
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 from conjoin.testing.clock import FakeClock
 from tests.gateway.models import started_by_message, with_message
 from tests.runtime.test_stored_stories import StoredStory

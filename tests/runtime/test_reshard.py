@@ -10,19 +10,19 @@ import pytest
 from conjoin.errors import InputError, StoreExists
 from conjoin.kernel.keys import shard_of_key
 from conjoin.kernel.process.commands import CompleteJob
-from conjoin.runtime.backup import backup_store
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.generations import Generation, KeyHomes
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.key_homes import Generation, KeyHomes
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, open_broker
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.reshard import reshard_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.batches import Batch
 from conjoin.runtime.stored_history import StoredHistory
+from conjoin.runtime.upkeep.backup import backup_store
+from conjoin.runtime.upkeep.reshard import reshard_store
 from conjoin.store import tables as t
 from conjoin.store.rows import PositionRow
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, END, PAID, boundary, catch, message, model, service, timer
 from tests.runtime.test_stored_stories import StoredStory

@@ -9,19 +9,19 @@ from threading import Event, Thread
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.backup import backup_store
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.house_keeping import AT_ONCE, compact_log
-from conjoin.runtime.log import read_block
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.retention import KeepFor, Removed, Retention
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.batches import Batch
+from conjoin.runtime.run.log import read_block
+from conjoin.runtime.upkeep.backup import backup_store
+from conjoin.runtime.upkeep.removal import AT_ONCE, compact_log
+from conjoin.runtime.upkeep.retention import KeepFor, Removed, Retention
 from conjoin.store import tables as t
 from conjoin.store.port import Facts
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import ORDER
 

@@ -11,17 +11,17 @@ import pytest
 
 from conjoin.errors import EndlessRequest
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.answers import CreatedInstance, Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import inline
-from conjoin.runtime.lists import Asked, list_page
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, temporary_broker
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.set_aside import NO_EFFECT
-from conjoin.runtime.sweeper import Sweeper
-from conjoin.runtime.working_set import WorkingSet
+from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.set_aside import NO_EFFECT
+from conjoin.runtime.run.working_set.working_set import WorkingSet
+from conjoin.runtime.upkeep.sweeper import Sweeper
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, PAID, catch, model

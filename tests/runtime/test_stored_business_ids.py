@@ -9,16 +9,16 @@ import pytest
 
 from conjoin.errors import InputError, StoreExists
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.answers import CreatedInstance, Refusal
-from conjoin.runtime.backup import restore_store
-from conjoin.runtime.batches import Batch
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.explain import explain_named
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.explain import explain_named
 from conjoin.runtime.opening import create_broker, open_broker, temporary_broker
-from conjoin.runtime.reshard import reshard_store
+from conjoin.runtime.run.batches import Batch
+from conjoin.runtime.upkeep.backup import restore_store
+from conjoin.runtime.upkeep.reshard import reshard_store
 from conjoin.store import tables as t
-from conjoin.store.sqlite_shard import SqliteSnapshot
+from conjoin.store.sqlite.shard import SqliteSnapshot
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER
 

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from conjoin.runtime import Engine
-from conjoin.runtime.encoding.events import written_events
-from conjoin.runtime.encoding.json_text import json_text, read_json
-from conjoin.runtime.log import read_block
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.events import written_events
+from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.row_differences import without_order
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.replay.row_differences import without_order
+from conjoin.runtime.run.log import read_block
 from conjoin.runtime.stored_history import StoredHistory
 from tests.kernel.process.random_stories import Story
 

@@ -9,13 +9,13 @@ import pytest
 
 from conjoin import fault_points
 from conjoin.errors import OutcomeUnknown
-from conjoin.runtime.answers import PublishedMessage
-from conjoin.runtime.batches import Done
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inline import Inline, inline
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.supervision import LATE_S, LONGEST_PAUSE_S, Job, Repeating, Supervisor
+from conjoin.runtime.run.batches import Done
+from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.upkeep.supervision import LATE_S, LONGEST_PAUSE_S, Job, Repeating, Supervisor
 
 WAIT_S = 30
 
@@ -193,7 +193,7 @@ def test_a_request_that_cannot_be_carried_out_fails_alone(broker: Broker, monkey
 
 
 def _all_at_once(runner: Inline, requests: list[NewMessage], monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    from conjoin.runtime import fold
+    from conjoin.runtime.run import fold
 
     real = fold.accepted
 

@@ -9,15 +9,15 @@ import pytest
 
 from conjoin.errors import EndlessRequest, StoreFailed
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.careful import SourceRow
-from conjoin.runtime.encoding.json_text import json_text, read_json
-from conjoin.runtime.encoding.orders import written_order
-from conjoin.runtime.fold import Fold
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_text, read_json
+from conjoin.runtime.codec.orders import written_order
 from conjoin.runtime.ingest.rows import Place
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.opening import create_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.tasks import Asking, TaskRow, run_task, take_rows
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.carriers.careful import SourceRow
+from conjoin.runtime.run.carriers.spark_tasks import Asking, TaskRow, run_task, take_rows
+from conjoin.runtime.run.fold import Fold
 from conjoin.store import tables as t
 
 BAD = "bad"

@@ -4,11 +4,11 @@ import pytest
 
 from conjoin.errors import EndlessRequest
 from conjoin.kernel.process import commands as c
-from conjoin.runtime import travels
-from conjoin.runtime.inline import inline
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.travels import MOST, SIGNAL_COST, left_of, order_text, shares, written_mail
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run import travels
+from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.travels import MOST, SIGNAL_COST, left_of, order_text, shares, written_mail
 from conjoin.store import tables as t
 from tests.bpmn.snippets import END, model
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from conjoin.kernel.process.catching import key_text
+from conjoin.kernel.process.rules.catching import key_text
 from conjoin.testing import LocalEngine, assert_that
 from tests.testing.order import ORDER
 

@@ -8,7 +8,7 @@ import pytest
 
 from conjoin.store import create_store, open_store
 from conjoin.store.port import Facts, ShardStore, Store
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 
 
 class Place:

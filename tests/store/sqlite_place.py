@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.store.port import Facts
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 from tests.store.samples import commit
 
 FACTS = Facts(2, "zeebe", 0, unique_business_ids=False)

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple, get_type_hints
 
 import pytest
 
-from conjoin.store import postgres_writes, schema, sqlite_shard
+from conjoin.store import schema
 from conjoin.store import tables as t
 from conjoin.store.port import Head, ShardStore, Store
+from conjoin.store.postgres import writes as postgres_writes
 from conjoin.store.rows import ScopeRow
-from conjoin.store.sqlite_files import put_statement
+from conjoin.store.sqlite import shard as sqlite_shard
+from conjoin.store.sqlite.files import put_statement
 from tests.store.conftest import Place
 from tests.store.samples import ONE_OF_EACH, commit, instance, message, reading
 

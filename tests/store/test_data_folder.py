@@ -10,7 +10,7 @@ import pytest
 
 from conjoin.errors import ConjoinError, InputError, StoreDamaged, StoreExists, StoreFailed, StoreMissing
 from conjoin.store import create_store, open_store
-from conjoin.store.data_folder import system_error
+from conjoin.store.sqlite.data_folder import system_error
 from tests.store.sqlite_place import FACTS, make, write
 
 

@@ -19,7 +19,7 @@ from conjoin.errors import (
 )
 from conjoin.store import create_store, open_store
 from conjoin.store.port import Facts
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 
 FACTS = Facts(1, "zeebe", 0, unique_business_ids=False)
 

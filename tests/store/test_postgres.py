@@ -7,12 +7,13 @@ import psycopg
 import pytest
 
 from conjoin.errors import StoreMissing
-from conjoin.store import create_store, open_store, postgres_schema
+from conjoin.store import create_store, open_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
-from conjoin.store.postgres_arrays import arrays
-from conjoin.store.postgres_connections import place
-from conjoin.store.postgres_reads import SQL
+from conjoin.store.postgres import schema as postgres_schema
+from conjoin.store.postgres.arrays import arrays
+from conjoin.store.postgres.connections import place
+from conjoin.store.postgres.reads import SQL
 from tests.store.samples import changes, commit, instance, job, message, reading, subscription
 
 FACTS = Facts(2, "zeebe", 0, unique_business_ids=False)

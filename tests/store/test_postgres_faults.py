@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from conjoin.errors import OutcomeUnknown, StoreFailed
-from conjoin.store import create_store, open_store, postgres_doubt
+from conjoin.store import create_store, open_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
+from conjoin.store.postgres import commit_outcome as postgres_doubt
 from tests.store.cutting_proxy import CuttingProxy, Fate
 from tests.store.samples import changes, commit, log_row, message
 

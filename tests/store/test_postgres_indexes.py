@@ -10,9 +10,9 @@ import pytest
 from conjoin.store import create_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
-from conjoin.store.postgres_connections import DIALECT
-from conjoin.store.postgres_reads import SQL
-from conjoin.store.postgres_short import COLUMNS
+from conjoin.store.postgres.connections import DIALECT
+from conjoin.store.postgres.reads import SQL
+from conjoin.store.postgres.short_texts import COLUMNS
 
 ROWS = 100_000
 BOUNDED = {

@@ -9,15 +9,15 @@ import pytest
 
 from conjoin.errors import ReadStopped
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.lists import Asked, list_page
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.stretches import next_at_once, stretches
+from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.stretches import next_at_once, stretches
 from conjoin.store import create_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Meets, Store
 from conjoin.store.reading import Reading, at_most, current, reading
-from conjoin.store.sqlite_files import connect
+from conjoin.store.sqlite.files import connect
 
 _ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
 _HOUR_S = 3_600.0
@@ -33,7 +33,7 @@ def broker() -> Iterator[Broker]:
 
 
 def endless(broker: Broker) -> None:
-    from conjoin.store.sqlite_files import told
+    from conjoin.store.sqlite.files import told
 
     file = broker.store.shard(0).file  # type: ignore[attr-defined]
     with told(file):

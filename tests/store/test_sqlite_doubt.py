@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from conjoin.errors import OutcomeUnknown, StoreFailed
-from conjoin.store import sqlite_files, sqlite_shard
 from conjoin.store import tables as t
 from conjoin.store.rows import PolicyRow
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite import files as sqlite_files
+from conjoin.store.sqlite import shard as sqlite_shard
+from conjoin.store.sqlite.store import SqliteStore
 from tests.store.samples import changes, commit, job, log_row
 from tests.store.sqlite_place import FACTS
 
@@ -59,8 +60,8 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     def connect(file: Path, *, synced: bool = True) -> Any:
         return Connection(real(file, synced=synced), disk)
 
-    for module in ("sqlite_shard", "sqlite_doubt", "sqlite_catalog"):
-        monkeypatch.setattr(f"conjoin.store.{module}.connect", connect)
+    for module in ("shard", "commit_outcome", "catalog"):
+        monkeypatch.setattr(f"conjoin.store.sqlite.{module}.connect", connect)
     return disk
 
 
@@ -111,7 +112,7 @@ def test_the_same_version_of_somebody_else_is_not_taken_for_ours(
     def look(file: Path, version: int) -> Any:
         return version, log_row(version)._replace(block=b"another's")
 
-    monkeypatch.setattr("conjoin.store.sqlite_doubt._look", look)
+    monkeypatch.setattr("conjoin.store.sqlite.commit_outcome._look", look)
     disk.failures = 1
     with pytest.raises(StoreFailed):
         try_to_commit(store)

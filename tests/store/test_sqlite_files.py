@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from conjoin.errors import StoreDamaged, StoreExists, StoreFailed, StoreMissing
-from conjoin.store import open_store, sqlite_shard
+from conjoin.store import open_store
 from conjoin.store import tables as t
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite import shard as sqlite_shard
+from conjoin.store.sqlite.store import SqliteStore
 from tests.store.samples import ONE_OF_EACH, changes, commit, instance, job, log_row
 from tests.store.sqlite_place import FACTS, ask, make
 

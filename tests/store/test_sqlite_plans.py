@@ -8,7 +8,7 @@ import pytest
 
 from conjoin.store import tables as t
 from conjoin.store.port import Meets, Order
-from conjoin.store.sqlite_files import DIALECT
+from conjoin.store.sqlite.files import DIALECT
 from tests.store.sqlite_place import make
 
 LOOKED_INTO_WHOLE = {"head", "received", "receivers", "inbox_states", "set_aside_count"}

@@ -6,9 +6,9 @@ It decides nothing; `rules/` judge it and `compile/` makes plans of what they le
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from conjoin.bpmn.dialects import Dialect
 from conjoin.bpmn.names import BPMN, DEFINITION, FLEANS, FLOW_NODES, SCOPES, WORDS, ZEEBE
-from conjoin.bpmn.xml import Tree, Xml
+from conjoin.bpmn.reading.dialects import Dialect
+from conjoin.bpmn.reading.xml import Tree, Xml
 from conjoin.errors import Problem
 from conjoin.kernel.policies import Policies
 

@@ -7,12 +7,12 @@ from hashlib import sha256
 
 from conjoin.bpmn.compile import compile_process
 from conjoin.bpmn.document import Document
-from conjoin.bpmn.limits import over_limits
-from conjoin.bpmn.reading import read_document
+from conjoin.bpmn.reading.documents import read_document
+from conjoin.bpmn.reading.limits import over_limits
+from conjoin.bpmn.reading.schema import violations
+from conjoin.bpmn.reading.xml import parse
 from conjoin.bpmn.rules import RULES
-from conjoin.bpmn.schema import violations
 from conjoin.bpmn.warnings import ON_DEPLOYMENT, WARNINGS
-from conjoin.bpmn.xml import parse
 from conjoin.errors import ModelError, Problem
 from conjoin.kernel.plan import Plan
 from conjoin.kernel.policies import Policies

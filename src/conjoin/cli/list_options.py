@@ -8,9 +8,9 @@ import typer
 from conjoin.cli.reading import read_ms
 from conjoin.errors import InputError
 from conjoin.kernel.iso8601 import read_instant
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.lists import Page
-from conjoin.runtime.telling import told
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.reading.lists import Page
+from conjoin.runtime.visibility.plain_values import told
 
 
 def _text(flags: str, help_: str, metavar: str = "TEXT") -> Any:

@@ -4,7 +4,6 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from conjoin.cli.explain import in_words
 from conjoin.cli.list_options import (
     After,
     Business,
@@ -21,12 +20,13 @@ from conjoin.cli.list_options import (
     print_page,
     read_when,
 )
+from conjoin.cli.message.explain import in_words
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.explain import explain
-from conjoin.runtime.lists import Asked, list_page
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.reading.lists import Asked, list_page
 
 _COLUMNS = {
     "messages": ("key", "name", "correlation_key", "published_at", "verdict", "reason", "attempts"),

@@ -8,8 +8,8 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.codec.json_text import json_text
 
 REFUSED = 1
 

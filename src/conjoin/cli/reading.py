@@ -11,7 +11,7 @@ import typer
 from conjoin.errors import InputError
 from conjoin.kernel.instants import read_duration_ms
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}

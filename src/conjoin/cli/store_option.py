@@ -13,8 +13,8 @@ import typer
 
 from conjoin.errors import InputError
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.hiding import NOTHING_HIDDEN, Hiding
 from conjoin.runtime.opening import open_broker
+from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN, Hiding
 from conjoin.settings import load
 from conjoin.shown_urls import shown_url
 from conjoin.store.opening import open_store

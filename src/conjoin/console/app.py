@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
-from conjoin.console import inbox, instances, messages, models, sending
-from conjoin.console.overview import overview_pages
-from conjoin.console.pace import Pace
-from conjoin.console.shown import HERE, templates
-from conjoin.console.visit import Console, looked_at, sent_to
-from conjoin.gateway.queries import MOST_MESSAGES, newest_messages
+from conjoin.console.filters import HERE, templates
+from conjoin.console.message_rate import Pace
+from conjoin.console.page_request import Console, looked_at, sent_to
+from conjoin.console.pages import inbox, instances, messages, models, sending
+from conjoin.console.pages.overview import overview_pages
+from conjoin.gateway.queries.store import MOST_MESSAGES, newest_messages
 from conjoin.gateway.rest.endpoint import Gateway
 
 

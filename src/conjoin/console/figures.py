@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from conjoin.console.pace import Fates, Minute
-from conjoin.console.visit import Console
-from conjoin.gateway import queries
+from conjoin.console.message_rate import Fates, Minute
+from conjoin.console.page_request import Console
+from conjoin.gateway.queries import store as queries
 
 _KEPT_S = 1.5
 _PATIENCE_S = 0.1

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from conjoin.console.pace import Minute
-from conjoin.console.shown import instant
+from conjoin.console.filters import instant
+from conjoin.console.message_rate import Minute
 
 VERDICTS = ("correlated", "buffered", "waiting", "expired", "discarded", "refused", "short")
 _WIDTH, _HEIGHT = 960, 200

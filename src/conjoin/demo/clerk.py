@@ -7,15 +7,15 @@ from importlib.resources import files
 from typing import Any
 
 from conjoin.gateway.service import Service
-from conjoin.runtime.calls import NewInstance
-from conjoin.runtime.encoding.json_text import json_bytes
-from conjoin.runtime.inbox.channel_rows import Row
+from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.inbox_orders import SIMPLE
+from conjoin.runtime.client_api.jobs import JobsWanted
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox_orders import SIMPLE
-from conjoin.runtime.jobs import JobsWanted
-from conjoin.runtime.lists import Asked, list_page
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.user_tasks import USER_TASK
+from conjoin.runtime.inbox.receiving.channel_rows import Row
+from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.user_tasks import USER_TASK
 
 _MODELS = files("conjoin.demo") / "models"
 _WORKER = "demo"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from conjoin.gateway.service import Service
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 _A_PAGE = Refusal("FORBIDDEN", "the call was sent by a page of a browser")
 

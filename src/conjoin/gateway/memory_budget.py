@@ -7,7 +7,7 @@ are few and large. All of it happens in the event loop.
 
 import asyncio
 
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 SMALL = 64 * 1024
 """A request that takes no more may use the whole budget: large ones leave it a quarter."""

@@ -10,14 +10,15 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from conjoin.gateway.asking import Asking
-from conjoin.gateway.job_desk import JobDesk
+from conjoin.gateway.dispatch.dispatcher import Asking
+from conjoin.gateway.jobs.dispatcher import JobDesk
+from conjoin.gateway.jobs.instance_results import Results
 from conjoin.gateway.memory_budget import MemoryBudget
+from conjoin.gateway.monitoring.tracing import noted
 from conjoin.gateway.readers import Readers
-from conjoin.gateway.results import Results
 from conjoin.gateway.topology import Topology, topology_of
-from conjoin.gateway.tracing import noted
-from conjoin.runtime.answers import (
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import (
     ActivatedJob,
     CorrelatedMessage,
     CreatedInstance,
@@ -27,16 +28,15 @@ from conjoin.runtime.answers import (
     PublishedMessage,
     Refusal,
 )
-from conjoin.runtime.batches import Done as Commit
-from conjoin.runtime.broker import Broker
-from conjoin.runtime.calls import NewInstance
-from conjoin.runtime.catalog import DEFAULT_TENANT
-from conjoin.runtime.erasing import erase_payload
-from conjoin.runtime.explain import NamedExplanation, explain_named
+from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.jobs import JobsWanted
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.explain.explain import NamedExplanation, explain_named
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inline import Inline
-from conjoin.runtime.jobs import JobsWanted
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.run.batches import Done as Commit
+from conjoin.runtime.run.carriers.shard_threads import Inline
+from conjoin.runtime.upkeep.erase import erase_payload
 
 Variables = Mapping[str, Any]
 _P = ParamSpec("_P")

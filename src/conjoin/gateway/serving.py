@@ -13,27 +13,27 @@ from typing import Any, NamedTuple
 
 from conjoin.gateway.grpc.server import GrpcServer
 from conjoin.gateway.guard import Guard, allow_all
-from conjoin.gateway.health import Health
-from conjoin.gateway.hosts import Hosts, names_in_certificate
-from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.monitoring.health import Health
+from conjoin.gateway.monitoring.metrics import Metrics
+from conjoin.gateway.monitoring.traced_edges import GrpcSpans, RestSpans
+from conjoin.gateway.monitoring.tracing import Tracing
 from conjoin.gateway.open_files import on_loop_error, raise_limit
 from conjoin.gateway.rest.app import Pages, make_app
-from conjoin.gateway.rest_server import RestServer
+from conjoin.gateway.rest.http.hosts import Hosts, names_in_certificate
+from conjoin.gateway.rest.http.server import RestServer
+from conjoin.gateway.security.authentication.tls import Tls
 from conjoin.gateway.security.guarding import SecurityGuard
-from conjoin.gateway.security.tls import Tls
 from conjoin.gateway.service import Limits, Service
-from conjoin.gateway.traced_edges import GrpcSpans, RestSpans
-from conjoin.gateway.tracing import Tracing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
-from conjoin.runtime.inline import Inline, inline
 from conjoin.runtime.notices import Notifier, Receiver
-from conjoin.runtime.pauses import short_pauses
-from conjoin.runtime.retention import KEEP_EVERYTHING, KeepFor
-from conjoin.runtime.supervision import Repeating, supervised
-from conjoin.runtime.sweeper import Sweeper
+from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.upkeep.garbage_collection import short_pauses
+from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor
+from conjoin.runtime.upkeep.supervision import Repeating, supervised
+from conjoin.runtime.upkeep.sweeper import Sweeper
 
 GRACE_S = 10.0
 INBOX_EVERY_S = 0.5

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from conjoin.errors import ConjoinError
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 
 class Status(NamedTuple):

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
 _PLAIN = re.compile(r"[\w.-]{1,31}", re.ASCII)
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from conjoin.kernel.correlation import events as e
-from conjoin.runtime.batches import Reply
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.encoding.orders import written_order
-from conjoin.runtime.tasks import POST, Asking, ResultRow, TaskRow, run_task
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.codec.orders import written_order
+from conjoin.runtime.run.batches import Reply
+from conjoin.runtime.run.carriers.spark_tasks import POST, Asking, ResultRow, TaskRow, run_task
 
 _ASKED = "shard int, number bigint, request string"
 _TOLD = "number bigint, counter bigint, reply binary, answers binary, receivers array<int>"

@@ -1,6 +1,6 @@
 """The runtime: shards that run the kernel, where an instance lives, and what is deployed. It decides no rule."""
 
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.engine import Engine
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.engine.memory import Engine
 
 __all__ = ["Engine", "Refusal"]

@@ -14,24 +14,24 @@ from conjoin.errors import ConjoinError, OutcomeUnknown
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import rank_of
-from conjoin.runtime.answers import Deployment, Done, Refusal
-from conjoin.runtime.api import Api
-from conjoin.runtime.batches import Batch, Reply
-from conjoin.runtime.calls import ReadyJob
-from conjoin.runtime.catalog import DEFAULT_TENANT
+from conjoin.runtime.client_api.answers import Deployment, Done, Refusal
+from conjoin.runtime.client_api.api import Api
+from conjoin.runtime.client_api.calls import ReadyJob
+from conjoin.runtime.client_api.late_answers import accepted_at_least, stored_answer
 from conjoin.runtime.clock import ForwardClock
-from conjoin.runtime.encoding.orders import Request
-from conjoin.runtime.generations import KeyHomes, homes_of
-from conjoin.runtime.hiding import NOTHING_HIDDEN
-from conjoin.runtime.late_answers import accepted_at_least, stored_answer
-from conjoin.runtime.peek import Peeked, peek
-from conjoin.runtime.post import Post
-from conjoin.runtime.scope import EVERYTHING
-from conjoin.runtime.start_timers import starts_to_schedule
-from conjoin.runtime.stored_catalog import StoredCatalog
-from conjoin.runtime.supervision import Supervisor
-from conjoin.runtime.sweeping import delete, is_items, retry, retry_due, schedule_carefully, sweep_carefully
-from conjoin.runtime.sweeps import KINDS, Sweep
+from conjoin.runtime.codec.orders import Request
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.engine.key_homes import KeyHomes, homes_of
+from conjoin.runtime.engine.stored_catalog import StoredCatalog
+from conjoin.runtime.run.batches import Batch, Reply
+from conjoin.runtime.run.carriers.sequential import Post
+from conjoin.runtime.run.due import KINDS, Sweep
+from conjoin.runtime.run.peek import Peeked, peek
+from conjoin.runtime.run.start_timers import starts_to_schedule
+from conjoin.runtime.run.sweeping import delete, is_items, retry, retry_due, schedule_carefully, sweep_carefully
+from conjoin.runtime.upkeep.supervision import Supervisor
+from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN
+from conjoin.runtime.visibility.scope import EVERYTHING
 from conjoin.store.port import Store
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import Any
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definition, Definitions
-from conjoin.runtime.shard import Shard
+from conjoin.runtime.engine.shard import Shard
 
 ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.business_ids import refuse_unless_one
 from conjoin.runtime.clock import SteadyClock
+from conjoin.runtime.engine.business_ids import refuse_unless_one
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts
 from conjoin.store.schema import VERSION
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 
 Clock = Callable[[], int]
 
@@ -43,7 +43,7 @@ def temporary_postgres_broker(
     server: str, shards: int, clock: Clock = now_us, profile: str = "zeebe", unique_business_ids: bool = False
 ) -> Broker:
     """In a database of its own beside the one that the URL names; it is dropped when the broker is closed."""
-    from conjoin.store.postgres_temporary import temporary_store
+    from conjoin.store.postgres.temporary import temporary_store
 
     return Broker(temporary_store(server, _facts(shards, profile, unique_business_ids)), clock)
 

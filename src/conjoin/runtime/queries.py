@@ -3,14 +3,15 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from conjoin.kernel.correlation import Message, parameters, verdict_of
+from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.sentences import sentence
-from conjoin.kernel.process.jobs import FOR_A_PERSON
-from conjoin.runtime.engine import Engine
+from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
+from conjoin.kernel.verdicts.sentences import sentence
+from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
+from conjoin.runtime.engine.memory import Engine
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.history import History, InstanceHistory, MessageHistory
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.telling import told
+from conjoin.runtime.visibility.plain_values import told
 
 
 class OpenSubscription(NamedTuple):

@@ -5,13 +5,13 @@ from typing import Any
 
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.keys import rank_of
-from conjoin.kernel.process.jobs import FOR_A_PERSON
+from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.messages import read_message
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.history import InstanceHistory, Instances, MessageHistory
-from conjoin.runtime.log import Entry, read_block
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.queries import OpenIncident, OpenJob, OpenSubscription
+from conjoin.runtime.run.log import Entry, read_block
 from conjoin.store import tables as t
 from conjoin.store.tables import Table
 

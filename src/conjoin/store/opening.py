@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from conjoin.errors import ExtraMissing
 from conjoin.store.port import Facts, Store
-from conjoin.store.sqlite import SqliteStore
+from conjoin.store.sqlite.store import SqliteStore
 
 
 def open_store(address: str | Path) -> Store:
@@ -33,4 +33,4 @@ def _postgres() -> Any:
         import_module("psycopg")
     except ImportError as error:
         raise ExtraMissing("PostgreSQL", "psycopg", "postgres") from error
-    return import_module("conjoin.store.postgres").PostgresStore
+    return import_module("conjoin.store.postgres.store").PostgresStore

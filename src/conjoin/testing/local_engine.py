@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from conjoin.runtime.answers import ActivatedJob, Done, Refusal
-from conjoin.runtime.engine import Engine
+from conjoin.runtime.client_api.answers import ActivatedJob, Done, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.memory import Engine
+from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.runtime.history import History
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.policies_set import chosen_policies
 from conjoin.runtime.queries import open_jobs, user_tasks
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.records import Instance, Job, Message

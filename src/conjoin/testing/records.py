@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from conjoin.runtime.engine import Engine
+from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.history import ACTIVE, History, InstanceHistory, MessageHistory
 from conjoin.runtime.queries import (
     OpenIncident,

@@ -7,7 +7,7 @@ from time import monotonic
 import grpc
 import pytest
 
-from conjoin.runtime.lists import Asked, list_page
+from conjoin.runtime.reading.lists import Asked, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited
 

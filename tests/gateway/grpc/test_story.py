@@ -4,7 +4,7 @@ import json
 from threading import Thread
 
 from conjoin.gateway.service import Service
-from conjoin.runtime.lists import Asked, Page, list_page
+from conjoin.runtime.reading.lists import Asked, Page, list_page
 from tests.bpmn.snippets import BEGIN, END, model, script
 from tests.gateway.grpc_client import Client
 from tests.gateway.models import with_job, with_message, with_message_and_job

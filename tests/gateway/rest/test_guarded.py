@@ -10,7 +10,7 @@ from conjoin.errors import OutcomeUnknown, StoreDamaged, StoreFailed
 from conjoin.gateway.guard import Admitted
 from conjoin.gateway.rest.app import make_app
 from conjoin.gateway.service import Service
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 from tests.gateway.rest.conftest import Rest, RestThread
 
 PUBLICATION = {"name": "guarded", "correlationKey": "g"}

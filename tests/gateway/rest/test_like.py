@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from conjoin.gateway.search.like import is_like
+from conjoin.gateway.search.engine.like import is_like
 from tests.conftest import the_seed
 
 MILLION = 1_000_000

@@ -8,10 +8,10 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.gateway.search import SEARCHES
-from conjoin.gateway.search.asking import read_asked
-from conjoin.gateway.search.engine import page_as_json, search
-from conjoin.gateway.search.filters import is_like
-from conjoin.gateway.search.search import Search
+from conjoin.gateway.search.engine.engine import page_as_json, search
+from conjoin.gateway.search.engine.filters import is_like
+from conjoin.gateway.search.engine.request import read_asked
+from conjoin.gateway.search.engine.search import Search
 from tests.bpmn.snippets import BEGIN, END, extended, model, service
 from tests.gateway.rest.conftest import PEOPLE, STUCK
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
@@ -238,7 +238,7 @@ def test_cursor_belongs_to_one_search_and_one_order(bench: Bench) -> None:
 
 
 def test_more_than_can_be_counted_or_sorted_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from conjoin.gateway.search import engine, sorting
+    from conjoin.gateway.search.engine import engine, sorting
 
     what = SEARCHES["process-instances"]
     monkeypatch.setattr(engine, "MOST_COUNTED", 5)

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 from conjoin.cli.main import main
-from conjoin.store.sqlite_shard import SqliteShard, SqliteSnapshot
+from conjoin.store.sqlite.shard import SqliteShard, SqliteSnapshot
 
 LATE_S = 0.03
 _pending: dict[Path, Any] = {}

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conjoin.runtime.lists import Asked, list_page
 from conjoin.runtime.opening import open_broker
+from conjoin.runtime.reading.lists import Asked, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.robust.serving import COMMAND, ROOT, ServingProcess
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from conjoin.gateway.search import SEARCHES
-from conjoin.runtime.hiding import Hiding
+from conjoin.runtime.visibility.hiding import Hiding
 from tests.gateway.grpc_client import HOUR_MS
 from tests.gateway.models import with_job
 from tests.gateway.security.secured import secured

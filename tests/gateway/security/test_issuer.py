@@ -14,11 +14,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from conjoin.gateway.security import issuer as issuer_module
-from conjoin.gateway.security.authenticating import Authenticating
+from conjoin.gateway.security.authentication import issuer as issuer_module
+from conjoin.gateway.security.authentication.authenticating import Authenticating
+from conjoin.gateway.security.authentication.issuer import Issuer, Trusted, read_keys
 from conjoin.gateway.security.grants import EVERYTHING, Caller
-from conjoin.gateway.security.issuer import Issuer, Trusted, read_keys
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 FIRST, SECOND = (rsa.generate_private_key(65537, 2048) for _ in range(2))
 CLAIMS = {"iss": "https://issuer", "aud": "conjoin", "sub": "billing", "realm": {"roles": ["admin", "other"]}}

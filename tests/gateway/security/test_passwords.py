@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conjoin.gateway.security import guesses as guesses_module
-from conjoin.gateway.security import passwords as passwords_module
-from conjoin.gateway.security.guesses import Guesses, Who, network_of
-from conjoin.gateway.security.hashes import is_password, password_hash
-from conjoin.gateway.security.passwords import Kept, PasswordChecks
+from conjoin.gateway.security.authentication import guesses as guesses_module
+from conjoin.gateway.security.authentication import passwords as passwords_module
+from conjoin.gateway.security.authentication.guesses import Guesses, Who, network_of
+from conjoin.gateway.security.authentication.hashes import is_password, password_hash
+from conjoin.gateway.security.authentication.passwords import Kept, PasswordChecks
 from conjoin.gateway.statuses import TooManyRequests
 
 ALICE, BOB = Kept("of alice", True), Kept("of bob", True)

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from conjoin.gateway.security.callers import Known, read_callers, write_callers
-from conjoin.gateway.security.hashes import password_hash
+from conjoin.gateway.security.authentication.callers import Known, read_callers, write_callers
+from conjoin.gateway.security.authentication.hashes import password_hash
 from tests.gateway.grpc_client import HOUR_MS
 from tests.gateway.models import with_job, with_message
 from tests.gateway.security.secured import Secured, secured

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from conjoin.gateway.grpc.server import STREAMING, UNARY
 from conjoin.gateway.rest.app import ENDPOINTS
-from conjoin.gateway.security.permitted import PermittedService
+from conjoin.gateway.security.authorized_service import PermittedService
 from conjoin.gateway.security.rules import RULES
 from conjoin.gateway.service import Service
 from tests.gateway.security.secured import EVERYTHING, MODELS, Facts, Secured, secured, state_of

@@ -3,7 +3,7 @@
 import pytest
 
 from conjoin.kernel.inbox import read_settings
-from conjoin.kernel.inbox.aliases import ALIASES, translate
+from conjoin.kernel.inbox.configuration.aliases import ALIASES, translate
 
 # What the document prints as its example, and what it means here.
 EXAMPLE = {

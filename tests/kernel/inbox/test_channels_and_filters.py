@@ -4,8 +4,8 @@ import pickle
 
 import pytest
 
-from conjoin.kernel.inbox.channels import Channel, read_channels
-from conjoin.kernel.inbox.filters import EVERYTHING, read_filter
+from conjoin.kernel.inbox.configuration.channels import Channel, read_channels
+from conjoin.kernel.inbox.configuration.filters import EVERYTHING, read_filter
 from conjoin.kernel.inbox.message import MessageType
 
 PAID, SENT, TEST = (MessageType("orders", name) for name in ("Paid", "Sent", "Test"))

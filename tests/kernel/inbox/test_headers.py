@@ -2,7 +2,7 @@
 
 import pytest
 
-from conjoin.kernel.inbox.headers import DeadLetter, Headers, MessageHeaders, header_texts, read_headers
+from conjoin.kernel.inbox.configuration.headers import DeadLetter, Headers, MessageHeaders, header_texts, read_headers
 from conjoin.kernel.inbox.message import MessageType
 
 ALL_OF_THEM = {

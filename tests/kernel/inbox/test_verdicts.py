@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.correlation import verdicts as correlation
-from conjoin.kernel.correlation.sentences import sentence
 from conjoin.kernel.inbox import InboxMessage, book, verdict_of
 from conjoin.kernel.inbox.attempts import AttemptLine, attempt_line
 from conjoin.kernel.inbox.error_text import cut_text
 from conjoin.kernel.inbox.message import FAULTS, Ending, Fault
 from conjoin.kernel.inbox.outcomes import Delivered, Expired, Failed, Outcome, Unanswered
 from conjoin.kernel.inbox.verdicts import REASONS
+from conjoin.kernel.verdicts import verdicts as correlation
+from conjoin.kernel.verdicts.sentences import sentence
 from tests.kernel.inbox.simulator import S, make, preset
 
 NOW = 1_000 * S

@@ -5,9 +5,9 @@ from random import Random
 from typing import Any
 
 from conjoin.runtime import Engine
-from conjoin.runtime.answers import CreatedInstance
+from conjoin.runtime.client_api.answers import CreatedInstance
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.history import History
-from conjoin.runtime.messages import NewMessage
 from conjoin.runtime.queries import open_incidents
 from conjoin.testing.clock import FakeClock
 from tests.kernel.process.random_models import CODES, NAMES, ModelMaker

@@ -12,7 +12,7 @@ from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process import apply as apply_process
 from conjoin.kernel.process.commands import ForKey
 from conjoin.kernel.process.state import ElementInstance, Instance, Job, Trigger
-from conjoin.runtime.shard import Shard
+from conjoin.runtime.engine.shard import Shard
 
 _CORRELATION = correlation.__name__
 

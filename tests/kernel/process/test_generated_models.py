@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.runtime import key_spaces
+from conjoin.runtime.engine import key_spaces
 from tests.kernel.process.invariants import broken_promises
 from tests.kernel.process.random_stories import Story
 from tests.kernel.process.replay import Replayed, plain_space, plain_state

@@ -9,7 +9,7 @@ from conjoin.kernel.policies import Policy
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import decide
 from conjoin.kernel.process.decide import decide_in
-from conjoin.runtime import shard as shards
+from conjoin.runtime.engine import shard as shards
 from tests.kernel.process.random_stories import Story
 from tests.kernel.process.replay import plain_state
 

@@ -7,9 +7,9 @@ import pytest
 from conjoin.kernel.plan import Element, Literal, ScriptDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process import variables
+from conjoin.kernel.process.rules import variables
+from conjoin.kernel.process.rules.variables import View, flattened, mapped
 from conjoin.kernel.process.step import Failure
-from conjoin.kernel.process.variables import View, flattened, mapped
 from tests.kernel.process.plans import Half, Var, catch, maps, row, task
 
 

@@ -13,7 +13,7 @@ from conjoin.pipeline.export import Order
 from conjoin.pipeline.export.exporting import carry_out, opened_target
 from conjoin.pipeline.export.target import DELTA, PARQUET
 from conjoin.pipeline.source.tables import TABLES
-from conjoin.runtime.house_keeping import HouseKeeper, version_of
+from conjoin.runtime.upkeep.removal import HouseKeeper, version_of
 from tests.pipeline.export.lake import SHARDS, ArrowWriter, Lake, told
 
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.batches import Batch
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.run.batches import Batch
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxRow
 from conjoin.testing.clock import FakeClock

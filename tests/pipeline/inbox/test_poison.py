@@ -12,11 +12,11 @@ from conjoin.kernel.inbox.message import DONE
 from conjoin.pipeline.inbox.draining import Round, drain
 from conjoin.pipeline.ingest.arrivals import take_arrivals
 from conjoin.pipeline.ingest.packs import IngestRow
-from conjoin.runtime.inbox import fold
-from conjoin.runtime.inbox.arriving import keep_arrivals
+from conjoin.runtime.inbox.on_shard import fold
+from conjoin.runtime.inbox.receiving.arriving import keep_arrivals
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import read_row
-from conjoin.runtime.tasks import Asking
+from conjoin.runtime.run.carriers.spark_tasks import Asking
 from conjoin.store import tables as t
 from tests.pipeline.inbox.stores import SHARDS, make
 from tests.runtime.inbox.bench import Bench, preset

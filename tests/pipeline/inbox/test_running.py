@@ -14,7 +14,7 @@ from conjoin.kernel.inbox.message import DONE
 from conjoin.kernel.inbox.schedule import RUN
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.opening import create_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.pipeline.inbox.stores import SHARDS, make, seen, tell_stories

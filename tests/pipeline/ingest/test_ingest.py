@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.runtime.answers import CreatedInstance
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import CreatedInstance
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker
-from conjoin.runtime.placement import shard_of
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.store import create_store
 from conjoin.store.port import Facts
 from tests.pipeline.source.stories import STUCK, StoreBench

@@ -5,9 +5,9 @@ from typing import Any
 
 from conjoin.pipeline.source.options import Asked, read_options
 from conjoin.pipeline.source.reader import ConjoinReader
-from conjoin.runtime.answers import Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.store.port import Store
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, END, catch, message, model

@@ -21,12 +21,12 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from conjoin.pipeline.gathered import LAST_DAY
+from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
 from conjoin.pipeline.source.columns import KEYS, TRUTH
 from conjoin.pipeline.source.reader import PushingReader
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.runtime.broker import Broker
-from conjoin.store.sqlite_shard import SqliteShard
+from conjoin.store.sqlite.shard import SqliteShard
 from tests.pipeline.source.stories import SHARDS, asking, read, rows_of
 
 NEW_YEAR = datetime(2030, 1, 1, tzinfo=UTC)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.pipeline.source import options, write_options
+from conjoin.pipeline.source import options
 from conjoin.pipeline.source.tables import TABLES
+from conjoin.pipeline.source.writing import options as write_options
 
 PAGE = (Path(__file__).parents[3] / "docs/data-source.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n## ")[1:]}

@@ -10,9 +10,9 @@ import pytest
 
 from conjoin.pipeline.source import reader as reading
 from conjoin.pipeline.source.reader import MOST_ROWS, ConjoinReader
-from conjoin.runtime.encoding.orders import written_order
-from conjoin.runtime.log import block_of
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.orders import written_order
+from conjoin.runtime.run.log import block_of
 from conjoin.store import create_store, open_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Head

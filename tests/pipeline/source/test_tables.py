@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.instants import NEVER
-from conjoin.pipeline.gathered import LAST_DAY
+from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
 from conjoin.pipeline.source.reader import ConjoinReader
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.explain import explain
-from conjoin.runtime.explanation import Explanation
-from conjoin.runtime.lists import Asked, list_page
-from conjoin.runtime.log import read_block
+from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.reshard import reshard_store
+from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.run.log import read_block
+from conjoin.runtime.upkeep.reshard import reshard_store
 from tests.pipeline.source.stories import SHARDS, asking, read
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -15,10 +15,11 @@ from pyspark.sql import types as T
 
 from conjoin.errors import InputError, StoreFailed
 from conjoin.pipeline.ingest.tasks import ROW_BITS, Whole, commit_packs
-from conjoin.pipeline.source import ConjoinDataSource, writer
-from conjoin.pipeline.source.staging import Staged, in_order
-from conjoin.pipeline.source.writer import ConjoinStreamWriter, ConjoinWriter, publish
-from conjoin.pipeline.source.written_rows import Numbering
+from conjoin.pipeline.source import ConjoinDataSource
+from conjoin.pipeline.source.writing import writer
+from conjoin.pipeline.source.writing.rows import Numbering
+from conjoin.pipeline.source.writing.staging import Staged, in_order
+from conjoin.pipeline.source.writing.writer import ConjoinStreamWriter, ConjoinWriter, publish
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import create_broker
 from conjoin.store import tables as t

@@ -11,10 +11,10 @@ from conjoin.pipeline.what_if.question import TTL, Question
 from conjoin.pipeline.what_if.recorded import Recorded, recorded_commands
 from conjoin.pipeline.what_if.rules import read_rules
 from conjoin.pipeline.what_if.stories import note, settled, tell
-from conjoin.runtime.answers import CreatedInstance, PublishedMessage
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.messages import read_message
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.opening import temporary_broker
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock

@@ -9,7 +9,7 @@ import pytest
 
 from conjoin.cli.main import run
 from conjoin.pipeline.what_if.question import Question, read_changes
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
 from tests.pipeline.what_if.stories import Act, Telling, what_if
 from tests.pipeline.what_if.test_what_if import ONE_AFTER_THE_OTHER, advance, complete, publish, start
 

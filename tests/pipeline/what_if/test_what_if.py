@@ -10,8 +10,8 @@ from conjoin.errors import InputError
 from conjoin.pipeline.what_if.judged import Judged
 from conjoin.pipeline.what_if.question import Question, read_changes
 from conjoin.pipeline.what_if.recorded import check_whole
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.retention import KeepFor, Retention
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.upkeep.retention import KeepFor, Retention
 from tests.bpmn.snippets import BEGIN, END, catch, conditional, message, model, script, service, timer
 from tests.kernel.process.random_models import NAMES, ModelMaker
 from tests.pipeline.what_if.stories import REFUSED, Act, Fate, Telling, fate, random_acts, told_twice, what_if

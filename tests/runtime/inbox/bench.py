@@ -6,12 +6,12 @@ from typing import Any
 
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Operation, Refusal
 from conjoin.kernel.inbox.outcomes import Delivered, Outcome
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_bytes
+from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.rows import read_row

@@ -11,7 +11,7 @@ import pytest
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import open_broker, temporary_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import Bench
 

@@ -8,11 +8,11 @@ import pytest
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Pause, Resume
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.batches import Batch
-from conjoin.runtime.house_keeping import HouseKeeper
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.requests import InboxRun, InboxTurn
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.run.batches import Batch
+from conjoin.runtime.upkeep.removal import HouseKeeper
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import TENANT, Bench, preset
@@ -155,7 +155,7 @@ def test_whoever_comes_to_a_named_group_while_it_is_put_to_rest_is_not_forgotten
     sharded: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The arrival lies between the last look at the group and the commit that says when to look again."""
-    from conjoin.runtime.inbox import spanning
+    from conjoin.runtime.inbox.across_shards import spanning
 
     bench = sharded()
     first, second = key_on(0), key_on(0, 1)

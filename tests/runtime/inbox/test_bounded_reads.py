@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.batches import Batch
-from conjoin.runtime.inbox.arriving import rules_of
-from conjoin.runtime.inbox.places import place_of
+from conjoin.runtime.inbox.across_shards.group_order import place_of
+from conjoin.runtime.inbox.receiving.arriving import rules_of
 from conjoin.runtime.inbox.requests import InboxRules
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.run.batches import Batch
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.rows import InboxGroupRow, InboxRow
-from conjoin.store.sqlite_shard import SqliteSnapshot
+from conjoin.store.sqlite.shard import SqliteSnapshot
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import Bench, preset
 

@@ -7,11 +7,11 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Refusal
-from conjoin.runtime.inbox.channel_rows import ChannelRows, Row, Taken
-from conjoin.runtime.inbox.row_files import CSV, JSON_LINES, read_rows
+from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
+from conjoin.runtime.inbox.receiving.row_files import CSV, JSON_LINES, read_rows
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.store import tables as t
 from tests.runtime.inbox.bench import CHANNEL, Bench, preset

@@ -7,7 +7,7 @@ import pytest
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Delete
-from conjoin.runtime.answers import CreatedInstance, Deployment
+from conjoin.runtime.client_api.answers import CreatedInstance, Deployment
 from conjoin.runtime.inbox.requests import InboxRun
 from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.clock import FakeClock

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.inbox import InboxMessage
-from conjoin.runtime.fold import Fold
-from conjoin.runtime.inbox.offers import Offers
+from conjoin.runtime.inbox.on_shard.offers import Offers
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.run.fold import Fold
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import Bench, preset

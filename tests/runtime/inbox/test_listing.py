@@ -6,7 +6,7 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.operations import Pause
-from conjoin.runtime.lists import Asked
+from conjoin.runtime.reading.lists import Asked
 from tests.runtime.inbox.bench import CHANNEL, REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 

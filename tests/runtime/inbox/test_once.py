@@ -16,9 +16,9 @@ from conjoin.kernel.inbox import InboxSettings
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inline import inline
 from conjoin.runtime.opening import create_broker, open_broker
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import CHANNELS, REMOTE, Bench, FakeTarget, preset

@@ -17,12 +17,12 @@ from conjoin.kernel.inbox.operations import (
     SetAttempts,
     SetNextRetry,
 )
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox import inbox as inbox_module
-from conjoin.runtime.inbox.moving import finish_moves
+from conjoin.runtime.inbox.across_shards.moving import finish_moves
+from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.requests import InboxMoveIn, InboxMoveOut, InboxRequest
-from conjoin.runtime.inbox.shards import Shards
-from conjoin.runtime.lists import Asked
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.reading.lists import Asked
 from tests.runtime.inbox.bench import REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 

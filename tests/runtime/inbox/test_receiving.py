@@ -5,11 +5,11 @@ from random import Random
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.filters import Types
+from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.configuration.filters import Types
 from conjoin.kernel.inbox.message import Hint
 from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.storable import LONGEST_ID
+from conjoin.runtime.inbox.receiving.storable import LONGEST_ID
 from conjoin.store import tables as t
 from tests.runtime.inbox.bench import CHANNEL, Bench, preset
 from tests.runtime.inbox.conftest import Make

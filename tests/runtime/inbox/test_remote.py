@@ -7,9 +7,9 @@ import pytest
 from conjoin.kernel.inbox import InboxMessage
 from conjoin.kernel.inbox.message import MAPPING_ERROR, TARGET_ERROR, Hint
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, Unanswered
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.requests import InboxBook, InboxIntend
 from conjoin.runtime.inbox.runner import IN_FLIGHT
-from conjoin.runtime.placement import shard_of
 from tests.runtime.inbox.bench import REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 

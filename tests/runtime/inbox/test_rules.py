@@ -3,8 +3,8 @@
 import pytest
 
 from conjoin.kernel.inbox.operations import Pause
-from conjoin.runtime.inbox import arriving
-from conjoin.runtime.inbox.arriving import PART, SOURCE, rules_of
+from conjoin.runtime.inbox.receiving import arriving
+from conjoin.runtime.inbox.receiving.arriving import PART, SOURCE, rules_of
 from tests.runtime.inbox.bench import REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 

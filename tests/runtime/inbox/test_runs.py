@@ -5,7 +5,7 @@ import pytest
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.message import Hint
 from conjoin.runtime.inbox.requests import InboxRun
-from conjoin.runtime.log import read_block
+from conjoin.runtime.run.log import read_block
 from conjoin.store import tables as t
 from tests.bpmn.snippets import END, PAID, catch, model, service
 from tests.runtime.inbox.bench import Bench, preset
@@ -104,7 +104,7 @@ def test_a_client_still_finds_the_policies_of_the_store(bench: Bench) -> None:
     bench.wait("o-1", "o-1")
     bench.send("o-1", "m-1")
     bench.run()
-    from conjoin.runtime.messages import NewMessage
+    from conjoin.runtime.client_api.messages import NewMessage
 
     bench.broker.publish(NewMessage("paid", "o-1", {}, 0))
     assert instances(bench, "completed") == 1
@@ -315,7 +315,7 @@ def test_every_attempt_leaves_a_line_with_what_was_asked_and_answered(bench: Ben
 
 
 def test_two_requests_of_one_commit_do_not_try_a_message_twice(single: Make) -> None:
-    from conjoin.runtime.batches import Batch
+    from conjoin.runtime.run.batches import Batch
 
     bench = single()
     bench.send("o-1", "m-1")

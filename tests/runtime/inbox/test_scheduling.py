@@ -8,7 +8,7 @@ from conjoin.kernel.instants import NEVER
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule, Lease
-from conjoin.runtime.supervision import Repeating
+from conjoin.runtime.upkeep.supervision import Repeating
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import CHANNELS, Bench, preset
 from tests.runtime.inbox.conftest import Make

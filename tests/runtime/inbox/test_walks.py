@@ -19,9 +19,10 @@ from conjoin.kernel.inbox.operations import Delete, Operation, Pause, Release, R
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, Unanswered
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.runtime.inbox import looks, spanning
+from conjoin.runtime.inbox.across_shards import spanning
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.offers import Offers
+from conjoin.runtime.inbox.on_shard import due_groups as looks
+from conjoin.runtime.inbox.on_shard.offers import Offers
 from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.clock import START_US, FakeClock
 from tests.conftest import the_seed
@@ -96,8 +97,8 @@ def offered_to(script: Script, depth: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Offers, "offer", lambda self, message: (script.answer(message), 0))
         patch.setattr(looks, "LEAST_DEPTH", depth)
-        patch.setattr("conjoin.runtime.inbox.runs.LEAST_DEPTH", depth)
-        patch.setattr("conjoin.runtime.inbox.sending.LEAST_DEPTH", depth)
+        patch.setattr("conjoin.runtime.inbox.on_shard.runs.LEAST_DEPTH", depth)
+        patch.setattr("conjoin.runtime.inbox.on_shard.sending.LEAST_DEPTH", depth)
         patch.setattr(spanning, "_DEPTH", depth)
         yield
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.ingest.dead_letters import REASONS, DeadLetter
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping
 from conjoin.runtime.ingest.requests import read_request, written_request
 from conjoin.runtime.ingest.rows import Place, RowReader
-from conjoin.runtime.messages import NewMessage
 
 AT = Place("orders", "a.jsonl", 7)
 PAID = b'{"type": "paid", "order": {"id": 17}, "eventId": "e-1", "at": "2026-01-01T00:00:00Z", "amount": 9.50}'

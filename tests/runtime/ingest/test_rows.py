@@ -3,11 +3,11 @@
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.runtime.inbox.hints import read_hint
+from conjoin.runtime.client_api.messages import NewMessage, unusable
+from conjoin.runtime.inbox.receiving.hints import read_hint
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.ingest.rows import Place, RowReader
-from conjoin.runtime.messages import NewMessage, unusable
 from tests.gateway.robust.nasty_values import LITERALS
 
 PLACE = Place("file", "part", 7)

@@ -11,16 +11,16 @@ import pytest
 from conjoin.errors import ExtraMissing, SettingsError, StoreFailed
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import read_json
-from conjoin.runtime.hiding import Hiding
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.notices import Notifier, Receiver, Round, kafka, notifier, read_receivers
 from conjoin.runtime.notices.configuration import is_for
 from conjoin.runtime.notices.notice import Notice
 from conjoin.runtime.notices.webhook import post
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay import verify_store
-from conjoin.runtime.supervision import Repeating
+from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.upkeep.supervision import Repeating
+from conjoin.runtime.visibility.hiding import Hiding
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.rows import InboxRow

@@ -6,7 +6,7 @@ from typing import Any
 from conjoin.bpmn.document import Node, Part, attribute, read_flag, text_of
 from conjoin.bpmn.expressions import expression, number_expression, stored_expression, variable_of
 from conjoin.bpmn.names import BPMN, ZEEBE
-from conjoin.bpmn.xml import Xml
+from conjoin.bpmn.reading.xml import Xml
 from conjoin.kernel.plan import CallDefinition, JobDefinition, Literal, Loop, Mapped, ScriptDefinition
 
 USER_TASK_JOB = "io.camunda.zeebe:userTask"

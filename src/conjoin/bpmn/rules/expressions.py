@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from conjoin.bpmn.analysis.sites import Site, sites
 from conjoin.bpmn.document import Document
 from conjoin.bpmn.expressions import compiled, is_expression
-from conjoin.bpmn.sites import Site, sites
 from conjoin.errors import Problem
 from conjoin.feel import FeelSyntaxError
 

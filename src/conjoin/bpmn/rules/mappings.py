@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from conjoin.bpmn.compile.activities import mapping_elements
 from conjoin.bpmn.document import Document, attribute
-from conjoin.bpmn.xml import Xml
+from conjoin.bpmn.reading.xml import Xml
 from conjoin.errors import Problem
 
 RULE = "mappings"

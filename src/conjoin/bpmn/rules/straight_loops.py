@@ -7,9 +7,9 @@ through a parallel or inclusive gateway only may well wait there for another bra
 
 from collections.abc import Iterator
 
+from conjoin.bpmn.analysis.graph import knots, way_round
+from conjoin.bpmn.analysis.ways import Links, link_catches, link_targets
 from conjoin.bpmn.document import Document, Node, attribute
-from conjoin.bpmn.graph import knots, way_round
-from conjoin.bpmn.ways import Links, link_catches, link_targets
 from conjoin.errors import Problem
 
 _GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from conjoin.bpmn.document import Document, attribute, local_name
 from conjoin.bpmn.names import BPMN, ZEEBE
-from conjoin.bpmn.xml import Xml
+from conjoin.bpmn.reading.xml import Xml
 from conjoin.errors import Problem
 
 RULE = "supported_extensions"

@@ -5,9 +5,9 @@ Looked at is whether any end can be reached from the start event; whether it wil
 
 from collections.abc import Iterator
 
+from conjoin.bpmn.analysis.graph import afterwards, bits
+from conjoin.bpmn.analysis.ways import ways
 from conjoin.bpmn.document import Document, Node
-from conjoin.bpmn.graph import afterwards, bits
-from conjoin.bpmn.ways import ways
 from conjoin.errors import Problem
 
 

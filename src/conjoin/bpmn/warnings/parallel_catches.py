@@ -7,7 +7,7 @@ many elements with one message and key each is compared with the first of them o
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.branches import Branches
+from conjoin.bpmn.analysis.branches import Branches
 from conjoin.bpmn.document import Document, Node
 from conjoin.bpmn.keys import correlation_key
 from conjoin.errors import Problem

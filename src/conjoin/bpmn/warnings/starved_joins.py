@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 
+from conjoin.bpmn.analysis.graph import afterwards, bits
+from conjoin.bpmn.analysis.ways import ways
 from conjoin.bpmn.document import Document, Node
-from conjoin.bpmn.graph import afterwards, bits
-from conjoin.bpmn.ways import ways
 from conjoin.errors import Problem
 
 

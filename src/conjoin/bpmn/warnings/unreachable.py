@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from conjoin.bpmn.analysis.graph import reachable
+from conjoin.bpmn.analysis.ways import beginnings, ways
 from conjoin.bpmn.document import Document
-from conjoin.bpmn.graph import reachable
-from conjoin.bpmn.ways import beginnings, ways
 from conjoin.errors import Problem
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import islice
 
+from conjoin.bpmn.analysis.variables import Written, reads, writes
 from conjoin.bpmn.document import Document, Node
 from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.bpmn.keys import correlation_key
-from conjoin.bpmn.variables import Written, reads, writes
 from conjoin.errors import Problem
 from conjoin.feel import Expression, FeelSyntaxError
 from conjoin.kernel.plan import value_or_null

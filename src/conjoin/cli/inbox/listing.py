@@ -22,9 +22,9 @@ from conjoin.cli.inbox.telling import shown_as_object, shown_in_words
 from conjoin.cli.list_options import After, Limit, Lines, print_page
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.inbox.listing import InboxItem, Shown
-from conjoin.runtime.lists import Page
+from conjoin.runtime.reading.lists import Page
 
 _COLUMNS = ("key", "state", "reason", "channel", "name", "correlation_key", "attempts", "next_retry_at", "error_text")
 _ERROR_SHOWN = 60

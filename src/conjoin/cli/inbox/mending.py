@@ -15,8 +15,8 @@ from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.operations import Operation, Refusal, SetAttempts, SetNextRetry
 from conjoin.kernel.iso8601 import instant_text, read_instant
-from conjoin.runtime import answers
-from conjoin.runtime.telling import told
+from conjoin.runtime.client_api import answers
+from conjoin.runtime.visibility.plain_values import told
 
 _STANDARD_INPUT = "-"
 

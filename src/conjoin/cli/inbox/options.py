@@ -10,7 +10,7 @@ import typer
 from conjoin.cli.list_options import read_when
 from conjoin.kernel.inbox.message import FAULTS, STATES
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.lists import Asked
+from conjoin.runtime.reading.lists import Asked
 
 _PANEL = "Which messages"
 

@@ -17,7 +17,7 @@ from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.row_files import FORMATS, JSON_LINES, format_of, read_rows
+from conjoin.runtime.inbox.receiving.row_files import FORMATS, JSON_LINES, format_of, read_rows
 from conjoin.runtime.inbox.rows import text_to_keep
 
 _STANDARD_INPUT = "-"

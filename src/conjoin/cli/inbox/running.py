@@ -12,11 +12,11 @@ from conjoin.cli.inbox.opening import inbox_at_work
 from conjoin.cli.inbox.telling import counted, in_words
 from conjoin.cli.log_options import set_up_logging
 from conjoin.cli.printing import AsJson, complain, tell
-from conjoin.cli.spark_option import DriverMemory, Jars, Master, check_spark, started_spark
+from conjoin.cli.spark.option import DriverMemory, Jars, Master, check_spark, started_spark
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import ConjoinError, InputError
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
 

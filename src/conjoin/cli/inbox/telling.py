@@ -6,10 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.listing import Line, Shown
-from conjoin.runtime.telling import told
+from conjoin.runtime.visibility.plain_values import told
 
 _VARIABLES = ("variables", "correlation_variables")
 _NOTHING_MORE = "{}"

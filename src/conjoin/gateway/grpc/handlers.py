@@ -5,10 +5,10 @@ from typing import Any
 from conjoin.gateway.grpc.reading import Said
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
-from conjoin.runtime.answers import CreatedInstance, DeployedProcess, Refusal
-from conjoin.runtime.calls import NewInstance
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import CreatedInstance, DeployedProcess, Refusal
+from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_text
 
 Answer = Any
 """A message of the wire, or a refusal."""

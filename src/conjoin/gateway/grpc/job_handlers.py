@@ -8,9 +8,9 @@ from conjoin.gateway.grpc.reading import Said, unusable_texts
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.gateway.tenants import tenants_or_default, unusable_tenant
-from conjoin.runtime.answers import ActivatedJob, Refusal
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.jobs import JobsWanted
+from conjoin.runtime.client_api.answers import ActivatedJob, Refusal
+from conjoin.runtime.client_api.jobs import JobsWanted
+from conjoin.runtime.codec.json_text import json_text
 
 _TEXTS = ("type", "worker")
 _NO_LISTENER = WIRE["ActivatedJob"].ListenerEventType.Value("UNSPECIFIED")

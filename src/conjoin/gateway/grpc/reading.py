@@ -8,8 +8,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from conjoin.gateway.memory_budget import json_cost, xml_cost
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 
 Variables = dict[str, Any]
 _FILES = {"resources": "content", "processes": "definition"}

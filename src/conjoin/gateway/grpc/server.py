@@ -19,13 +19,13 @@ from conjoin.gateway.grpc.unsupported import check_of
 from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
 from conjoin.gateway.guard import Admitted, Guard, allow_all
 from conjoin.gateway.memory_budget import Reservation
-from conjoin.gateway.metrics import Metrics
+from conjoin.gateway.monitoring.metrics import Metrics
+from conjoin.gateway.monitoring.request_ids import METADATA, id_in
 from conjoin.gateway.open_files import shares
-from conjoin.gateway.request_ids import METADATA, id_in
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import MISTAKE, rejection, status_of
 from conjoin.logs import answering, note_request, request_id
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 LARGEST_REQUEST = 4 * 1024 * 1024
 LONGEST_TEXT = 6_000

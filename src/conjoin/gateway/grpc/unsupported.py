@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 _FIELDS = {
     "CreateProcessInstanceRequest": ("startInstructions", "runtimeInstructions", "tags"),

@@ -9,8 +9,8 @@ from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
 from conjoin.gateway.rest.problems import refused
 from conjoin.gateway.rest.reading import needed
 from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
-from conjoin.runtime.answers import Refusal
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 
 _NOBODY = ("NOT_FOUND", "INVALID_STATE")
 

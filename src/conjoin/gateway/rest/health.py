@@ -6,9 +6,9 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from conjoin.gateway.guard import Admitted
-from conjoin.gateway.rest.edge import FOREIGN_HOST
 from conjoin.gateway.rest.endpoint import Call, Endpoint, address_of, answer
-from conjoin.gateway.rest.schemas import COUNT, TEXT, one_of_words, whole
+from conjoin.gateway.rest.http.edge import FOREIGN_HOST
+from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, one_of_words, whole
 
 
 async def live(call: Call) -> Response:

@@ -14,9 +14,9 @@ from starlette.requests import ClientDisconnect, Request
 
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
 from conjoin.gateway.rest.problems import Problem, invalid, refused
-from conjoin.gateway.search.fields import read_key
+from conjoin.gateway.search.engine.fields import read_key
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
-from conjoin.runtime.encoding.json_text import NOT_JSON, client_decoder, decode_client_json
+from conjoin.runtime.codec.json_text import NOT_JSON, client_decoder, decode_client_json
 
 MOST_BYTES = 4 * 1024 * 1024
 """Of a body, as of a gRPC message."""

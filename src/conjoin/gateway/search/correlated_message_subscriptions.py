@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import INSTANT, KEY, NUMBER, TEXT, Field, only_shown
-from conjoin.gateway.search.search import Item, Search
+from conjoin.gateway.search.engine.fields import INSTANT, KEY, NUMBER, TEXT, Field, only_shown
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.correlations import Correlation, correlations_of
-from conjoin.runtime.finding import rows_with
-from conjoin.runtime.placement import shard_of
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.reading.correlations import Correlation, correlations_of
+from conjoin.runtime.reading.rows import rows_with
 
 
 def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:

@@ -6,11 +6,11 @@ What has ended inside leaves nothing behind. The store keeps no time for an elem
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import FLAG, INSTANT, KEY, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.gateway.search.process_instances import STATES
-from conjoin.gateway.search.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inside import LiveElement, elements_of
+from conjoin.runtime.reading.instances import LiveElement, elements_of
 
 _WORDS = {stored: word for word, [stored] in STATES.items()}
 _TYPES = {

@@ -6,11 +6,11 @@ The store keeps no time of its own for an incident: `creationTime` is the start 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import INSTANT, KEY, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.fields import INSTANT, KEY, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.gateway.search.instance_facts import facts_of
-from conjoin.gateway.search.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inside import shown_text
+from conjoin.runtime.reading.instances import shown_text
 
 _TYPES = (
     *("CALLED_ELEMENT_ERROR", "CONDITION_ERROR", "EXTRACT_VALUE_ERROR", "IO_MAPPING_ERROR", "JOB_NO_RETRIES"),

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.gateway.search.instance_facts import facts_of
-from conjoin.gateway.search.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inside import shown_text
-from conjoin.runtime.user_tasks import USER_TASK
+from conjoin.runtime.reading.instances import shown_text
+from conjoin.runtime.reading.user_tasks import USER_TASK
 
 STATES = {
     **{"CREATED": ("ready", "activated"), "FAILED": ("failed", "backing_off"), "ERROR_THROWN": ("error_thrown",)},

@@ -7,11 +7,11 @@ deleted. One that has taken a message and still waits is told as created.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import ANYTHING, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
-from conjoin.gateway.search.search import Item, Search
+from conjoin.gateway.search.engine.fields import ANYTHING, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.finding import rows_with
-from conjoin.runtime.start_rows import definition_of_start, start_rows
+from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.start_rows import definition_of_start, start_rows
 
 
 def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:

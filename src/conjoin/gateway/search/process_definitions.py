@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import FLAG, KEY, NUMBER, TEXT, Field, words
-from conjoin.gateway.search.search import Item, Search
+from conjoin.gateway.search.engine.fields import FLAG, KEY, NUMBER, TEXT, Field, words
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
 
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from conjoin.errors import InputError
-from conjoin.gateway.search.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
-from conjoin.gateway.search.filters import Condition, read_conditions
-from conjoin.gateway.search.schemas import filter_schema
-from conjoin.gateway.search.search import Item, RowTest, Search
+from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.filters import Condition, read_conditions
+from conjoin.gateway.search.engine.schemas import filter_schema
+from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.finding import Meets, rows_with
-from conjoin.runtime.finding import rows as rows_of
-from conjoin.runtime.hiding import Hiding
-from conjoin.runtime.inside import elements_of
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.reading.instances import elements_of
+from conjoin.runtime.reading.rows import Meets, rows_with
+from conjoin.runtime.reading.rows import rows as rows_of
+from conjoin.runtime.visibility.hiding import Hiding
 
 STATES = {"ACTIVE": ("active",), "COMPLETED": ("completed",), "TERMINATED": ("terminated",)}
 _WORDS = {stored: word for word, [stored] in STATES.items()}

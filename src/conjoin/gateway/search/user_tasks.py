@@ -6,14 +6,14 @@ The store keeps no time of its own for a task: `creationDate` is the start of it
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import ANYTHING, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
-from conjoin.gateway.search.filters import read_conditions
-from conjoin.gateway.search.schemas import filter_schema
-from conjoin.gateway.search.search import Item, RowTest, Search
+from conjoin.gateway.search.engine.fields import ANYTHING, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
+from conjoin.gateway.search.engine.filters import read_conditions
+from conjoin.gateway.search.engine.schemas import filter_schema
+from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.finding import rows_with
-from conjoin.runtime.hiding import Hiding
-from conjoin.runtime.user_tasks import USER_TASK, for_people
+from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.user_tasks import USER_TASK, for_people
+from conjoin.runtime.visibility.hiding import Hiding
 
 _STATES = ("CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING", "COMPLETED", "CANCELING", "CANCELED", "FAILED")
 

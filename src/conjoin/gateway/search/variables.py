@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.gateway.search.fields import FLAG, KEY, TEXT, Field, only_shown
-from conjoin.gateway.search.search import Item, Search
+from conjoin.gateway.search.engine.fields import FLAG, KEY, TEXT, Field, only_shown
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.inside import variables_of
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.reading.instances import variables_of
 
 CUT_AT = 8_191
 """Characters; what is longer is shown whole on request, and by `GET /v2/variables/{key}`."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.errors import SettingsError
-from conjoin.runtime.encoding.json_text import json_bytes
+from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.instant_texts import instant_text
 
 _LOG = logging.getLogger(__name__)

@@ -13,12 +13,12 @@ import msgspec
 from conjoin.errors import InputError, SettingsError
 from conjoin.gateway.guard import Guard, allow_all
 from conjoin.gateway.security.audit import Audit
-from conjoin.gateway.security.authenticating import Authenticating
-from conjoin.gateway.security.callers import CallerFile
+from conjoin.gateway.security.authentication.authenticating import Authenticating
+from conjoin.gateway.security.authentication.callers import CallerFile
+from conjoin.gateway.security.authentication.tls import Tls
 from conjoin.gateway.security.grants import ACTIONS, EVERYTHING, Grant, Patterns
 from conjoin.gateway.security.guarding import SecurityGuard
-from conjoin.gateway.security.tls import Tls
-from conjoin.runtime.hiding import NOTHING_HIDDEN, Hiding
+from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN, Hiding
 from conjoin.shown_urls import shown_url
 
 ADMIN = "admin"
@@ -134,7 +134,7 @@ def _authenticating(said: _Section) -> Authenticating | None:
     claims = ("sub", "roles")
     if oidc is not None:
         # PyJWT takes longer to import than the rest of a server to start.
-        from conjoin.gateway.security.issuer import Issuer, Trusted
+        from conjoin.gateway.security.authentication.issuer import Issuer, Trusted
 
         issuer = Issuer(Trusted(oidc.issuer, oidc.audience, oidc.jwks, oidc.algorithms))
         claims = (oidc.name_claim, oidc.roles_claim)

@@ -5,12 +5,12 @@ from typing import Any
 
 from conjoin.gateway.guard import Admitted, from_a_page
 from conjoin.gateway.security.audit import Audit
-from conjoin.gateway.security.authenticating import Authenticating
+from conjoin.gateway.security.authentication.authenticating import Authenticating
+from conjoin.gateway.security.authorized_service import PermittedService
 from conjoin.gateway.security.grants import EVERYTHING, Caller, Grant
-from conjoin.gateway.security.permitted import PermittedService
 from conjoin.gateway.security.rules import RULES, kept_out
 from conjoin.gateway.service import Service
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 _ANYBODY = Caller("", (EVERYTHING,))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from conjoin.gateway.security.grants import Caller, allowing
-from conjoin.runtime.answers import Refusal
+from conjoin.runtime.client_api.answers import Refusal
 
 
 class Rule(NamedTuple):

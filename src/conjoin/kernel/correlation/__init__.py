@@ -8,6 +8,5 @@ from conjoin.kernel.correlation.apply import apply
 from conjoin.kernel.correlation.decide import decide
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.state import KeySpace
-from conjoin.kernel.correlation.verdicts import Verdict, parameters, verdict_of
 
-__all__ = ["KeySpace", "Message", "Subscription", "Verdict", "apply", "decide", "parameters", "verdict_of"]
+__all__ = ["KeySpace", "Message", "Subscription", "apply", "decide"]

@@ -6,9 +6,9 @@ Whether somebody may still take it never depends on this sweep: eligibility look
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation.events import Event, MessageExpired
 from conjoin.kernel.correlation.messages import Message
-from conjoin.kernel.correlation.near_misses import near_misses
 from conjoin.kernel.correlation.starting import locked_starts
 from conjoin.kernel.correlation.state import KeySpace
+from conjoin.kernel.verdicts.near_misses import near_misses
 
 
 def expire(space: KeySpace, at: int, limit: int, catalog: Catalog) -> list[Event]:

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import Message, Subscription, is_kept
-from conjoin.kernel.correlation.near_misses import near_misses
 from conjoin.kernel.correlation.offers import is_awaited, receivers
 from conjoin.kernel.correlation.starting import locked_starts, start_instance, startable
 from conjoin.kernel.correlation.state import KeySpace
 from conjoin.kernel.correlation.uniqueness import holder_of_id, remembered_until
 from conjoin.kernel.policies import DISCARD, EXACTLY_ONE, REJECT
+from conjoin.kernel.verdicts.near_misses import near_misses
 
 
 def publish(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[e.Event]:

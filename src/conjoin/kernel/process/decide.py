@@ -10,14 +10,14 @@ from typing import Any
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.plan import ExpressionStoppedError
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import deliveries, incidents, instances, jobs, loops, signals
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.elements import BEHAVIOURS
 from conjoin.kernel.process.elements.subprocess import terminate as terminate_scope
-from conjoin.kernel.process.entering import own_variables, raise_incident, stuck
+from conjoin.kernel.process.rules import deliveries, incidents, instances, jobs, loops, signals
+from conjoin.kernel.process.rules.entering import own_variables, raise_incident, stuck
+from conjoin.kernel.process.rules.tokens import check_joins, emptied, interrupted_by, joins
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, LoopBody, ProcessState, Scope
 from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR, Failure, Item, Step
-from conjoin.kernel.process.tokens import check_joins, emptied, interrupted_by, joins
 
 
 def decide(state: ProcessState, command: c.Command, definitions: Definitions) -> list[Item]:

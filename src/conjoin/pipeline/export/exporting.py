@@ -19,7 +19,7 @@ from conjoin.kernel.iso8601 import instant_text
 from conjoin.pipeline.export.ranges import Range, check_still_there, next_ranges
 from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, Target, opened_folder
 from conjoin.pipeline.export.writing import SparkWriter
-from conjoin.pipeline.session import spark_errors
+from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.runtime.opening import now_us

@@ -18,7 +18,7 @@ from conjoin.pipeline.export.exporting import Exported, Step
 from conjoin.pipeline.export.ranges import Range, check_still_there, next_ranges
 from conjoin.pipeline.export.target import EVENTS, Committed, opened_folder, settle
 from conjoin.pipeline.export.writing import read_events
-from conjoin.pipeline.session import spark_errors
+from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source import register
 from conjoin.pipeline.source.options import check_store
 

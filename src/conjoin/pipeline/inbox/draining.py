@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox.workplace import workplace_at
-from conjoin.runtime.batches import Batch, Done
-from conjoin.runtime.inbox.arriving import rules_of
+from conjoin.runtime.inbox.across_shards.shards import without_failing
 from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.receiving.arriving import rules_of
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun
-from conjoin.runtime.inbox.shards import without_failing
-from conjoin.runtime.sweeping import is_items
+from conjoin.runtime.run.batches import Batch, Done
+from conjoin.runtime.run.sweeping import is_items
 
 
 class Round(NamedTuple):

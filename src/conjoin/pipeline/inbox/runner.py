@@ -12,14 +12,14 @@ from pyspark.sql import SparkSession
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox.draining import Drained, Round, drain
-from conjoin.pipeline.worker import make_ready
+from conjoin.pipeline.session.worker import make_ready
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.arriving import PART, SOURCE, rules_of
+from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING
+from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.homes import MOVING, OWN, REMOTE, SPANNING
+from conjoin.runtime.inbox.receiving.arriving import PART, SOURCE, rules_of
 from conjoin.runtime.inbox.requests import AT_ONCE
 from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, always
-from conjoin.runtime.inbox.shards import Shards
 from conjoin.runtime.inbox.targets import Target
 
 MOST_S = 10.0

@@ -6,10 +6,10 @@ The time is that of the job, the same for all of its tasks. Whatever is run here
 from collections.abc import Sequence
 from functools import lru_cache, partial
 
-from conjoin.runtime.batches import Batch, Done
-from conjoin.runtime.careful import take_mail
-from conjoin.runtime.mailbox import Mailbox
 from conjoin.runtime.opening import open_broker
+from conjoin.runtime.run.batches import Batch, Done
+from conjoin.runtime.run.carriers.careful import take_mail
+from conjoin.runtime.run.mailbox import Mailbox
 
 _MAIL_AT_ONCE = 1_000
 

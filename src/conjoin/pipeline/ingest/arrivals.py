@@ -11,21 +11,21 @@ from itertools import groupby
 from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.inbox.workplace import workplace_at
 from conjoin.pipeline.ingest.packs import IngestRow
-from conjoin.runtime.batches import Batch, Done, Origin, Reply
-from conjoin.runtime.careful import Run, SourceRow, take_source_rows
-from conjoin.runtime.encoding.json_text import read_json
-from conjoin.runtime.inbox.channel_rows import ChannelRows, Headers, Row
-from conjoin.runtime.inbox.receiving import Reception
+from conjoin.runtime.codec.json_text import read_json
+from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Headers, Row
+from conjoin.runtime.inbox.receiving.receiving import Reception
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.rows import Place
-from conjoin.runtime.sweeping import is_items
-from conjoin.runtime.tasks import Asking
+from conjoin.runtime.run.batches import Batch, Done, Origin, Reply
+from conjoin.runtime.run.carriers.careful import Run, SourceRow, take_source_rows
+from conjoin.runtime.run.carriers.spark_tasks import Asking
+from conjoin.runtime.run.sweeping import is_items
 
 NO_VALUE = "has no value (a tombstone)"
 KAFKA_KEY = "kafka_key"

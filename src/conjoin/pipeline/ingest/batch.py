@@ -15,8 +15,8 @@ from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED
 from conjoin.pipeline.ingest.tasks import TOLD, Begins, Job, commit_task, mapping_task
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.tasks import Asking
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.run.carriers.spark_tasks import Asking
 
 
 @dataclass(slots=True)

@@ -13,11 +13,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
-from conjoin.pipeline.csv_files import RAW, csv_rows, header_of
-from conjoin.pipeline.files import format_of
+from conjoin.pipeline.files.csv import RAW, csv_rows, header_of
+from conjoin.pipeline.files.tables import format_of
 from conjoin.pipeline.ingest.batch import Arrivals
 from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
-from conjoin.pipeline.session import SPARK_ERRORS, spark_says
+from conjoin.pipeline.session.session import SPARK_ERRORS, spark_says
 
 _OF_A_PATTERN = re.compile(r"[\\\[\]{}*?]")
 

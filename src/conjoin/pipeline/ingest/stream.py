@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StreamingQuery
 from conjoin.pipeline.ingest.batch import Ingest
 from conjoin.pipeline.ingest.files import file_arrivals, unreadable
 from conjoin.pipeline.ingest.kafka import kafka_arrivals, kafka_reader
-from conjoin.pipeline.session import SPARK_ERRORS, path_of, spark_says
+from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
 FILES_AT_ONCE = 1_000
 _ANY_AGE = "36500d"

@@ -15,19 +15,19 @@ import pyarrow as pa
 
 from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, read_arrival, take_arrivals
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED_SCHEMA, IngestRow, Pack, Packer, no_rows, rows_of
-from conjoin.pipeline.worker import make_ready
-from conjoin.runtime.careful import SourceRow
-from conjoin.runtime.encoding.json_text import read_json
-from conjoin.runtime.inbox.homes import home_of
+from conjoin.pipeline.session.worker import make_ready
+from conjoin.runtime.codec.json_text import read_json
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.inbox.across_shards.homes import home_of
 from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
 from conjoin.runtime.ingest.rows import Place, RowReader, dead
 from conjoin.runtime.ingest.sources import envelope_of
-from conjoin.runtime.placement import shard_of
-from conjoin.runtime.supervision import text_of
-from conjoin.runtime.tasks import Asking, take_rows
+from conjoin.runtime.run.carriers.careful import SourceRow
+from conjoin.runtime.run.carriers.spark_tasks import Asking, take_rows
+from conjoin.runtime.upkeep.supervision import text_of
 
 AT_ONCE = 1_000
 ARRIVED = "part string, block bigint, place bigint, value binary, envelope string, problem string"

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from conjoin.pipeline.report import backfill, counting, time_to_live
 from conjoin.pipeline.report.figures import Figures
 from conjoin.pipeline.report.frames import Frames, opened_frames
-from conjoin.pipeline.session import spark_errors
+from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
 
 Step = Callable[[str], None]

@@ -6,7 +6,7 @@ escaping could still do nothing.
 
 from pathlib import Path
 
-from conjoin.kernel.correlation.sentences import duration
+from conjoin.kernel.verdicts.sentences import duration
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import Figures, Volume
 from conjoin.pipeline.report.markup import Markup, tag, together

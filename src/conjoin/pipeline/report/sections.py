@@ -5,8 +5,8 @@
 
 from collections.abc import Callable, Iterable
 
-from conjoin.kernel.correlation.sentences import duration
-from conjoin.kernel.correlation.verdicts import REASONS
+from conjoin.kernel.verdicts.sentences import duration
+from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.pipeline.report import figures as f
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import Figures

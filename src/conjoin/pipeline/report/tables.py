@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from conjoin.kernel.correlation.sentences import duration
+from conjoin.kernel.verdicts.sentences import duration
 from conjoin.pipeline.report.markup import Markup, tag
 from conjoin.pipeline.report.words import shown_at
 

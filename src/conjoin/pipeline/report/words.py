@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from conjoin.kernel.correlation.sentences import duration
 from conjoin.kernel.iso8601 import instant_text
+from conjoin.kernel.verdicts.sentences import duration
 from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, Lost, Name, Waited
 
 ENOUGH = 0.9

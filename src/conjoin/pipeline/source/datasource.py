@@ -6,8 +6,8 @@ from pyspark.sql.types import StructType
 
 from conjoin.pipeline.source.options import check_store, read_options, with_schema
 from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
-from conjoin.pipeline.source.write_options import read_write_options
-from conjoin.pipeline.source.writer import ConjoinStreamWriter, ConjoinWriter
+from conjoin.pipeline.source.writing.options import read_write_options
+from conjoin.pipeline.source.writing.writer import ConjoinStreamWriter, ConjoinWriter
 
 
 class ConjoinDataSource(DataSource):

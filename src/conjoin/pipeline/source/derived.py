@@ -7,7 +7,7 @@ import msgspec
 
 from conjoin.pipeline.source.columns import Meaning
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.lists import LISTS
+from conjoin.runtime.reading.lists import LISTS
 
 _INSTANCE = LISTS["instances"].table
 _items_of = msgspec.json.Decoder(list[msgspec.Raw]).decode

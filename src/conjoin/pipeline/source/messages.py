@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog
-from conjoin.kernel.correlation import KeySpace, Message, Verdict, parameters
+from conjoin.kernel.correlation import KeySpace, Message
 from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.policies import Policy
+from conjoin.kernel.verdicts.verdicts import Verdict, parameters
 from conjoin.pipeline.source.columns import Meaning
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text
-from conjoin.runtime.encoding.messages import read_message
-from conjoin.runtime.explanation import storage_of
-from conjoin.runtime.lists import LISTS
-from conjoin.runtime.telling import told
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.codec.messages import read_message
+from conjoin.runtime.explain.explanation import storage_of
+from conjoin.runtime.reading.lists import LISTS
+from conjoin.runtime.visibility.plain_values import told
 
 _MESSAGE = LISTS["messages"].table
 _Row: Any = _MESSAGE.row

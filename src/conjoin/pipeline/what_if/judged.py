@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace, Message
-from conjoin.kernel.correlation.sentences import sentence
-from conjoin.kernel.correlation.verdicts import parameters, verdict_of
+from conjoin.kernel.verdicts.sentences import sentence
+from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.pipeline.what_if.key_doubts import Pair
 from conjoin.pipeline.what_if.rules import NEW
-from conjoin.runtime.telling import told
+from conjoin.runtime.visibility.plain_values import told
 
 SAME, CHANGED, UNKNOWN = "same", "changed", "unknown"
 

@@ -15,14 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
-from conjoin.pipeline.session import spark_errors
+from conjoin.pipeline.session.session import spark_errors
+from conjoin.pipeline.session.worker import make_ready
 from conjoin.pipeline.what_if.doubts import Doubt, Doubts, Said
 from conjoin.pipeline.what_if.judged import Judged
 from conjoin.pipeline.what_if.question import Question
 from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, check_whole, decode, encode, recorded_commands
 from conjoin.pipeline.what_if.rules import Rules, read_rules
 from conjoin.pipeline.what_if.stories import note, settled, tell
-from conjoin.pipeline.worker import make_ready
 from conjoin.runtime.opening import open_broker
 
 Step = Callable[[str], None]

@@ -17,10 +17,10 @@ from conjoin.kernel.coupling import Order
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.catalog_versions import CatalogVersions
-from conjoin.runtime.log import Entry, read_block
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.replayed_shard import ReplayedShard
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.catalog_versions import CatalogVersions
+from conjoin.runtime.replay.shard import ReplayedShard
+from conjoin.runtime.run.log import Entry, read_block
 
 PUBLISH, OFFER, OPEN, CLOSE, ACKNOWLEDGE, REJECT, END = (
     *("publish", "offer", "open", "close"),

@@ -11,27 +11,27 @@ from typing import Any
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Operation, Refusal
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.hiding import MARK
-from conjoin.runtime.inbox.channel_rows import ChannelRows, Row, Taken
+from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
+from conjoin.runtime.inbox.across_shards.moving import finish_moves
+from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.hints import read_hint
-from conjoin.runtime.inbox.homes import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
 from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
 from conjoin.runtime.inbox.metrics import Gauges, Meter, Sample
-from conjoin.runtime.inbox.moving import finish_moves
-from conjoin.runtime.inbox.receiving import Reception
+from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
+from conjoin.runtime.inbox.receiving.hints import read_hint
+from conjoin.runtime.inbox.receiving.receiving import Reception
 from conjoin.runtime.inbox.rehearsing import Answer, Rehearsal, Selected, counted
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup, InboxOperate
 from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, Runner, always, clean_up
-from conjoin.runtime.inbox.shards import Shards
 from conjoin.runtime.inbox.targets import Target
 from conjoin.runtime.ingest.rows import Unusable
-from conjoin.runtime.lists import Asked, Page, page_of
+from conjoin.runtime.reading.lists import Asked, Page, page_of
 from conjoin.runtime.targets import RemoteTarget
+from conjoin.runtime.visibility.hiding import MARK
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxRow
 

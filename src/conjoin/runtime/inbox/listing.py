@@ -6,16 +6,16 @@ Filters on columns are the store's; the text of an error is looked for in each i
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from conjoin.kernel.correlation.sentences import sentence
 from conjoin.kernel.inbox import verdict_of
 from conjoin.kernel.inbox.message import FAULTS, STATES, Hint, InboxMessage, MessageType
 from conjoin.kernel.inbox.outcomes import HANDED_OVER
+from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.hiding import Hiding
+from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.rows import read_row, with_content
-from conjoin.runtime.inbox.shards import Shards
-from conjoin.runtime.lists import Listing
-from conjoin.runtime.telling import told
+from conjoin.runtime.reading.lists import Listing
+from conjoin.runtime.visibility.hiding import Hiding
+from conjoin.runtime.visibility.plain_values import told
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxAttemptRow, InboxRow
 

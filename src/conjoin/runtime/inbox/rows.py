@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, due_at_of
 from conjoin.kernel.inbox.message import PAUSED, UNCERTAIN, WAITING, Ending, Fault, Hint, MessageType
 from conjoin.kernel.instants import NEVER
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.store.rows import InboxContentRow, InboxRow
 
 _IN_LINE = (WAITING, PAUSED, UNCERTAIN)

@@ -11,13 +11,13 @@ from typing import Protocol
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.outcomes import Outcome
-from conjoin.runtime.inbox.arriving import rules_of
+from conjoin.runtime.inbox.across_shards.moving import finish_moves
+from conjoin.runtime.inbox.across_shards.shards import Shards
+from conjoin.runtime.inbox.across_shards.spanning import SpanningRun
 from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.moving import finish_moves
-from conjoin.runtime.inbox.offers import asked_of
+from conjoin.runtime.inbox.on_shard.offers import asked_of
+from conjoin.runtime.inbox.receiving.arriving import rules_of
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxBook, InboxCleanup, InboxIntend, InboxRules, InboxRun
-from conjoin.runtime.inbox.shards import Shards
-from conjoin.runtime.inbox.spanning import SpanningRun
 from conjoin.runtime.inbox.targets import Target, deliver
 
 IN_FLIGHT = 8

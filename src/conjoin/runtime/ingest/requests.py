@@ -10,14 +10,14 @@ from typing import Any
 
 from conjoin.kernel.inbox import InboxMessage
 from conjoin.kernel.inbox.message import Hint, MessageType
-from conjoin.runtime.encoding.json_text import json_bytes, read_json
-from conjoin.runtime.encoding.orders import read_order, written_order
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_bytes, read_json
+from conjoin.runtime.codec.orders import read_order, written_order
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.rows import Place, dead
-from conjoin.runtime.messages import NewMessage
-from conjoin.runtime.supervision import text_of
+from conjoin.runtime.upkeep.supervision import text_of
 
 IngestRequest = NewMessage | DeadLetter | Filed
 _DEAD, _FILED = "DeadLetter", "Filed"

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 from conjoin.kernel.instants import read_duration_ms
 from conjoin.kernel.iso8601 import read_instant, read_interval
 from conjoin.kernel.storable import MOST_DIGITS, whole_number
-from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.client_api.messages import NewMessage, unusable
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping
-from conjoin.runtime.messages import NewMessage, unusable
 
 MOST_BYTES = 4 * 1024 * 1024
 """A row that is larger is no message; brokers and stores refuse such, too."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from conjoin.runtime.encoding.json_text import read_json
+from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.ingest.rows import Envelope, json_object
 
 KAFKA = "kafka"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.encoding.json_text import json_text, read_json
-from conjoin.runtime.finding import rows_with
-from conjoin.runtime.inside import elements_of
+from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.notices.notice import Notice
+from conjoin.runtime.reading.instances import elements_of
+from conjoin.runtime.reading.rows import rows_with
 from conjoin.store import tables as t
 
 

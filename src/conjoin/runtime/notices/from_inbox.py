@@ -7,8 +7,8 @@ not go back on a shard, but stands still at times: of the last instant it is not
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from conjoin.kernel.correlation.sentences import sentence
-from conjoin.runtime.encoding.json_text import json_text, read_json
+from conjoin.kernel.verdicts.sentences import sentence
+from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.notices.notice import Notice
 from conjoin.store.port import ShardStore
 

@@ -7,13 +7,13 @@ meanwhile leaves a notice without a name, which is better than none.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from conjoin.kernel.correlation.sentences import sentence
 from conjoin.kernel.process.commands import DeliverMessage, ForKey
-from conjoin.runtime.encoding.events import LoggedEvent
-from conjoin.runtime.log import read_block
-from conjoin.runtime.messages import NewMessage
+from conjoin.kernel.verdicts.sentences import sentence
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.events import LoggedEvent
 from conjoin.runtime.notices.notice import Notice
-from conjoin.runtime.telling import told
+from conjoin.runtime.run.log import read_block
+from conjoin.runtime.visibility.plain_values import told
 from conjoin.store import tables as t
 from conjoin.store.port import ShardStore
 from conjoin.store.rows import LogRow, MessageRow

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.runtime.encoding.json_text import json_bytes, read_json
+from conjoin.runtime.codec.json_text import json_bytes, read_json
 
 
 class Notice(NamedTuple):

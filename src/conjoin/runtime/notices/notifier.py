@@ -20,7 +20,7 @@ from conjoin.runtime.notices.from_log import Place, log_notices, read_place
 from conjoin.runtime.notices.notice import Notice, payload_of
 from conjoin.runtime.notices.positions import note_positions, read_positions
 from conjoin.runtime.notices.sending import Send, Sending
-from conjoin.runtime.supervision import text_of
+from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store.port import ShardStore
 
 LEASE = "notices"

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from conjoin.runtime.house_keeping import RACES_BEFORE_LOCKING
-from conjoin.runtime.log import block_of
+from conjoin.runtime.run.log import block_of
+from conjoin.runtime.upkeep.removal import RACES_BEFORE_LOCKING
 from conjoin.store import tables as t
 from conjoin.store.port import CatalogStore, Changes, ShardStore
 from conjoin.store.rows import LogRow, PositionRow

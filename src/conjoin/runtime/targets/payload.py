@@ -11,7 +11,7 @@ from typing import Any
 
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import Failed
-from conjoin.runtime.encoding.json_text import NOT_JSON, json_bytes, read_client_json, unstorable_json
+from conjoin.runtime.codec.json_text import NOT_JSON, json_bytes, read_client_json, unstorable_json
 from conjoin.runtime.targets.calls import Request
 
 PAYLOAD = "payload"

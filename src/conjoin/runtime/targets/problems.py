@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.runtime.encoding.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.targets.calls import Answer
 
 _HELD = (400, 413, 414, 422)

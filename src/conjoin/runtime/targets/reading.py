@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from conjoin.errors import SettingsError
-from conjoin.kernel.inbox.durations import read_span_ms
+from conjoin.kernel.inbox.configuration.durations import read_span_ms
 from conjoin.runtime.targets.calls import Dialect
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import DAY_MS, OPERATIONS, PUBLISH, Camunda8

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from conjoin.runtime.encoding.json_text import json_text
+from conjoin.runtime.codec.json_text import json_text
 
 _INTEGER_END, _LONG_END = 2**31, 2**63
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from conjoin.runtime.replay import verify_store
+from conjoin.runtime.replay.replay import verify_store
 from conjoin.store.port import Store
 from conjoin.testing.checking import instances, messages
 from conjoin.testing.checking.final_tables import FinalTables, read_tables

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from conjoin.runtime.encoding.json_text import read_json
-from conjoin.runtime.encoding.messages import read_message
-from conjoin.runtime.explanation import attempts_of
-from conjoin.runtime.log import read_block
-from conjoin.runtime.stored_catalog import CatalogView, StoredCatalog
+from conjoin.runtime.codec.json_text import read_json
+from conjoin.runtime.codec.messages import read_message
+from conjoin.runtime.engine.stored_catalog import CatalogView, StoredCatalog
+from conjoin.runtime.explain.explanation import attempts_of
+from conjoin.runtime.run.log import read_block
 from conjoin.store import tables as t
 from conjoin.store.port import Store
 from conjoin.store.rows import InstanceRow, MessageRow, OutboxRow, SubscriptionRow

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.engine import Engine
-from conjoin.runtime.inline import inline
-from conjoin.runtime.policies_set import chosen_policies
+from conjoin.runtime.engine.memory import Engine
+from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.runtime.queries import MemoryView
+from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.outcome import View

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.errors import InputError
-from conjoin.runtime.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, Refusal
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, Refusal
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.durations import read_ms
 from conjoin.testing.scenarios.outcome import View, outcome_of

@@ -9,7 +9,7 @@ import yaml
 
 from conjoin.errors import InputError, PolicyError
 from conjoin.plain_yaml import PlainLoader
-from conjoin.runtime.policies_set import chosen_policies
+from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.runtime.storable import read_fraction
 from conjoin.testing.scenarios.durations import read_ms
 

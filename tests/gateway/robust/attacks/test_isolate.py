@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from conjoin.runtime.answers import CreatedInstance
+from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.opening import create_broker
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 from tests.gateway.robust.serving import ServingProcess

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
+from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker
-from conjoin.runtime.placement import shard_of
 from tests.bpmn.snippets import BEGIN, END, model, service, timer
 from tests.gateway.robust.serving import COMMAND, ROOT, ServingProcess
 

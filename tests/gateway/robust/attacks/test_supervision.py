@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from conjoin.fault_points import CLOCK_VARIABLE
-from conjoin.runtime.answers import CreatedInstance
+from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.opening import create_broker
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 from tests.gateway.robust.serving import ServingProcess

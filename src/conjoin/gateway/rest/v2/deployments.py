@@ -10,11 +10,11 @@ from starlette.types import Message
 
 from conjoin.gateway.memory_budget import xml_cost
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.openapi.schemas import TENANT, closed
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import MOST_BYTES, hold, in_time, not_too_large, of_type, tenant_of, too_large
-from conjoin.gateway.rest.schemas import TENANT, closed
 from conjoin.gateway.rest.v2.shapes import KeyText, Shape, Tenant
-from conjoin.runtime.answers import DeployedProcess
+from conjoin.runtime.client_api.answers import DeployedProcess
 
 _MOST_FILES = 1_000
 _OTHERS = ("decisionDefinition", "decisionRequirements", "form", "resource")

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
-from conjoin.gateway.rest.patience import while_there
+from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.problems import invalid, unimplemented
 from conjoin.gateway.rest.reading import key_in, key_of, needed, tenant_of
 from conjoin.gateway.rest.v2.shapes import (
@@ -20,8 +20,8 @@ from conjoin.gateway.rest.v2.shapes import (
     Tenant,
     Variables,
 )
-from conjoin.runtime.answers import CreatedInstance
-from conjoin.runtime.calls import NewInstance
+from conjoin.runtime.client_api.answers import CreatedInstance
+from conjoin.runtime.client_api.calls import NewInstance
 
 _NOT_HERE = {
     "start_instructions": "startInstructions",

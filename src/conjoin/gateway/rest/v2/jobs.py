@@ -7,13 +7,13 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
-from conjoin.gateway.rest.patience import while_there
+from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.problems import invalid, unimplemented
 from conjoin.gateway.rest.reading import key_in, needed, tenant_of
 from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.tenants import tenants_or_default
-from conjoin.runtime.answers import ActivatedJob
-from conjoin.runtime.jobs import JobsWanted
+from conjoin.runtime.client_api.answers import ActivatedJob
+from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64
 
 

@@ -15,7 +15,7 @@ from conjoin.gateway.rest.v2.shapes import (
     Tenant,
     Variables,
 )
-from conjoin.runtime.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage
 
 
 class Publication(Shape):

@@ -6,16 +6,16 @@ from starlette.responses import Response
 
 from conjoin.errors import InputError
 from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, Parameter, answer
-from conjoin.gateway.rest.patience import while_there
+from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.search import SEARCHES
-from conjoin.gateway.search.asking import Asked, read_asked
-from conjoin.gateway.search.engine import asked_with, page_as_json, search
-from conjoin.gateway.search.filters import Condition
+from conjoin.gateway.search.engine.engine import asked_with, page_as_json, search
+from conjoin.gateway.search.engine.filters import Condition
+from conjoin.gateway.search.engine.request import Asked, read_asked
+from conjoin.gateway.search.engine.schemas import page_schema, query_schema
+from conjoin.gateway.search.engine.search import Search
 from conjoin.gateway.search.incidents import INCIDENTS
-from conjoin.gateway.search.schemas import page_schema, query_schema
-from conjoin.gateway.search.search import Search
 from conjoin.gateway.search.variables import VARIABLES, cut
 
 _READER = decoder(Any)

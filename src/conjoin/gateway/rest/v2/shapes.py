@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from conjoin.gateway.rest import schemas
-from conjoin.runtime.messages import LONGEST_BUSINESS_ID
+from conjoin.gateway.rest.openapi import schemas
+from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64, LONGEST_KEY
 
 

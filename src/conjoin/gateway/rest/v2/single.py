@@ -5,23 +5,23 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.edge import FILE_HEADERS
 from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
+from conjoin.gateway.rest.http.edge import FILE_HEADERS
 from conjoin.gateway.rest.problems import not_found
 from conjoin.gateway.rest.reading import key_in
 from conjoin.gateway.search.element_instances import ELEMENT_INSTANCES
-from conjoin.gateway.search.engine import one
+from conjoin.gateway.search.engine.engine import one
+from conjoin.gateway.search.engine.schemas import item_schema
+from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.gateway.search.incidents import INCIDENTS
 from conjoin.gateway.search.process_definitions import PROCESS_DEFINITIONS
 from conjoin.gateway.search.process_instances import PROCESS_INSTANCES
-from conjoin.gateway.search.schemas import item_schema
-from conjoin.gateway.search.search import Item, Search
 from conjoin.gateway.search.user_tasks import USER_TASKS
 from conjoin.gateway.search.variables import VARIABLES
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.finding import rows_with
-from conjoin.runtime.holding import instance_holding
-from conjoin.runtime.inside import scope_of_variable
+from conjoin.runtime.reading.holding import instance_holding
+from conjoin.runtime.reading.instances import scope_of_variable
+from conjoin.runtime.reading.rows import rows_with
 
 Find = Callable[[Broker, Search, int], Item | None]
 _LARGEST = 2**63 - 1

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement
-from conjoin.kernel.process.entering import Own
-from conjoin.kernel.process.leaving import complete_element
+from conjoin.kernel.process.rules.entering import Own
+from conjoin.kernel.process.rules.leaving import complete_element
+from conjoin.kernel.process.rules.tokens import end_by_force
 from conjoin.kernel.process.state import ElementInstance, Scope
 from conjoin.kernel.process.step import Step
-from conjoin.kernel.process.tokens import end_by_force
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered
+from conjoin.kernel.process.rules.entering import Own, entered
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Step
 

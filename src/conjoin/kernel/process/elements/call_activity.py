@@ -7,14 +7,14 @@ variables, or what the output mappings take from them.
 from conjoin.kernel.definitions import Definition
 from conjoin.kernel.plan import CallDefinition, Element
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process.catching import prepare
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered_with_waits, stuck, waits_of
+from conjoin.kernel.process.rules.catching import prepare
+from conjoin.kernel.process.rules.entering import Own, entered_with_waits, stuck, waits_of
+from conjoin.kernel.process.rules.tokens import end_by_force
+from conjoin.kernel.process.rules.variables import flattened, visible
 from conjoin.kernel.process.state import ElementInstance, Scope
 from conjoin.kernel.process.step import CALLED_ELEMENT_ERROR, Failure, Step
-from conjoin.kernel.process.tokens import end_by_force
 from conjoin.kernel.process.values import text_value
-from conjoin.kernel.process.variables import flattened, visible
 
 
 def activate(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:

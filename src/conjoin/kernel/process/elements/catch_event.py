@@ -4,13 +4,13 @@ Behind an event-based gateway, or as the target of a link, what it catches has a
 """
 
 from conjoin.kernel.plan import Element, LinkDefinition
-from conjoin.kernel.process.catching import prepare
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered, entered_with_waits, stuck
+from conjoin.kernel.process.rules.catching import prepare
+from conjoin.kernel.process.rules.entering import Own, entered, entered_with_waits, stuck
+from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Failure, Step
-from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

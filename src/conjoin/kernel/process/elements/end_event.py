@@ -2,18 +2,18 @@
 
 from conjoin.kernel.plan import Element, ErrorDefinition, SignalDefinition, TerminateDefinition
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process.catching import trigger
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement, TerminateChildren
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered, pass_through, stuck
-from conjoin.kernel.process.jobs import enter_with_job
-from conjoin.kernel.process.leaving import complete_element, propagate
-from conjoin.kernel.process.signals import throw_signal
+from conjoin.kernel.process.rules.catching import trigger
+from conjoin.kernel.process.rules.entering import Own, entered, pass_through, stuck
+from conjoin.kernel.process.rules.jobs import enter_with_job
+from conjoin.kernel.process.rules.leaving import complete_element, propagate
+from conjoin.kernel.process.rules.signals import throw_signal
+from conjoin.kernel.process.rules.throwing import catcher_of, uncaught
+from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import ElementInstance, Scope
 from conjoin.kernel.process.step import Failure, Step
-from conjoin.kernel.process.throwing import catcher_of, uncaught
 from conjoin.kernel.process.values import text_value
-from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

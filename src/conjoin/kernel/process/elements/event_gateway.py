@@ -2,14 +2,14 @@
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process.catching import prepare
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered_with_waits, stuck
+from conjoin.kernel.process.rules.catching import prepare
+from conjoin.kernel.process.rules.entering import Own, entered_with_waits, stuck
+from conjoin.kernel.process.rules.tokens import check_joins, close_waits, enter
+from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import ElementInstance, Scope
 from conjoin.kernel.process.step import Failure, Step
-from conjoin.kernel.process.tokens import check_joins, close_waits, enter
-from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

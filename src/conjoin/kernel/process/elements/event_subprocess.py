@@ -4,7 +4,7 @@ from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
 from conjoin.kernel.process.elements.subprocess import begin_inside, terminate
-from conjoin.kernel.process.entering import Own, entered
+from conjoin.kernel.process.rules.entering import Own, entered
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Step
 

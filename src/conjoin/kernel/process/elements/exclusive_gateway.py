@@ -3,13 +3,13 @@
 from conjoin.kernel.plan import Element, Flow
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, stuck
 from conjoin.kernel.process.events import ElementPassed
+from conjoin.kernel.process.rules.entering import Own, stuck
+from conjoin.kernel.process.rules.tokens import go_on
+from conjoin.kernel.process.rules.variables import together, visible
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import CONDITION_ERROR, Failure, Step
-from conjoin.kernel.process.tokens import go_on
 from conjoin.kernel.process.values import boolean_value
-from conjoin.kernel.process.variables import together, visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

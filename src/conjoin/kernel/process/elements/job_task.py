@@ -3,8 +3,8 @@
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own
-from conjoin.kernel.process.jobs import enter_with_job
+from conjoin.kernel.process.rules.entering import Own
+from conjoin.kernel.process.rules.jobs import enter_with_job
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Step
 

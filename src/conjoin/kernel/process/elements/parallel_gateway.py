@@ -3,12 +3,12 @@
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own
 from conjoin.kernel.process.events import ElementPassed, TokensJoined
-from conjoin.kernel.process.joining import joined_by_all
+from conjoin.kernel.process.rules.entering import Own
+from conjoin.kernel.process.rules.joining import joined_by_all
+from conjoin.kernel.process.rules.tokens import go_on, joins
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Step
-from conjoin.kernel.process.tokens import go_on, joins
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

@@ -5,10 +5,10 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.elements.behaviour import Behaviour
 from conjoin.kernel.process.elements.subprocess import terminate
-from conjoin.kernel.process.entering import Own
+from conjoin.kernel.process.rules.entering import Own
+from conjoin.kernel.process.rules.tokens import complete_instance
 from conjoin.kernel.process.state import ElementInstance, Instance, Scope
 from conjoin.kernel.process.step import Step
-from conjoin.kernel.process.tokens import complete_instance
 
 
 def activate(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:

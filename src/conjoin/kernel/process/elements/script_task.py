@@ -1,15 +1,15 @@
 """A script task (or a business rule) written as an expression: its result goes into a variable."""
 
 from conjoin.kernel.plan import Element
-from conjoin.kernel.process.catching import prepare
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered_with_waits, stuck, waits_of
 from conjoin.kernel.process.events import ElementTriggered
+from conjoin.kernel.process.rules.catching import prepare
+from conjoin.kernel.process.rules.entering import Own, entered_with_waits, stuck, waits_of
+from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Failure, Step
 from conjoin.kernel.process.values import stored_value
-from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

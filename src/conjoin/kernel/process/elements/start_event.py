@@ -5,15 +5,15 @@ before they open, and a key that cannot be evaluated is an incident of the start
 """
 
 from conjoin.kernel.plan import Element
-from conjoin.kernel.process.catching import open_waits, prepare
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered, raise_incident
-from conjoin.kernel.process.leaving import propagate
+from conjoin.kernel.process.rules.catching import open_waits, prepare
+from conjoin.kernel.process.rules.entering import Own, entered, raise_incident
+from conjoin.kernel.process.rules.leaving import propagate
+from conjoin.kernel.process.rules.tokens import leave
+from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import ElementInstance, LoopBody, Scope
 from conjoin.kernel.process.step import Failure, Step
-from conjoin.kernel.process.tokens import leave
-from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

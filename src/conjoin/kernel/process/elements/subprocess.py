@@ -7,7 +7,7 @@ from conjoin.kernel.plan import Element
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered
+from conjoin.kernel.process.rules.entering import Own, entered
 from conjoin.kernel.process.state import TERMINATING, ElementInstance, Scope
 from conjoin.kernel.process.step import Step
 

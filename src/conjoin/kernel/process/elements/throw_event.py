@@ -4,13 +4,13 @@ from conjoin.kernel.plan import Element, SignalDefinition
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, pass_through
-from conjoin.kernel.process.jobs import enter_with_job
-from conjoin.kernel.process.leaving import complete_element, propagate
-from conjoin.kernel.process.signals import throw_signal
+from conjoin.kernel.process.rules.entering import Own, pass_through
+from conjoin.kernel.process.rules.jobs import enter_with_job
+from conjoin.kernel.process.rules.leaving import complete_element, propagate
+from conjoin.kernel.process.rules.signals import throw_signal
+from conjoin.kernel.process.rules.tokens import check_joins, enter
 from conjoin.kernel.process.state import ElementInstance, Scope
 from conjoin.kernel.process.step import Step
-from conjoin.kernel.process.tokens import check_joins, enter
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

@@ -4,15 +4,15 @@ It is kept as a job of a type that cannot be activated, so that completing it an
 """
 
 from conjoin.kernel.plan import Element
-from conjoin.kernel.process.catching import prepare
 from conjoin.kernel.process.commands import ActivateElement
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.entering import Own, entered_with_waits, stuck, waits_of
 from conjoin.kernel.process.events import JobCreated
-from conjoin.kernel.process.jobs import FOR_A_PERSON
+from conjoin.kernel.process.rules.catching import prepare
+from conjoin.kernel.process.rules.entering import Own, entered_with_waits, stuck, waits_of
+from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
+from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Failure, Step
-from conjoin.kernel.process.variables import visible
 
 
 def activate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

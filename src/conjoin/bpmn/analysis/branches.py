@@ -1,0 +1,47 @@
+"""Which elements of a scope may be active together: those on different branches of a split, and not one after another.
+
+Found for a whole scope at once, in time that grows with its flows.
+"""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import or_
+
+from conjoin.bpmn.analysis.graph import afterwards, bits, handed_on
+from conjoin.bpmn.analysis.ways import ways
+from conjoin.bpmn.document import Node
+
+_SPLITS_ALWAYS_ONE = ("exclusiveGateway", "eventBasedGateway")
+
+
+class Branches:
+    """Of one scope; sets of its elements are the bits of a number."""
+
+    def __init__(self, scope: Node) -> None:
+        follows = ways(scope)
+        self._bit = bits(follows)
+        self._after = afterwards(follows, self._bit)
+        self._beside = handed_on(self._elsewhere(scope), follows)
+
+    def are_parallel(self, one: Node, other: Node) -> bool:
+        if self._after[one] & self._bit[other] or self._after[other] & self._bit[one]:
+            return False
+        return bool(self._beside[one] & self._bit[other])
+
+    def _elsewhere(self, scope: Node) -> dict[Node, int]:
+        """Each element at which a branch begins, with what the other branches of its splits lead to."""
+        found: dict[Node, int] = {}
+        for split in scope.children:
+            branches = [flow.target for flow in split.outgoing if flow.target and flow.target.scope is scope]
+            if split.tag not in _SPLITS_ALWAYS_ONE and len(branches) > 1:
+                reached = [self._after[branch] | self._bit[branch] for branch in branches]
+                for branch, others in zip(branches, _others(reached), strict=True):
+                    found[branch] = found.get(branch, 0) | others
+        return found
+
+
+def _others(sets: Sequence[int]) -> list[int]:
+    """For each set, all the others joined."""
+    before = [0, *accumulate(sets, or_)]
+    behind = [0, *accumulate(reversed(sets), or_)]
+    return [before[place] | behind[len(sets) - 1 - place] for place in range(len(sets))]

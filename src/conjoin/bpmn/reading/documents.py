@@ -1,0 +1,63 @@
+"""Trees to documents: any tree of the right root is read, however wrong the model is, for the rules to look at."""
+
+from conjoin.bpmn.document import Document, Event, Flow, Message, Node, Part, bpmn_name, plain, read_flag
+from conjoin.bpmn.names import BPMN, DEFINITION, FLOW_NODES
+from conjoin.bpmn.reading.dialects import DIALECTS
+from conjoin.bpmn.reading.leniency import complete
+from conjoin.bpmn.reading.xml import Tree, Xml, check_root
+from conjoin.kernel.policies import PROFILES, Policies
+
+
+def read_document(tree: Tree, profile: str, policies: Policies | None) -> Document:
+    dialect = DIALECTS[profile]
+    left_out = complete(tree) if dialect.lenient else ()
+    check_root(tree)
+    document = Document(tree, dialect, policies or Policies(PROFILES[profile]), left_out)
+    for xml in tree.root:
+        name = bpmn_name(xml)
+        if name in ("message", "error", "signal"):
+            kind = Message if name == "message" else Part
+            document.roots.setdefault(xml.get("id") or "", kind(xml, tree.lines[xml]))
+    for xml in tree.root.iterchildren(f"{{{BPMN}}}process"):
+        if read_flag(xml.get("isExecutable"), default=False):
+            process = _read_node(document, xml, None)
+            _connect(process)
+            document.processes.append(process)
+    return document
+
+
+def _read_node(document: Document, xml: Xml, scope: Node | None) -> Node:
+    node = Node(xml, document.tree.lines[xml], scope, message=document.message(xml))
+    for child in xml:
+        name = bpmn_name(child)
+        if name in FLOW_NODES:
+            node.children.append(_read_node(document, child, node))
+        elif name == "sequenceFlow":
+            node.flows.append(Flow(child, document.tree.lines[child]))
+        elif name.endswith(DEFINITION):
+            node.events.append(Event(child, document.tree.lines[child], document.message(child)))
+    return node
+
+
+def _connect(process: Node) -> None:
+    """Ties flows and boundary events to the nodes that they name, anywhere in the process."""
+    by_id: dict[str, Node] = {}
+    for node in process.within():
+        by_id.setdefault(node.id, node)
+    for scope in (process, *process.within()):
+        for flow in scope.flows:
+            _connect_flow(flow, by_id)
+    for node in process.within():
+        if node.tag == "boundaryEvent":
+            node.attached_to = by_id.get(plain(node.xml.get("attachedToRef")))
+            if node.attached_to:
+                node.attached_to.boundaries.append(node)
+
+
+def _connect_flow(flow: Flow, by_id: dict[str, Node]) -> None:
+    flow.source = by_id.get(plain(flow.xml.get("sourceRef")))
+    flow.target = by_id.get(plain(flow.xml.get("targetRef")))
+    if flow.source:
+        flow.source.outgoing.append(flow)
+    if flow.target:
+        flow.target.incoming.append(flow)

@@ -1,0 +1,1 @@
+"""conjoin message: publish, correlate, explain and list messages."""

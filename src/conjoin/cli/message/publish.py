@@ -1,0 +1,128 @@
+"""conjoin publish: one message, and what became of it; or a file of many."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from conjoin.cli.message.publish_file import publish_file
+from conjoin.cli.printing import AsJson, accepted, tell
+from conjoin.cli.reading import BusinessId, CorrelationKey, Tenant, Variables, read_ms, read_variables
+from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.errors import InputError
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.explain.explain import explain, wait_for_verdict
+from conjoin.runtime.explain.explanation import Explanation
+
+NOT_CORRELATED = 1
+
+MessageName = Annotated[str | None, typer.Argument(metavar="NAME", help="The name of the message.", show_default=False)]
+TimeToLive = Annotated[
+    str | None,
+    typer.Option(
+        "--ttl", metavar="DURATION", help="How long it is kept, such as 1h. Default: the policy's", show_default=False
+    ),
+]
+MessageId = Annotated[
+    str,
+    typer.Option("--messageId", "--id", metavar="ID", help="The same id is not taken twice.", show_default=False),
+]
+MessageFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--file",
+        metavar="FILE",
+        help="Many messages, one JSON object a line; - is the standard input.",
+        show_default=False,
+    ),
+]
+Resume = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="ID",
+        help="With --file: the run to go on with, as an interrupted one says; or a name for a new one.",
+        show_default=False,
+    ),
+]
+Wait = Annotated[
+    str | None,
+    typer.Option(
+        "--wait",
+        metavar="DURATION",
+        help="Wait so long for somebody to take it; exit code 1 if nobody does.",
+        show_default=False,
+    ),
+]
+
+
+def publish(
+    name: MessageName = None,
+    key: CorrelationKey = "",
+    variables: Variables = "{}",
+    ttl: TimeToLive = None,
+    message_id: MessageId = "",
+    business_id: BusinessId = "",
+    tenant: Tenant = DEFAULT_TENANT,
+    wait: Wait = None,
+    file: MessageFile = None,
+    resume: Resume = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a message, and say at once what became of it.
+
+    A file has one message a line: name, key, variables, ttl, id, businessId,
+    tenant. A line that is no message is reported and skipped; then the exit
+    code is 1. If it is interrupted, the same command goes on where it stopped,
+    and takes no line twice.
+
+    [bold]Examples[/bold]
+
+      conjoin publish paid --correlationKey o-1 --variables '{"amount": 99}'
+
+      conjoin publish message paid --key o-2 --ttl 1h --messageId payment-17
+
+      conjoin publish paid --key o-3 --ttl 1h --wait 30s
+
+      conjoin publish --file messages.jsonl
+    """
+    if (name is None) == (file is None):
+        raise InputError(["publish takes the NAME of one message, or --file with many"])
+    if resume is not None and (file is None or not resume.strip()):
+        raise InputError(["--resume names a run of --file"])
+    if file is not None:
+        with opened_broker(data, store) as broker:
+            publish_file(broker, file, resume, as_json)
+        return
+    ttl_ms = None if ttl is None else read_ms(ttl, "--ttl")
+    message = NewMessage(name or "", key, read_variables(variables), ttl_ms, message_id, business_id, tenant)
+    wait_ms = None if wait is None else read_ms(wait, "--wait")
+    with opened_broker(data, store) as broker:
+        published = accepted(broker.publish(message), as_json)
+        became = accepted(_became(broker, published.key, wait_ms), as_json)
+    tell(_as_object(became), f"message {published.key}\n{became.sentence}", as_json)
+    if wait is not None and became.verdict != "correlated":
+        raise typer.Exit(NOT_CORRELATED)
+
+
+def _became(broker: Broker, key: int, wait_ms: int | None) -> Explanation | Refusal:
+    return explain(broker, key) if wait_ms is None else wait_for_verdict(broker, key, wait_ms / 1_000)
+
+
+def _as_object(became: Explanation) -> dict[str, Any]:
+    return {
+        "key": str(became.message.key),
+        "verdict": became.verdict,
+        "reason": became.reason,
+        "sentence": became.sentence,
+        "taken_by": [
+            {"process_id": taken.process, "instance_key": str(taken.instance), "element_id": taken.element}
+            for taken in became.attempts
+            if taken.outcome != "given_back"
+        ],
+    }

@@ -1,0 +1,134 @@
+"""conjoin scenario: stories told to the engine. `run` prints what became of them, `check` compares with a recording."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conjoin.errors import ExtraMissing, InputError
+from conjoin.runtime.opening import temporary_broker, temporary_postgres_broker
+from conjoin.settings import load
+from conjoin.testing.scenarios import Scenario, as_json, differences, play, read_json, read_scenario
+from conjoin.testing.scenarios.places import Carry, Make, Place, in_memory, on_store
+
+FAILED = 1
+MOST_LINES = 20
+
+app = typer.Typer(name="scenario", help="Plays scenarios: small stories told to the engine.", no_args_is_help=True)
+
+
+class Store(StrEnum):
+    memory = "memory"
+    sqlite = "sqlite"
+    postgres = "postgres"
+
+
+class Runner(StrEnum):
+    inline = "inline"
+    spark = "spark"
+
+
+_Models = Annotated[Path | None, typer.Option(help="Folder of the BPMN files.", show_default="models/ beside the area")]
+_Store = Annotated[Store, typer.Option(help="Where state is kept.")]
+_Runner = Annotated[Runner, typer.Option(help="What carries out the commands.")]
+_Shards = Annotated[int, typer.Option(min=1, help="Shards; with more than one, order between keys is not defined.")]
+
+
+@app.callback()
+def _scenario() -> None:
+    """Plays scenarios: small stories told to the engine."""
+
+
+@app.command()
+def run(
+    paths: Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.")],
+    models: _Models = None,
+    store: _Store = Store.memory,
+    runner: _Runner = Runner.inline,
+    shards: _Shards = 1,
+) -> None:
+    """Print one line of JSON a scenario: its name and its outcome."""
+    place = _place(store, runner, shards)
+    for path in _files(paths):
+        scenario = read_scenario(path)
+        outcome = play(scenario, models or _models_beside(path), place)
+        typer.echo(as_json({"scenario": scenario.name, "outcome": outcome}))
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(help="Folder with a .json beside each .yaml.")],
+    models: _Models = None,
+    store: _Store = Store.memory,
+    runner: _Runner = Runner.inline,
+    shards: _Shards = 1,
+) -> None:
+    """Compare outcomes with the recorded ones, and leave with 1 if one is not the same."""
+    place = _place(store, runner, shards)
+    failed = passed = 0
+    for path in _files([folder]):
+        scenario = read_scenario(path)
+        found = list(_compare(path, scenario, models or _models_beside(path), place, shards))
+        failed, passed = (failed + 1, passed) if found else (failed, passed + 1)
+        for line in found:
+            typer.echo(line)
+    typer.echo(f"{passed} passed, {failed} failed")
+    if failed:
+        raise typer.Exit(FAILED)
+
+
+def _compare(path: Path, scenario: Scenario, models: Path, place: Place, shards: int) -> Iterator[str]:
+    recording = path.with_suffix(".json")
+    try:
+        expected = read_json(recording.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError([f"{recording}: the recorded outcome cannot be read: {error}"]) from error
+    found = differences(expected, play(scenario, models, place), shards)
+    if found:
+        yield f"{scenario.name}: {scenario.title}"
+        yield from (f"  {line}" for line in found[:MOST_LINES])
+        if len(found) > MOST_LINES:
+            yield f"  and {len(found) - MOST_LINES} more"
+
+
+def _files(paths: list[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.exists():
+            raise InputError([f"{path}: there is no such file or folder"])
+        found = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        if not found:
+            raise InputError([f"{path}: there is no scenario (*.yaml) in it"])
+        yield from found
+
+
+def _models_beside(path: Path) -> Path:
+    return path.parent.parent / "models"
+
+
+def _place(store: Store, runner: Runner, shards: int) -> Place:
+    """Each story has an engine of its own there, which is gone afterwards."""
+    if store is Store.memory:
+        if runner is Runner.spark:
+            raise InputError(["--runner spark: its tasks need a store that they can reach; use --store sqlite"])
+        return in_memory(shards)
+    make = partial(temporary_broker, shards) if store is Store.sqlite else _on_postgres(shards)
+    return on_store(make) if runner is Runner.inline else on_store(make, _by_spark())
+
+
+def _by_spark() -> Carry:
+    try:
+        from conjoin.pipeline.session.session import session
+        from conjoin.pipeline.spark_runner import carried_by_spark
+    except ImportError as error:
+        raise ExtraMissing("--runner spark", "PySpark", "spark") from error
+    return partial(carried_by_spark, spark=session(load(), "conjoin scenario"))
+
+
+def _on_postgres(shards: int) -> Make:
+    server = load().store or ""
+    if not server.startswith(("postgres://", "postgresql://")):
+        raise InputError(["--store postgres: say which server with CONJOIN_STORE=postgresql://user@host/database"])
+    return partial(temporary_postgres_broker, server, shards)

@@ -1,0 +1,1 @@
+"""conjoin serve and what belongs to a server: callers and notices."""

@@ -1,0 +1,1 @@
+"""conjoin spark: whole tables, ingest, exports, reports and what-if, on Apache Spark."""

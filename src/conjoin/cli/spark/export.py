@@ -1,0 +1,127 @@
+"""conjoin export: the tables of a store as Parquet or Delta, or its events into a Kafka topic."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from conjoin.cli.printing import AsJson, tell
+from conjoin.cli.progress import Step, progress
+from conjoin.cli.spark.option import DriverMemory, Jars, Master, check_spark, started_spark
+from conjoin.cli.store_option import Data, StoreUrl, address_of
+from conjoin.errors import InputError
+
+if TYPE_CHECKING:
+    from conjoin.pipeline.export import Exported
+
+Run = Callable[[Any, Step], "Exported"]
+_NOT_FOR_A_FOLDER = re.compile(r"[^\w.-]+")
+
+
+def export(
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the tables, one folder each.", show_default=False)
+    ] = None,
+    format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, or delta.")] = "parquet",
+    tables: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE,...", help="Only these. Default: all of them.", show_default=False),
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Instead of --out: kafka://HOST:PORT/TOPIC.", show_default=False),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where it is noted what was sent. Default: beside the data."),
+    ] = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    master: Master = None,
+    driver_memory: DriverMemory = None,
+    jars: Jars = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the tables of a store as Parquet or Delta, for any tool that reads it, or its events to Kafka.
+
+    [bold]events[/bold] are added: every event of the log once, however often this runs and wherever it was
+    interrupted. [bold]messages[/bold], [bold]verdicts[/bold], [bold]correlations[/bold], [bold]subscriptions[/bold],
+    [bold]instances[/bold], [bold]incidents[/bold] and [bold]dead_letters[/bold] are replaced by how they are now, each
+    in one step. Others may go on writing to the store and reading from the folder.
+
+    With --to, events are records of a topic: each at least once, with an id that stays the same.
+
+    [bold]Examples[/bold]
+
+    Run it as often as you like; it goes on after what was exported last:
+
+      conjoin export --out lake
+
+      conjoin export --out lake --format delta --tables events,verdicts --store postgresql://conjoin@db/orders
+
+      conjoin export --to kafka://localhost:9092/events --jars $(ls connector/*.jar | paste -sd,)
+
+    Then, in any Spark session:
+
+      spark.read.parquet("lake/events").where("day >= '2026-01-31'")
+    """
+    check_spark("conjoin export")
+    address, chosen = str(address_of(data, store)), _listed(tables)
+    if (out is None) == (to is None):
+        raise InputError(["give either --out with a folder or --to with a topic"])
+    run = _to_folder(address, out, chosen, format_) if out else _to_topic(address, str(to), chosen, checkpoint)
+    spark = started_spark("conjoin export", master, driver_memory, jars)
+    from conjoin.pipeline.session.progress import running_stage
+
+    with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
+        exported = run(spark, step)
+    tell(_as_object(exported), _in_words(exported, str(out or to)), as_json)
+
+
+def _listed(tables: str | None) -> tuple[str, ...]:
+    return () if tables is None else tuple(dict.fromkeys(name.strip() for name in tables.split(",")))
+
+
+def _to_folder(address: str, out: Path, tables: tuple[str, ...], format_: str) -> Run:
+    from conjoin.pipeline.export import Order, export_tables
+    from conjoin.pipeline.export.exporting import check_order
+
+    order = Order(address, out, format=format_)
+    if tables:
+        order = replace(order, tables=tables)
+    check_order(order)
+    return lambda spark, step: export_tables(spark, order, step)
+
+
+def _to_topic(address: str, url: str, tables: tuple[str, ...], checkpoint: Path | None) -> Run:
+    from conjoin.pipeline.export import KafkaOrder, export_to_kafka
+    from conjoin.pipeline.export.kafka import check_kafka_order
+
+    if tables not in ((), ("events",)):
+        raise InputError(["--tables: a topic takes events; the other tables change, and go to a folder"])
+    order = KafkaOrder(address, url, checkpoint or _checkpoint(address, url))
+    check_kafka_order(order)
+    return lambda spark, step: export_to_kafka(spark, order, step)
+
+
+def _checkpoint(address: str, url: str) -> Path:
+    """Beside the data directory's files, or here where the store is somewhere else."""
+    folder = Path("conjoin-checkpoints") if "://" in address else Path(address) / "checkpoints"
+    return folder / _NOT_FOR_A_FOLDER.sub("_", f"export {url}")
+
+
+def _as_object(exported: "Exported") -> dict[str, object]:
+    return {"written": exported.rows, "notes": exported.notes, **exported.manifest}
+
+
+def _in_words(exported: "Exported", place: str) -> str:
+    counted = exported.manifest.get("tables")
+    lines = [f"{'table':<14} {'written':>12}" + (f" {'in all':>12}" if counted is not None else "")]
+    for table, rows in exported.rows.items():
+        in_all = f" {counted.get(table, {'rows': 0})['rows']:>12,}" if counted is not None else ""
+        lines.append(f"{table:<14} {rows:>12,}{in_all}")
+    return "\n".join([*(f"note: {note}" for note in exported.notes), *lines, f"exported to {place}"])

@@ -1,0 +1,144 @@
+"""conjoin replay: what would have become of the recorded messages under other policies."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from conjoin.cli.printing import AsJson, tell
+from conjoin.cli.progress import progress
+from conjoin.cli.spark.option import DriverMemory, Master, check_spark, started_spark
+from conjoin.cli.store_option import Data, StoreUrl, address_of
+from conjoin.errors import InputError
+from conjoin.kernel.instants import read_duration_ms
+from conjoin.kernel.policies import PROFILES
+from conjoin.runtime.opening import now_us, open_broker
+
+if TYPE_CHECKING:
+    from conjoin.pipeline.what_if import Question
+    from conjoin.pipeline.what_if.summary import Summary
+
+_MOST_SHOWN = 20
+
+
+def replay(
+    since: Annotated[str, typer.Option(metavar="TIME", help="Such as 2026-01-31T08:00:00Z, or 24h for that long ago.")],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME:]QUESTION=ANSWER", help="Such as ttl=10m or paid:dedup=1h.", show_default=False),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="PROFILE", help="All policies of a profile.", show_default=False)
+    ] = None,
+    until: Annotated[str | None, typer.Option(metavar="TIME", help="Default: now.", show_default=False)] = None,
+    one_key: Annotated[
+        bool, typer.Option("--one-key", help="Believe that an instance waits under one correlation key only.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write all messages here, as Parquet.", show_default=False)
+    ] = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    master: Master = None,
+    driver_memory: DriverMemory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run what was recorded again under other policies, and show what would have changed.
+
+    Messages published since then are accepted under the changed policies; everything before stays as it was.
+    [bold]ttl[/bold] is the time to live of every message, whatever it asked for; [bold]time_to_live[/bold] is the
+    policy, for messages that asked for none. What depends on an instance that would have gone another way is
+    [bold]unknown[/bold], and not guessed. Nothing is written to the store.
+
+    [bold]Examples[/bold]
+
+      conjoin replay --since 24h --policy ttl=10m
+
+      conjoin replay --since 2026-01-31T08:00:00Z --policy paid:dedup=1h --out what-if
+    """
+    check_spark("conjoin replay")
+    from conjoin.pipeline.session.progress import running_stage
+    from conjoin.pipeline.what_if.on_spark import answered
+    from conjoin.pipeline.what_if.summary import summarize
+
+    address = str(address_of(data, store))
+    question = _question(address, (since, until), policy or [], profile, one_key)
+    if out is not None and out.exists():
+        raise InputError([f"--out: {out} is there already"])
+    spark = started_spark("conjoin replay", master, driver_memory)
+    with (
+        progress(Console(stderr=True), lambda: running_stage(spark)) as step,
+        answered(spark, address, question, step) as messages,
+    ):
+        step("counting")
+        summary = summarize(messages, _MOST_SHOWN)
+        if out is not None:
+            step(f"writing {out}")
+            messages.write.parquet(out.absolute().as_uri())
+    tell(_as_object(summary), _in_words(summary, out), as_json)
+
+
+def _question(
+    address: str, span: tuple[str, str | None], policy: list[str], profile: str | None, one_key: bool
+) -> "Question":
+    from conjoin.pipeline.what_if import Question, read_changes
+
+    problems = []
+    if not policy and profile is None:
+        problems.append("nothing would change: give a --policy or a --profile")
+    if profile is not None and profile not in PROFILES:
+        problems.append(f"--profile: {profile!r} is none of {', '.join(PROFILES)}")
+    now = _latest(address)
+    since, until = _instant(span[0], "--since", now), now if span[1] is None else _instant(span[1], "--until", now)
+    if since > until:
+        problems.append("--since is after --until")
+    if problems:
+        raise InputError(problems)
+    return Question(since, until, read_changes(policy), profile, one_key)
+
+
+def _latest(address: str) -> int:
+    """Now, or when the store was last written, if its clock is ahead of ours."""
+    broker = open_broker(address)
+    try:
+        times = []
+        for shard in range(broker.shard_count):
+            with broker.post.look(shard) as snapshot:
+                times.append(snapshot.head.time)
+        return max(now_us(), *times)
+    finally:
+        broker.close()
+
+
+def _instant(text: str, option: str, now: int) -> int:
+    from conjoin.pipeline.correlate.correlate import read_instant
+
+    ago_ms = read_duration_ms(text)
+    if ago_ms is not None:
+        return now - ago_ms * 1_000
+    found = read_instant(text, option)
+    assert found is not None, "only nothing is read as nothing"
+    return found
+
+
+def _as_object(summary: "Summary") -> dict[str, Any]:
+    counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
+    return {**counts, "turns": [turn._asdict() for turn in summary.turns], "changes": list(summary.changes)}
+
+
+def _in_words(summary: "Summary", out: Path | None) -> str:
+    counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
+    lines = [f"{sum(counts.values()):,} messages: " + ", ".join(f"{count:,} {it}" for it, count in counts.items())]
+    if summary.turns:
+        lines += ["", f"{'messages':>10}  {'was':<36} would be"]
+    for turn in summary.turns:
+        would = "the same" if turn.change == "same" else turn.would
+        lines.append(f"{turn.messages:>10,}  {turn.was:<36} {would}")
+    for it in summary.changes:
+        lines += ["", f"{it['published_at']} {it['name']} {it['correlation_key']} (message {it['message_key']})"]
+        lines += [f"  was       {it['was_sentence']}", f"  would be  {it['would_sentence']}"]
+    left = counts["changed"] + counts["unknown"] - len(summary.changes)
+    if left > 0:
+        lines += ["", f"and {left:,} more" + ("" if out else ": --out writes all of them")]
+    return "\n".join([*lines, *([f"wrote {out}"] if out else [])])

@@ -1,0 +1,1 @@
+"""conjoin store: make, look after, copy and check a store."""

@@ -1,0 +1,62 @@
+"""conjoin set-aside: what could not be carried out, listed, retried and deleted."""
+
+from typing import Annotated, Any
+
+import typer
+
+from conjoin.cli.list_options import After, Limit, Lines, print_page
+from conjoin.cli.printing import AsJson, accepted, tell
+from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.kernel.storable import LARGEST_INT64
+from conjoin.runtime.reading.lists import Asked, list_page
+
+Key = Annotated[int, typer.Argument(max=LARGEST_INT64, help="As the list shows it.")]
+_COLUMNS = ("key", "kind", "item", "instance_key", "since_at", "attempts", "next_try_at", "reason")
+app = typer.Typer(name="set-aside", help="What could not be carried out, and waits for you.", no_args_is_help=True)
+
+
+@app.command("list")
+def listed(
+    kind: Annotated[str | None, typer.Option(help="Only mail, timer, job, message or start timers.")] = None,
+    limit: Limit = 50,
+    after: After = None,
+    data: Data = None,
+    store: StoreUrl = None,
+    as_json: Lines = False,
+) -> None:
+    """List what was set aside: what it is, since when, how often it was tried, and why it fails.
+
+    [bold]Example[/bold]
+
+      conjoin set-aside list
+    """
+    filters: dict[str, Any] = {"state": "waiting"} if kind is None else {"state": "waiting", "kind": kind}
+    with opened_broker(data, store) as broker:
+        page = list_page(broker, "set-aside", Asked(filters, None, None, limit, after))
+    print_page(page, _COLUMNS, "nothing is set aside", as_json)
+
+
+@app.command("retry")
+def retry(key: Key, data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Try it again; if it works now, it is set aside no more.
+
+    [bold]Example[/bold]
+
+      conjoin set-aside retry 2251799813685300
+    """
+    with opened_broker(data, store) as broker:
+        accepted(broker.retry_set_aside(key), as_json)
+    tell({"key": str(key), "retried": True}, f"{key} was carried out", as_json)
+
+
+@app.command("delete")
+def delete(key: Key, data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+    """Never carry it out. Whoever waits for it goes on waiting: cancel the instance that the list names.
+
+    [bold]Example[/bold]
+
+      conjoin set-aside delete 2251799813685300
+    """
+    with opened_broker(data, store) as broker:
+        accepted(broker.delete_set_aside(key), as_json)
+    tell({"key": str(key), "deleted": True}, f"{key} will never be carried out", as_json)

@@ -1,0 +1,166 @@
+"""A visit to a page: the request, what it may ask, and how it is answered, always with the same strict headers.
+
+What goes wrong becomes a page, too: nobody who looks at the console is shown JSON.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote, unquote
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from conjoin.console.cookies import cookie, set_cookie
+from conjoin.console.forms import TOKEN, checked_form, new_token
+from conjoin.console.message_rate import Pace
+from conjoin.errors import ConjoinError
+from conjoin.gateway.guard import Admitted
+from conjoin.gateway.rest.endpoint import USER, Gateway, accepted, address_of
+from conjoin.gateway.rest.http.disconnects import while_there
+from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.reading import memory_for
+from conjoin.gateway.service import Service
+from conjoin.gateway.statuses import status_of
+
+_LOG = logging.getLogger(__name__)
+_A = TypeVar("_A")
+_SAID = "conjoin_said"
+_LONGEST_SAID = 1_000
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none';"
+    " form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_READ_ONLY = Problem(403, "FORBIDDEN", "This console only shows: it was started with --read-only-console")
+
+
+class Console(NamedTuple):
+    """What all pages work with."""
+
+    gateway: Gateway
+    templates: Environment
+    pace: Pace
+    read_only: bool
+
+
+class Visit(NamedTuple):
+    """`form` is what was sent; of a page that is only looked at it is empty."""
+
+    console: Console
+    request: Request
+    form: Mapping[str, list[str]]
+    call: str
+    """Method and path."""
+
+    def of(self, admitted: Admitted) -> "Visit":
+        """With what of the service is theirs."""
+        if admitted.who:
+            self.request.scope[USER] = admitted.who
+        gateway = self.console.gateway._replace(service=admitted.service)
+        return self._replace(console=self.console._replace(gateway=gateway))
+
+    @property
+    def service(self) -> Service:
+        return self.console.gateway.service
+
+    @property
+    def who(self) -> str:
+        user: object = self.request.scope.get(USER)
+        return user if isinstance(user, str) else "console"
+
+    async def ask(self, question: Callable[..., _A], *args: Any) -> _A:
+        """Something of `gateway.queries`."""
+        return await self.service.look(question, self.service.broker, *args)
+
+    def field(self, name: str) -> str:
+        """As it was typed: a blank may be all that was wrong with a key."""
+        return self.form.get(name, [""])[-1].replace("\r\n", "\n")
+
+    def show(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Rendered when the page is done, in a reader: a large one would keep everybody waiting here."""
+        return _Later(partial(self.rendered, template, status, **values))
+
+    def rendered(self, template: str, status: int, **values: Any) -> Response:
+        token = cookie(self.request, TOKEN) or new_token()
+        said = cookie(self.request, _SAID)
+        kind, _, text = unquote(said).partition(":")
+        shown = self.console.templates.get_template(template).render(
+            **{"token": token, "said": text, "said_kind": kind, "path": self.request.url.path},
+            **{"query": dict(self.request.query_params), "read_only": self.console.read_only},
+            now=self.service.broker.now,
+            has_inbox=self.service.inbox is not None,
+            **values,
+        )
+        answer = HTMLResponse(shown, status, headers=HEADERS)
+        set_cookie(self.request, answer, TOKEN, token)
+        if said:
+            set_cookie(self.request, answer, _SAID, "", max_age=0)
+        return answer
+
+    def go(self, path: str, said: str = "", kind: str = "good") -> Response:
+        """To another page, which says what was done. What a person did stands in the log and in the audit."""
+        if self.request.method == "POST":
+            _LOG.warning("console: %s: %s: %r", self.who, self.request.url.path, said)
+            self.console.gateway.guard.note(self.who, self.call, self.request.path_params, said)
+        answer = RedirectResponse(path, 303, headers=HEADERS)
+        if said:
+            set_cookie(self.request, answer, _SAID, quote(f"{kind}:{said[:_LONGEST_SAID]}"))
+        return answer
+
+    def outcome(self, path: str, why_not: str | None, done: str) -> Response:
+        """The same, with what came of an order."""
+        return self.go(path, done) if why_not is None else self.go(path, f"Refused: {why_not}", "bad")
+
+
+class _Later(Response):
+    """Made by a function that takes its time."""
+
+    def __init__(self, make: Callable[[], Response]) -> None:
+        super().__init__()
+        self.make = make
+
+
+Page = Callable[[Visit], Awaitable[Response]]
+
+
+async def _made(visit: Visit, page: Page) -> Response:
+    answer = await page(visit)
+    return await visit.service.look(answer.make) if isinstance(answer, _Later) else answer
+
+
+def looked_at(console: Console, path: str, page: Page) -> Route:
+    return _route(console, path, "GET", page)
+
+
+def sent_to(console: Console, path: str, page: Page) -> Route:
+    """A form; it changes something, so it is refused without its token, and wherever nothing may be changed."""
+    return _route(console, path, "POST", page)
+
+
+def _route(console: Console, path: str, method: str, page: Page) -> Route:
+    async def endpoint(request: Request) -> Response:
+        visit = Visit(console, request, {}, f"{method} {path}")
+        try:
+            who = (visit.call, request.headers, visit.service, address_of(request))
+            visit = visit.of(accepted(await console.gateway.guard.admit(*who)))
+            if method == "GET":
+                return await while_there(request, _made(visit, page))
+            with memory_for(request, visit.service.memory):
+                visit = visit._replace(form=await checked_form(request))
+                if console.read_only and not path.endswith("/rehearse"):
+                    raise _READ_ONLY
+                return await _made(visit, page)
+        except Problem as problem:
+            shown = visit.rendered("problem.html", problem.status, title=problem.title, detail=problem.detail)
+            shown.headers.update(problem.headers or {})
+            return shown
+        except ConjoinError as error:
+            return visit.rendered("problem.html", status_of(error).http, title="It does not go", detail=str(error))
+
+    return Route(path, endpoint, methods=[method])

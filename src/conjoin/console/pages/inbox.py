@@ -1,0 +1,105 @@
+"""The inbox: its messages by state, one with its attempts; and the operations, on one, on some, or on all that match.
+
+What is done to many is counted first: a dry run, and then a second click.
+"""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.console.filters import address
+from conjoin.console.list_query import filtered, list_values, wanted
+from conjoin.console.page_request import Visit
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.queries.store import OPERATIONS
+from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.reading import key_in, key_of
+
+_FIELDS = {"name": "name", "key": "correlation_key"}
+
+
+def _inbox(visit: Visit) -> Any:
+    if visit.service.inbox is None:
+        raise Problem(404, "No inbox", "This server has no inbox: configure [inbox] in its settings")
+    return visit.service.inbox
+
+
+async def inbox_list(visit: Visit) -> Response:
+    inbox, asked = _inbox(visit), wanted(visit, "inbox")
+    page = await visit.ask(queries.page, "inbox", asked)
+    gauges = await visit.service.look(inbox.gauges)
+    values = list_values("inbox", page, asked)
+    return visit.show("inbox.html", **values, states=gauges.states, operations=list(OPERATIONS))
+
+
+async def one_inbox_message(visit: Visit) -> Response:
+    key = key_in(visit.request, "key")
+    it = await visit.ask(queries.inbox_message, _inbox(visit), key)
+    return visit.show("inbox_message.html", it=it, operations=list(OPERATIONS))
+
+
+async def operate(visit: Visit) -> Response:
+    """On one."""
+    key, word = key_in(visit.request, "key"), visit.field("operation")
+    outcome = await visit.service.carry_out(_inbox(visit).operate, key, _operation(word), visit.who)
+    return _back(visit, key, outcome, f"Done: {word}.")
+
+
+async def correct(visit: Visit) -> Response:
+    """Only what is different is a correction."""
+    key = key_in(visit.request, "key")
+    it = await visit.ask(queries.inbox_message, _inbox(visit), key)
+    changes = {field: visit.field(field) for field, name in _FIELDS.items() if visit.field(field) != it[name]}
+    payload = None if visit.field("payload") == _as_typed(it["payload"]) else visit.field("payload").encode()
+    outcome = await visit.service.carry_out(_inbox(visit).correct, key, payload, changes, visit.who)
+    return _back(visit, key, outcome, "Corrected; it is tried again at the next run.")
+
+
+async def rehearse_many(visit: Visit) -> Response:
+    """What the operation would come to; and the form that does it."""
+    word, keys = visit.field("operation"), [key_of("selected", key) for key in visit.form.get("selected", [])]
+    inbox, operation = _inbox(visit), _operation(word)
+    if keys:
+        changed, refused = await visit.service.look(inbox.rehearse_on, keys, operation)
+    else:
+        selection = queries.inbox_selection(filtered(visit, "inbox", _filters(visit)))
+        changed, refused = await visit.service.look(inbox.rehearse_on_all, selection, operation)
+    return visit.show(
+        "inbox_selection.html", operation=word, keys=keys, filters=_filters(visit), changed=changed, refused=refused
+    )
+
+
+async def operate_on_many(visit: Visit) -> Response:
+    word, keys = visit.field("operation"), [key_of("selected", key) for key in visit.form.get("selected", [])]
+    inbox, operation = _inbox(visit), _operation(word)
+    if keys:
+        answers = await visit.service.carry_out(inbox.operate_on, keys, operation, visit.who)
+        refused = sum(queries.why_not(answer) is not None for answer in answers)
+        changed = len(answers) - refused
+    else:
+        selection = queries.inbox_selection(filtered(visit, "inbox", _filters(visit)))
+        selected = await visit.service.carry_out(inbox.operate_on_all, selection, operation, visit.who)
+        changed, refused = selected.changed, sum(selected.refused.values())
+    left = f", {refused} left as they were" if refused else ""
+    return visit.go(address("/console/inbox", _filters(visit)), f"{word}: {changed} changed{left}.")
+
+
+def _as_typed(text: str) -> str:
+    """As a browser sends a text back that it was given."""
+    return text.replace("\r\n", "\n").removeprefix("\n")
+
+
+def _filters(visit: Visit) -> dict[str, str]:
+    """The address of the list travels with the form as fields that begin with `filter_`."""
+    fields = {name.removeprefix("filter_"): visit.field(name) for name in visit.form if name.startswith("filter_")}
+    return {name: value for name, value in fields.items() if value}
+
+
+def _operation(word: str) -> Any:
+    if word not in OPERATIONS:
+        raise invalid(f"operation: {word!r:.40} is none of {', '.join(OPERATIONS)}")
+    return OPERATIONS[word]
+
+
+def _back(visit: Visit, key: int, outcome: Any, done: str) -> Response:
+    return visit.outcome(f"/console/inbox/{key}", queries.why_not(outcome), done)

@@ -1,0 +1,98 @@
+"""Instances: the list; and one with its diagram, tokens, variables, waits and incidents, and what can be done to it."""
+
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.console.auto_layout import Drawing, Tokens
+from conjoin.console.list_query import list_values, wanted
+from conjoin.console.page_request import Visit
+from conjoin.gateway.queries import instance as instance_queries
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.reading import decoded, decoder, key_in, key_of
+
+_OBJECT = decoder(dict[str, Any])
+_FIRST_LOOK_S = 0.08
+PATIENCE_S = {"more": 2.0, "most": 10.0}
+"""How long the log is read for the history of an instance; who asks for more waits longer."""
+_MORE = {"": "more", "more": "most", "most": "most"}
+
+
+async def instance_list(visit: Visit) -> Response:
+    asked = wanted(visit, "instances")
+    page = await visit.ask(queries.page, "instances", asked)
+    return visit.show("instances.html", **list_values("instances", page, asked))
+
+
+async def incident_list(visit: Visit) -> Response:
+    asked = wanted(visit, "incidents")
+    page = await visit.ask(queries.page, "incidents", asked)
+    return visit.show("incidents.html", **list_values("incidents", page, asked))
+
+
+async def one_instance(visit: Visit) -> Response:
+    key = key_in(visit.request, "key")
+    it = await visit.ask(instance_queries.instance, key)
+    active = [element for element in it["elements"] if not element["is_root"]]
+    model = await visit.ask(queries.model_facts, int(it["definition_key"]))
+    tokens = Tokens(_tally(active), _tally([element for element in active if element["incident_key"]]))
+    patience = visit.request.query_params.get("patience", "")
+    return visit.show(
+        "instance.html",
+        it=it,
+        model=model,
+        tokens=tokens,
+        drawing=None if model["has_diagram"] else Drawing(model["elements"], tokens),
+        inside=await visit.ask(instance_queries.inside, key),
+        history=await visit.ask(instance_queries.history, key, PATIENCE_S.get(patience, _FIRST_LOOK_S)),
+        patience=_MORE.get(patience, ""),
+    )
+
+
+def _tally(elements: list[dict[str, Any]]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for element in elements:
+        counts[element["element_id"]] = counts.get(element["element_id"], 0) + 1
+    return counts
+
+
+async def cancel(visit: Visit) -> Response:
+    key = key_in(visit.request, "key")
+    outcome = await visit.service.cancel_instance(key)
+    return _back(visit, key, outcome, "The instance is cancelled.")
+
+
+async def set_variables(visit: Visit) -> Response:
+    key = key_in(visit.request, "key")
+    variables = _variables(visit)
+    return _back(visit, key, await visit.service.set_variables(key, variables), "The variables are set.")
+
+
+async def resolve(visit: Visit) -> Response:
+    """With what was missing: variables, and for a job that was given up another attempt."""
+    incident, instance = key_in(visit.request, "incident"), key_in(visit.request, "key")
+    variables, job = _variables(visit), visit.field("job")
+    outcome: object = await visit.service.set_variables(instance, variables) if variables else None
+    if job and queries.why_not(outcome) is None:
+        outcome = await visit.service.update_retries(key_of("job", job), 1)
+    if queries.why_not(outcome) is None:
+        outcome = await visit.service.resolve_incident(incident)
+    return _back(visit, instance, outcome, "The incident is resolved.")
+
+
+def _variables(visit: Visit) -> dict[str, Any]:
+    text = visit.field("variables").strip()
+    if not text:
+        return {}
+    if visit.service.broker.hiding.is_active and queries.has_hidden(text):
+        raise invalid("The variables have something in them that is hidden here: write it out")
+    try:
+        return dict(decoded(_OBJECT, text.encode()))
+    except Problem as problem:
+        raise invalid(f"The variables are no JSON object: {problem.detail}") from None
+
+
+def _back(visit: Visit, key: int, outcome: object, done: str) -> Response:
+    """To the instance, with what came of it."""
+    return visit.outcome(f"/console/instances/{key}", queries.why_not(outcome), done)

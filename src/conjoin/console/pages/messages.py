@@ -1,0 +1,88 @@
+"""Messages: the list with its filters, and one message with its life, why it is as it is, and what would mend it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+from conjoin.console.filters import address, microseconds
+from conjoin.console.fixes import again, mended
+from conjoin.console.list_query import list_values, wanted
+from conjoin.console.page_request import Visit
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.rest.reading import key_in
+
+_A_LOOK_S = 0.05
+_OUTCOMES = {
+    "taken": "Taken",
+    "started": "Started an instance",
+    "on_its_way": "On its way",
+    "given_back": "Given back",
+}
+
+
+class Moment(NamedTuple):
+    """Of a life. `kind` is its colour; `is_ahead`: it has not come yet."""
+
+    at: str
+    title: str
+    kind: str
+    process: str = ""
+    instance: str = ""
+    element: str = ""
+    why: str = ""
+    is_ahead: bool = False
+
+
+async def message_list(visit: Visit) -> Response:
+    asked = wanted(visit, "messages")
+    page = await visit.ask(queries.page, "messages", asked)
+    return visit.show("messages.html", **list_values("messages", page, asked))
+
+
+async def one_message(visit: Visit) -> Response:
+    found = await visit.ask(queries.explained, key_in(visit.request, "key"))
+    now = visit.service.broker.now
+    return visit.show(
+        "message.html",
+        it=found,
+        message=found["message"],
+        moments=sorted(moments(found, now), key=_when),
+        misses=mended(found["message"], found["near_misses"]),
+        again=again(found["message"]),
+    )
+
+
+def moments(found: Mapping[str, Any], now: int) -> Iterator[Moment]:
+    message = found["message"]
+    yield Moment(message["published_at"], "Published", "published")
+    for attempt in found["attempts"]:
+        kind = "failed" if attempt["outcome"] == "given_back" else "correlated"
+        where = (attempt.get("process", ""), attempt.get("instance", ""), attempt.get("element", ""))
+        yield Moment(attempt["offered_at"], _OUTCOMES[attempt["outcome"]], kind, *where, attempt.get("why", ""))
+    if found["verdict"] not in ("correlated", "expired"):
+        yield Moment(found["decided_at"], found["verdict"].capitalize(), found["verdict"])
+    deadline = microseconds(message["deadline_at"])
+    if message["deadline_at"] != message["published_at"] and found["storage"] in ("buffered", "expired"):
+        is_ahead = deadline is None or deadline > now
+        yield Moment(message["deadline_at"], "Expires" if is_ahead else "Expired", "expired", is_ahead=is_ahead)
+
+
+def _when(moment: Moment) -> tuple[bool, int]:
+    at = microseconds(moment.at)
+    return (at is None, at or 0)
+
+
+async def find(visit: Visit) -> Response:
+    """Whatever was typed: the key of a message or an instance, or a word of a message."""
+    text = visit.request.query_params.get("q", "").strip()
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        what = await visit.ask(queries.what_has_key, int(text))
+        if what:
+            return visit.go(f"/console/{what}s/{text}")
+    for field in ("key", "name", "id"):
+        wanted_one = queries.Wanted({field: text}, limit=1, budget_s=_A_LOOK_S)
+        page = await visit.ask(queries.page, "messages", wanted_one) if text else {}
+        if page.get("items"):
+            return visit.go(address("/console/messages", {field: text}))
+    return visit.go(address("/console/messages", {"key": text}))

@@ -1,0 +1,58 @@
+"""Models: what is deployed; and a version with its diagram, where its instances are, and what they wait for.
+
+`?with=VERSION` shows another version beside it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import Response
+
+from conjoin.console.auto_layout import Drawing, Tokens
+from conjoin.console.page_request import HEADERS, Visit
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.rest.http.edge import FILE_HEADERS
+from conjoin.gateway.rest.problems import not_found
+from conjoin.gateway.rest.reading import key_in
+
+
+async def model_list(visit: Visit) -> Response:
+    return visit.show("models.html", items=await visit.ask(queries.models))
+
+
+async def one_model(visit: Visit) -> Response:
+    it = await visit.ask(queries.model, key_in(visit.request, "key"))
+    shown = [it]
+    if visit.request.query_params.get("with"):
+        shown.append(await visit.ask(queries.model, _version(it, visit.request.query_params["with"])))
+        shown.sort(key=lambda model: int(model["version"]))
+    sides = [{**model, **_seen(model)} for model in shown]
+    for side, other in zip(sides, sides[::-1], strict=True):
+        side["only_here"] = _only_here(side, other)
+    return visit.show("model.html", it=it, sides=sides, most=queries.MOST_INSTANCES)
+
+
+def _version(it: dict[str, Any], text: str) -> int:
+    """The key of another version."""
+    for other in it["versions"]:
+        if str(other["version"]) == text and other["key"] != it["key"]:
+            return int(other["key"])
+    raise not_found(f"{it['process_id']} has no other version {text!r:.40}")
+
+
+def _seen(model: dict[str, Any]) -> dict[str, Any]:
+    tokens = Tokens(model["tokens"], model["troubled"])
+    drawing = None if model["has_diagram"] else Drawing(model["elements"], tokens)
+    return {"tokens": tokens, "drawing": drawing}
+
+
+def _only_here(side: dict[str, Any], other: dict[str, Any]) -> Sequence[str]:
+    """The elements that the other version does not have."""
+    known = {it["id"] for it in other["elements"]}
+    return [it["name"] for it in side["elements"] if it["id"] not in known]
+
+
+async def xml(visit: Visit) -> Response:
+    """For the viewer of diagrams."""
+    content = await visit.ask(queries.xml, key_in(visit.request, "key"))
+    return Response(content, headers=HEADERS | FILE_HEADERS, media_type="text/xml")

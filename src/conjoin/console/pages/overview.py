@@ -1,0 +1,90 @@
+"""The overview: what is stuck, why, and where to look; live while the page is open.
+
+The stream sends the figures every two seconds; it ends when the server is told to stop, and browsers come back.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from conjoin.console.figures import Figures, in_the_hour, tiles
+from conjoin.console.filters import amount, duration
+from conjoin.console.fixes import mended
+from conjoin.console.page_request import HEADERS, Console, Page, Visit
+from conjoin.console.plots import VERDICTS, hour_plot
+from conjoin.gateway.queries import store as queries
+from conjoin.gateway.rest.problems import Problem
+
+EVERY_S = 2.0
+_LOOKED_AT, _SHOWN = 200, 5
+_STEP_S = 0.25
+
+
+def overview_pages(console: Console) -> tuple[Page, Page]:
+    """The page, and the stream of its figures."""
+    figures = Figures(console)
+
+    async def page(visit: Visit) -> Response:
+        minutes, is_open = figures.minutes(), await figures.open()
+        decided = in_the_hour(minutes)
+        return visit.show(
+            "overview.html",
+            tiles=_told(tiles(minutes, is_open, visit.service.broker.now)),
+            plot=hour_plot(minutes),
+            verdicts=[it for it in VERDICTS if any(verdict == it for verdict, _ in decided)],
+            reasons=[(*fate, count) for fate, count in decided.most_common()],
+            most=max(decided.values(), default=0),
+            lost=await _lost(visit),
+            jobs=[it for it in visit.service.broker.supervisor.report() if it.state != "ok"],
+            set_aside=sum(visit.service.broker.supervisor.set_aside.values()),
+            incidents=(await visit.ask(queries.page, "incidents", queries.Wanted({}, limit=_SHOWN)))["items"],
+        )
+
+    async def stream(visit: Visit) -> Response:
+        headers = {**HEADERS, "X-Accel-Buffering": "no"}
+        return StreamingResponse(_events(console, figures), media_type="text/event-stream", headers=headers)
+
+    return page, stream
+
+
+async def _lost(visit: Visit) -> list[dict[str, Any]]:
+    """The newest messages that nobody has, each explained; of those that are alike, one."""
+    alike: dict[tuple[str, str], list[int]] = {}
+    for row in await visit.ask(queries.newest_messages, _LOOKED_AT):
+        if row.verdict not in ("correlated", "waiting"):
+            alike.setdefault((row.name, row.reason), []).append(row.key)
+    found = [await _explained(visit, keys) for keys in list(alike.values())[:_SHOWN]]
+    return [told for told in found if told is not None]
+
+
+async def _explained(visit: Visit, keys: list[int]) -> dict[str, Any] | None:
+    """None: it is gone by now, or somebody has it."""
+    try:
+        told = await visit.ask(queries.explained, keys[0])
+    except Problem:
+        return None
+    misses = mended(told["message"], told["near_misses"])
+    actions = [miss["action"] for miss in misses if miss["action"] and not miss["is_guess"]]
+    is_lost = told["verdict"] != "correlated"
+    return {**told, "action": actions[0] if actions else None, "alike": len(keys) - 1} if is_lost else None
+
+
+def _told(figures: dict[str, Any]) -> dict[str, str]:
+    """As they are shown: what ends in `_s` is a time, and what is not known yet will come."""
+    return {
+        name: "…" if it is None else duration(it) if name.endswith("_s") else amount(it) for name, it in figures.items()
+    }
+
+
+async def _events(console: Console, figures: Figures) -> AsyncIterator[str]:
+    while console.gateway.is_ready():
+        minutes = figures.minutes()
+        said = _told(tiles(minutes, await figures.open(), console.gateway.service.broker.now))
+        yield f"data: {json.dumps({'figures': said, 'plots': {'hour': str(hour_plot(minutes))}})}\n\n"
+        for _ in range(round(EVERY_S / _STEP_S)):
+            if not console.gateway.is_ready():
+                return
+            await asyncio.sleep(_STEP_S)

@@ -1,0 +1,1 @@
+"""How the server is doing: health, metrics, traces and request ids."""

@@ -1,0 +1,238 @@
+"""What the console asks of a store, for `Service.look`: in plain values, keys and instants as text. Nothing is decided.
+
+Every question looks at a bounded number of rows, unless a filter of a list finds few.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from conjoin.gateway.monitoring.metrics import OPEN
+from conjoin.gateway.queries.newest import newest_rows, oldest_at
+from conjoin.gateway.queries.variable_tests import VariableTest, passes_row, possible_rows, read_variable_test
+from conjoin.gateway.queries.walking import walk
+from conjoin.gateway.rest.conjoin_v1.asking import page_as_json
+from conjoin.gateway.rest.endpoint import accepted
+from conjoin.gateway.rest.problems import invalid, not_found
+from conjoin.gateway.search.engine.filters import read_pattern
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.inbox_orders import SIMPLE
+from conjoin.runtime.client_api.inbox_orders import Refusal as InboxRefusal
+from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.listing import INBOX
+from conjoin.runtime.instant_texts import instant_text
+from conjoin.runtime.reading import rows as finding
+from conjoin.runtime.reading.instances import elements_of
+from conjoin.runtime.reading.list_items import subscription_items
+from conjoin.runtime.reading.lists import LISTS, Asked, Listing, Page, page_of
+from conjoin.runtime.reading.live_waits import subscriptions_of
+from conjoin.runtime.reading.rows import Meets
+from conjoin.runtime.visibility.hiding import MARK
+from conjoin.runtime.visibility.plain_values import told
+
+MOST_COUNTED = 100_000
+MOST_INSTANCES = 1_000
+"""So many active instances of a model are looked into."""
+MOST_MESSAGES = 1_000
+MOST_ELEMENTS = 2_000
+"""Of a model, on a page."""
+_MOST_WAITS = 20
+_NUMBERS = ("instance", "parent", "version")
+
+COUNTED = tuple(OPEN)
+_MESSAGES = LISTS["messages"]
+_ROWS = replace(LISTS["instances"], items=lambda broker, rows: rows)
+"""Instances as they are stored."""
+LISTING = {
+    **LISTS,
+    "inbox": INBOX,
+    "messages": replace(
+        _MESSAGES,
+        narrows={**_MESSAGES.narrows, "variables": possible_rows},
+        row_tests={"variables": passes_row},
+    ),
+}
+OPERATIONS = SIMPLE
+"""What can be done to messages of the inbox, by its word."""
+
+
+class Wanted(NamedTuple):
+    """Rows of a list: filters by name, from an instant on, and after which page."""
+
+    filters: Mapping[str, str]
+    since: int | None = None
+    cursor: str | None = None
+    limit: int = 50
+    budget_s: float | None = None
+    """So long it is looked for at most, about; None: as long as a page usually may."""
+
+
+def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
+    """The newest first: `items`, and the `cursor` of what is older. In a filter * stands for any characters.
+
+    A search that took too long `is_cut`: it has `looked_to` an instant, and its cursor goes on there.
+    """
+    listing = LISTING[what]
+    filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
+    if "variables" in filters:
+        filters["variables"] = _of_what_is_shown(broker, filters["variables"])
+    asked = Asked(filters, wanted.since, None, wanted.limit, wanted.cursor)
+    is_one_key = any(listing.columns.get(name) == "key" for name in filters)
+    if listing.table.key != ("key",) or is_one_key:
+        return {**page_as_json(page_of(broker, what, listing, asked)), "looked_to": ""}
+    walked = walk(broker, what, listing, asked, wanted.budget_s)
+    looked_to = instant_text(walked.looked_to) if walked.looked_to is not None and listing.time else ""
+    found = page_as_json(Page(walked.items, walked.after))
+    return {**found, "is_cut": walked.looked_to is not None, "looked_to": looked_to}
+
+
+def _of_what_is_shown(broker: Broker, test: VariableTest) -> VariableTest:
+    if any(map(broker.hiding.hides, (*test.path, ".".join(test.path)))):
+        raise invalid("variables: a value that is hidden cannot be looked for")
+    return test._replace(hiding=broker.hiding)
+
+
+def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any]:
+    """With its history. A payload that is no text is shown as far as it is one."""
+    shown = inbox.show(key)
+    if shown is None:
+        raise not_found(f"There is no message {key} in the inbox")
+    history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
+    said: dict[str, Any] = told(shown._replace(payload=b"", headers={}, history=()))
+    whole = {"headers": dict(shown.headers), "payload": shown.payload.decode("utf-8", "replace"), "history": history}
+    item: dict[str, Any] = said.pop("item")
+    return item | said | whole
+
+
+def inbox_selection(wanted: Wanted) -> Asked:
+    """Everything that the filters find."""
+    return Asked({name: _read(INBOX, name, value) for name, value in wanted.filters.items()}, wanted.since)
+
+
+def _read(listing: Listing, name: str, value: str) -> Any:
+    if name in _NUMBERS:
+        return _number(name, value)
+    if name in listing.row_tests:
+        return read_variable_test(value)
+    is_pattern = "*" in value and name in listing.columns and name not in listing.choices
+    return Meets((("like", _pattern(name, value)),)) if is_pattern else value
+
+
+def _pattern(name: str, value: str) -> str:
+    try:
+        return read_pattern(value)
+    except ValueError as expected:
+        raise invalid(f"{name} takes {expected}") from None
+
+
+def _number(name: str, text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    raise invalid(f"{name}: {text!r:.60} is not a whole number")
+
+
+def why_not(outcome: object) -> str | None:
+    """None: it was done."""
+    return outcome.text if isinstance(outcome, (Refusal, InboxRefusal)) else None
+
+
+def explained(broker: Broker, key: int) -> dict[str, Any]:
+    return dict(accepted(explain(broker, key)).as_json())
+
+
+def has_hidden(text: str) -> bool:
+    """Of variables that were shown: something stands there in place of a value."""
+    return MARK in text
+
+
+def newest_messages(broker: Broker, limit: int = MOST_MESSAGES) -> list[Any]:
+    """Rows, without what the messages carried."""
+    return newest_rows(broker, "message", limit, "published_at", ["variables"])
+
+
+def what_has_key(broker: Broker, key: int) -> str | None:
+    """An instance, or a message."""
+    return next((table for table in ("instance", "message") if finding.rows_with(broker, table, [key])), None)
+
+
+def models(broker: Broker) -> list[dict[str, Any]]:
+    """The latest version of every process."""
+    by_process = broker.definitions.versions
+    seen = finding.rows_with(broker, "definition", [versions[-1].key for versions in by_process.values()])
+    return [
+        {**_definition(versions[-1]), "versions": len(versions), "awaits": sorted(set(_names_of(versions[-1])))}
+        for _, versions in sorted(by_process.items(), key=lambda it: it[0][::-1])
+        if versions[-1].key in seen
+    ]
+
+
+def _definition(it: Any) -> dict[str, Any]:
+    name = it.plan.name or it.process_id
+    which = {"process_id": it.process_id, "version": it.version, "tenant_id": it.tenant_id}
+    return {"key": str(it.key), "name": name, **which}
+
+
+def _names_of(definition: Any) -> Iterator[str]:
+    plan = definition.plan
+    for element in (*plan.starts, *plan.waits):
+        name = getattr(element.event, "name", None)
+        text = getattr(name, "text", "") or (str(name({}, 0)) if callable(name) else "")
+        if text:
+            yield text
+
+
+def model_facts(broker: Broker, key: int) -> dict[str, Any]:
+    """What it is made of, and whether it can be drawn."""
+    if not finding.rows_with(broker, "definition", [key]):
+        raise not_found(f"There is no model {key}")
+    found = broker.definitions.by_key[key]
+    elements = [_part(it) for it in islice(found.plan.elements.values(), MOST_ELEMENTS)]
+    left_out = len(found.plan.elements) - len(elements)
+    return {
+        **_definition(found),
+        "elements": elements,
+        "left_out": left_out,
+        "has_diagram": b"BPMNPlane" in xml(broker, key),
+    }
+
+
+def _part(it: Any) -> dict[str, Any]:
+    """An element: what comes next, and what it holds (its boundary events, and where it begins inside)."""
+    flows = [*it.outgoing[::-1], *([it.default] if it.default else ())]
+    inside = [*it.boundaries[::-1], *([it.start] if it.start else ()), *it.event_subprocesses]
+    links = {"next": [flow.target.id for flow in flows], "holds": [held.id for held in inside]}
+    return {"id": it.id, "name": it.name or it.id, "kind": it.kind, **links}
+
+
+def model(broker: Broker, key: int) -> dict[str, Any]:
+    """With its other versions, how many of its newest instances are where, and the messages that they wait for."""
+    facts = model_facts(broker, key)
+    which = {"process": facts["process_id"], "version": facts["version"], "tenant": facts["tenant_id"]}
+    rows = walk(broker, "instances", _ROWS, Asked({**which, "state": "active"}, limit=MOST_INSTANCES)).items
+    inside = [it for row in rows for it in elements_of(row) if it.scope_key]
+    tokens = Counter(it.element_id for it in inside)
+    troubled = Counter(it.element_id for it in inside if it.incident_key)
+    waits = [told(it) for it in subscription_items(broker, subscriptions_of(broker, rows, _MOST_WAITS))]
+    versions = broker.definitions.versions[(facts["tenant_id"], facts["process_id"])]
+    counts = {"tokens": dict(tokens), "troubled": dict(troubled), "active": len(rows), "waits": waits}
+    return {**facts, **counts, "versions": [_definition(it) for it in versions[::-1]]}
+
+
+def xml(broker: Broker, key: int) -> bytes:
+    view = broker.catalog.view()
+    if not finding.rows_with(broker, "definition", [key]):
+        raise not_found(f"There is no model {key}")
+    return view.deployments.resource(key)[1]
+
+
+def open_counts(broker: Broker) -> dict[str, int]:
+    return {name: finding.count(broker, *what, MOST_COUNTED) for name, what in OPEN.items()}
+
+
+def oldest_buffered_at(broker: Broker) -> int | None:
+    """When the oldest message that is kept was published."""
+    return oldest_at(broker, *OPEN["buffered_messages"], "published_at")

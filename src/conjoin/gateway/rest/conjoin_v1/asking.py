@@ -1,0 +1,91 @@
+"""What our own endpoints are asked in the query of an address: filters, a time, a page. Unknown names are refused."""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from conjoin.gateway.queries.walking import newest_page
+from conjoin.gateway.rest.endpoint import Parameter, answer
+from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
+from conjoin.gateway.rest.problems import invalid
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.instant_texts import read_instant
+from conjoin.runtime.reading.lists import Asked, Listing, Page, page_of
+from conjoin.runtime.visibility.plain_values import told
+
+MOST_ITEMS = 1_000
+_NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
+_ORDERS = {"asc": False, "desc": True}
+PAGE = {
+    "since": Parameter("only from this instant on", INSTANT),
+    "until": Parameter("only before this instant", INSTANT),
+    "limit": Parameter("how many", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
+    "cursor": Parameter("where the page before said to go on"),
+    "order": Parameter("desc: the newest first", one_of_words(list(_ORDERS))),
+}
+
+
+def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, Parameter]:
+    """Of a list: its filters, and what all lists have."""
+    found = {name: Parameter(f"only with this {name.replace('_', ' ')}") for name in listing.filters}
+    found |= {
+        name: Parameter(f"only with this {name}", one_of_words(listing.choices[name])) for name in listing.choices
+    }
+    found |= {name: Parameter(f"only with this {name}", _NUMBER) for name in keys}
+    return {**found, **PAGE}
+
+
+def read_query(request: Request, known: Collection[str], texts: Collection[str]) -> dict[str, str]:
+    """An empty one of `texts` is the same as none. Anything else that is empty is a mistake: to leave a filter out
+    silently would answer more than was asked for.
+    """
+    given = dict(request.query_params)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise invalid(f"Query parameter [{unknown[0]}] is not known: there are {', '.join(known)}")
+    return {name: value for name, value in given.items() if value or name not in texts}
+
+
+def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> Asked:
+    """`keys`: filters whose values are keys."""
+    texts = [name for name in listing.filters if name not in keys and name not in listing.choices]
+    given = read_query(request, [*listing.filters, *PAGE], [*texts, "cursor"])
+    wanted: dict[str, Any] = {name: given[name] for name in listing.filters if name in given}
+    wanted |= {name: _number(name, given[name]) for name in keys if name in wanted}
+    times = (_instant("since", given.get("since")), _instant("until", given.get("until")))
+    order = given.get("order", "asc")
+    if order not in _ORDERS:
+        raise invalid(f"order: {order!r:.40} is none of {', '.join(_ORDERS)}")
+    return Asked(wanted, *times, read_limit(given), given.get("cursor"), _ORDERS[order])
+
+
+def read_limit(given: Mapping[str, str]) -> int:
+    limit = _number("limit", given.get("limit", "50"))
+    if not 1 <= limit <= MOST_ITEMS:
+        raise invalid(f"limit: {limit} is not between 1 and {MOST_ITEMS}")
+    return limit
+
+
+def _number(name: str, text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    raise invalid(f"{name}: {text!r:.60} is not a whole number")
+
+
+def _instant(name: str, text: str | None) -> int | None:
+    at = None if text is None else read_instant(text)
+    if text is not None and at is None:
+        raise invalid(f"{name}: {text!r:.60} is not an instant such as 2030-01-31T08:00:00Z")
+    return at
+
+
+def listed(broker: Broker, what: str, listing: Listing, asked: Asked) -> Response:
+    """A page of a list as an answer, in a reader."""
+    read = newest_page if asked.newest_first else page_of
+    return answer(page_as_json(read(broker, what, listing, asked)))
+
+
+def page_as_json(page: Page) -> dict[str, Any]:
+    return {"items": [told(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}

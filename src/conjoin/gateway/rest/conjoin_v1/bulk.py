@@ -1,0 +1,131 @@
+"""Bulk publish: lines of messages in, lines of verdicts out, while both go on. A bad line is answered, and skipped.
+
+A chunk is published before the next is read, so a client that sends faster than the store commits has to wait. What
+is answered is kept until the client reads it, as far as the memory for lines goes: one that sends everything first is
+not waited for, unless many do that.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from conjoin.errors import ConjoinError
+from conjoin.gateway.monitoring.metrics import Metrics
+from conjoin.gateway.rest.conjoin_v1.message_fields import MESSAGE_SCHEMA, read_line
+from conjoin.gateway.rest.endpoint import Call, Endpoint
+from conjoin.gateway.rest.json_lines import NDJSON, Answers, line_batches
+from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.reading import of_type
+from conjoin.gateway.service import Service
+from conjoin.logs import request_id
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_bytes
+from conjoin.runtime.reading.rows import rows_with
+
+_LOG = logging.getLogger(__name__)
+_INTERNAL = "Internal error (request id {}): lines without an answer may or may not be stored"
+_Read = list[tuple[int, NewMessage | str]]
+
+
+class _WhileReading(StreamingResponse):
+    """Goes out while the request still comes in. The usual one would read that itself, to see whether it is cut off."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.stream_response(send)
+
+
+async def publish_bulk(call: Call) -> Response:
+    of_type(call.request, NDJSON, "application/jsonl", "application/x-jsonlines")
+    answers = Answers(call.service.line_memory)
+    publishing = asyncio.create_task(_publish(call.request, call.service, call.gateway.metrics, answers))
+    return _WhileReading(_sent(answers, publishing), media_type=NDJSON)
+
+
+async def _sent(answers: Answers, publishing: "asyncio.Task[None]") -> AsyncIterator[bytes]:
+    try:
+        async with aclosing(answers.all()) as lines:
+            async for line in lines:
+                yield line
+    finally:
+        publishing.cancel()
+
+
+async def _publish(request: Request, service: Service, metrics: Metrics, answers: Answers) -> None:
+    telling: asyncio.Future[Any] = asyncio.create_task(asyncio.sleep(0))
+    last = b""
+    try:
+        async with aclosing(line_batches(request, service.line_memory)) as batches:
+            async for lines in batches:
+                read = [(number, read_line(line)) for number, line in lines]
+                outcomes = await service.publish_many([it for _, it in read if isinstance(it, NewMessage)])
+                metrics.count_published("bulk", outcomes)
+                # What became of a chunk is looked up while the next one is published; never of two at a time.
+                await telling
+                telling = asyncio.create_task(_tell(service, read, outcomes, answers))
+        await telling
+    except (Problem, ConjoinError) as problem:
+        # The answer has begun, so this is its last line.
+        await asyncio.wait([telling])
+        last = _line({"error": str(problem)})
+    except Exception:  # noqa: BLE001 - logged, and told to the client
+        # The border of this request: its answer has begun, and without a word its end would look like success.
+        _LOG.exception("bulk publish ended early")
+        last = _line({"error": _INTERNAL.format(request_id())})
+    finally:
+        telling.add_done_callback(_is_over)
+        answers.end(last)
+
+
+def _is_over(telling: "asyncio.Future[Any]") -> None:
+    """Whatever came of it: nobody waits for it any more, and asyncio need not say so."""
+    if not telling.cancelled():
+        telling.exception()
+
+
+async def _tell(service: Service, read: _Read, outcomes: list[Any], answers: Answers) -> None:
+    keys = [it.key for it in outcomes if not isinstance(it, Refusal)]
+    rows = await service.look_up(_rows, service.broker, keys)
+    its = iter(outcomes)
+    said = [_told(number, it if isinstance(it, str) else next(its), rows) for number, it in read]
+    await answers.put(b"".join(map(_line, said)))
+
+
+def _rows(broker: Broker, keys: list[int]) -> dict[int, Any]:
+    return rows_with(broker, "message", keys)
+
+
+def _told(number: int, outcome: Any, rows: dict[int, Any]) -> dict[str, Any]:
+    if isinstance(outcome, str):
+        return {"line": number, "error": outcome}
+    if isinstance(outcome, Refusal):
+        return {"line": number, "verdict": "refused", "code": outcome.code, "error": outcome.text}
+    row = rows.get(outcome.key)
+    fate = {} if row is None else {"verdict": row.verdict, "reason": row.reason}
+    return {"line": number, "key": str(outcome.key), **fate}
+
+
+def _line(told: dict[str, Any]) -> bytes:
+    return json_bytes(told) + b"\n"
+
+
+_VERDICTS = {"type": "string", "description": "A line for each line that came, with its number."}
+_LINES = {"type": "string", "description": f"A message a line: {', '.join(sorted(MESSAGE_SCHEMA['properties']))}"}
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/conjoin/v1/messages/bulk", "publishBulk", "Publish lines of messages; answers lines of verdicts"),
+        publish_bulk,
+        answer=_VERDICTS,
+        answers_as=NDJSON,
+        takes={NDJSON: _LINES},
+        example='{"name": "paid", "key": "o-3", "ttl": "1h"}\n',
+    ),
+)

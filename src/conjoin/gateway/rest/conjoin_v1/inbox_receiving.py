@@ -1,0 +1,84 @@
+"""Receiving into a channel of the inbox: a message, or lines of them. What cannot be read is kept as a dead letter."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import asdict, fields
+from typing import Any
+from uuid import uuid4
+
+from starlette.responses import Response
+
+from conjoin.errors import InputError
+from conjoin.gateway.memory_budget import json_cost
+from conjoin.gateway.rest.conjoin_v1.inbox_access import inbox_of
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.json_lines import NDJSON, line_batches
+from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, closed
+from conjoin.gateway.rest.problems import invalid, not_found
+from conjoin.gateway.rest.reading import body_of, hold
+from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.receiving.channel_rows import Headers, Row
+
+_MOST_LINES = 1_000_000
+_PREFIX = b"x-correlate-"
+
+
+async def receive(call: Call) -> Response:
+    """Durable when it is answered. A message without an id is a new one each time it is sent."""
+    inbox, channel = inbox_of(call), call.request.path_params["channel"]
+    if channel not in inbox.channels:
+        known = ", ".join(inbox.channels) or "none"
+        raise not_found(f"There is no channel {channel!r:.60}: there are {known}")
+    if not inbox.channels[channel].enabled:
+        raise invalid(f"The channel {channel!r} is not enabled")
+    counts = Counts()
+    async with aclosing(_rows(call, f"rest {uuid4()}")) as batches:
+        async for rows in batches:
+            counts += await _received(call, channel, rows)
+    return answer({"channel": channel, **_not_zero(counts)}, 202)
+
+
+async def _received(call: Call, channel: str, rows: list[Row]) -> Counts:
+    try:
+        return await call.service.carry_out(inbox_of(call).receive_rows, channel, rows)
+    except InputError as error:
+        raise invalid(str(error)) from None
+
+
+def _not_zero(counts: Counts) -> dict[str, int]:
+    return {word: count for word, count in asdict(counts).items() if count or word == "received"}
+
+
+async def _rows(call: Call, source: str) -> AsyncGenerator[list[Row]]:
+    request = call.request
+    headers: Headers = tuple((name.decode("latin-1"), value) for name, value in request.headers.raw if _is_ours(name))
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != NDJSON:
+        body = await body_of(request)
+        hold(request, json_cost(body))
+        yield [Row(source, 1, body, headers)]
+        return
+    async with aclosing(line_batches(request, call.service.line_memory, _MOST_LINES)) as batches:
+        async for lines in batches:
+            yield [Row(source, number, line, headers) for number, line in lines]
+
+
+def _is_ours(name: bytes) -> bool:
+    return name.lower().startswith(_PREFIX)
+
+
+_TAKES: dict[str, Any] = {"application/json": {}, NDJSON: {"type": "string"}, "application/octet-stream": {}}
+
+ENDPOINTS = (
+    Endpoint(
+        *(
+            "POST",
+            "/conjoin/v1/inbox/{channel}",
+            "receiveInboxMessages",
+            "Receive a message, or lines of them",
+            receive,
+        ),
+        answer=closed({"channel": TEXT, **{it.name: COUNT for it in fields(Counts)}}, ["channel", "received"]),
+        status=202,
+        takes=_TAKES,
+    ),
+)

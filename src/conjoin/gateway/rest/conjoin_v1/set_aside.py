@@ -1,0 +1,40 @@
+"""What was set aside because it could not be carried out: listed, retried, deleted."""
+
+from starlette.responses import Response
+
+from conjoin.gateway.rest.conjoin_v1.asking import asked_of, page_as_json, parameters
+from conjoin.gateway.rest.endpoint import Call, Endpoint, answer, done
+from conjoin.gateway.rest.openapi.schemas import page, record
+from conjoin.gateway.rest.reading import key_in
+from conjoin.runtime.reading.list_items import SetAsideItem
+from conjoin.runtime.reading.lists import LISTS, list_page
+
+_WHAT = "set-aside"
+_LISTING = LISTS[_WHAT]
+_PATH = "/conjoin/v1/set-aside"
+
+
+async def listed(call: Call) -> Response:
+    asked = asked_of(call.request, _LISTING, ["instance"])
+    return answer(page_as_json(await call.service.look(list_page, call.service.broker, _WHAT, asked)))
+
+
+async def retry(call: Call) -> Response:
+    key = key_in(call.request, "key")
+    return done(await call.service.carry_out(call.service.broker.retry_set_aside, key), "RETRY")
+
+
+async def delete(call: Call) -> Response:
+    key = key_in(call.request, "key")
+    return done(await call.service.carry_out(call.service.broker.delete_set_aside, key), "DELETE")
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("GET", _PATH, "listSetAside", "What could not be carried out, and why", listed),
+        answer=page(record(SetAsideItem)),
+        query=parameters(_LISTING, ["instance"]),
+    ),
+    Endpoint("POST", f"{_PATH}/{{key}}/retry", "retrySetAside", "Try it again, now", retry, refuses=(409,)),
+    Endpoint("DELETE", f"{_PATH}/{{key}}", "deleteSetAside", "Never carry it out", delete),
+)

@@ -1,0 +1,135 @@
+"""The OpenAPI document, made of the tables that the routes are made of: it cannot tell of anything else.
+
+What a request must be and what is answered, whatever the answer: also each problem by its status.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from conjoin import __version__
+from conjoin.gateway.rest.endpoint import Endpoint, Parameter
+from conjoin.gateway.rest.openapi.schemas import KEY, NAME, Schema, whole
+from conjoin.gateway.search.engine.schemas import SHARED
+
+_PARAMETER = re.compile(r"\{(\w+)\}")
+_KEYS = re.compile(r"(\w*Key|key)")
+_PROBLEM_TEXTS = ("type", "title", "detail", "instance", "requestId")
+_TEXTS: Mapping[str, Schema] = {name: {"type": "string"} for name in _PROBLEM_TEXTS}
+_PROBLEM = whole({**_TEXTS, "status": {"type": "integer", "minimum": 400, "maximum": 599}})
+_TAGS = {"/v2": "Camunda 8", "/api": "Fleans", "/conjoin": "Conjoin"}
+_OPERATION = "server"
+_ALWAYS = (431, 503)
+_GUARDED = (401, 403)
+_WITH_BODY = (400, 408, 413, 415)
+_STATUSES = (400, 401, 403, 404, 408, 409, 413, 415, 431, 501, 503, 504)
+
+
+def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
+    described = list(endpoints)
+    types = [it for endpoint in described for it in _kinds(endpoint) if _is_type(it)]
+    schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    by_type = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
+    paths: dict[str, Any] = {}
+    for endpoint in described:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, by_type)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Conjoin", "version": __version__, "description": "Message correlation for BPMN workflows."},
+        "paths": paths,
+        "components": {
+            "schemas": {**components, **SHARED, "Problem": _PROBLEM},
+            "responses": {_name(status): _problem(status) for status in _STATUSES},
+        },
+    }
+
+
+def _kinds(endpoint: Endpoint) -> list[Any]:
+    return [endpoint.body, endpoint.answer, *endpoint.also.values()]
+
+
+def _is_type(it: Any) -> bool:
+    return it is not None and not isinstance(it, Mapping)
+
+
+def _name(status: int) -> str:
+    return HTTPStatus(status).phrase.title().replace(" ", "").replace("-", "")
+
+
+def _problem(status: int) -> dict[str, Any]:
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    told: dict[str, Any] = {"description": HTTPStatus(status).phrase, "content": content}
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        told["headers"] = {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}}
+    return told
+
+
+def _operation(endpoint: Endpoint, by_type: Mapping[int, Schema]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "tags": [_tag(endpoint)],
+        "responses": _responses(endpoint, by_type),
+    }
+    parameters = [*map(_in_path, _PARAMETER.findall(endpoint.path)), *map(_in_query, *_items(endpoint.query))]
+    content = _content(endpoint, by_type)
+    told |= {"parameters": parameters} if parameters else {}
+    return told | ({"requestBody": {"required": endpoint.is_body_required, "content": content}} if content else {})
+
+
+def _items(query: Mapping[str, Parameter]) -> tuple[list[str], list[Parameter]]:
+    return list(query), list(query.values())
+
+
+def _tag(endpoint: Endpoint) -> str:
+    return next((tag for prefix, tag in _TAGS.items() if endpoint.path.startswith(prefix)), _OPERATION)
+
+
+def _responses(endpoint: Endpoint, by_type: Mapping[int, Schema]) -> dict[str, Any]:
+    problems = {str(status): {"$ref": f"#/components/responses/{_name(status)}"} for status in _refused(endpoint)}
+    others = {str(status): _response(endpoint, it, by_type) for status, it in endpoint.also.items()}
+    if endpoint.answer is None:
+        return {"204": {"description": "Done"}, **problems, **others}
+    done = _response(endpoint, endpoint.answer, by_type)
+    if endpoint.links:
+        done["links"] = {name: {"operationId": name, "parameters": where} for name, where in endpoint.links.items()}
+    return {str(endpoint.status): done, **problems, **others}
+
+
+def _response(endpoint: Endpoint, it: Any, by_type: Mapping[int, Schema]) -> dict[str, Any]:
+    content = {endpoint.answers_as: {"schema": by_type.get(id(it), it)}}
+    return {"description": endpoint.summary, "content": content}
+
+
+def _refused(endpoint: Endpoint) -> list[int]:
+    """What follows from what it takes, and what it says itself."""
+    found = {*_ALWAYS, *endpoint.refuses}
+    if _tag(endpoint) != _OPERATION:
+        found.update(_GUARDED)
+    if endpoint.body is not None or endpoint.takes:
+        found.update(_WITH_BODY)
+    if endpoint.query:
+        found.add(400)
+    if "{" in endpoint.path:
+        found.update((400, 404))
+    return sorted(found)
+
+
+def _in_path(name: str) -> dict[str, Any]:
+    return {"name": name, "in": "path", "required": True, "schema": KEY if _KEYS.fullmatch(name) else NAME}
+
+
+def _in_query(name: str, parameter: Parameter) -> dict[str, Any]:
+    return {"name": name, "in": "query", "description": parameter.meaning, "schema": parameter.schema}
+
+
+def _content(endpoint: Endpoint, by_type: Mapping[int, Schema]) -> dict[str, Any]:
+    taken = endpoint.takes
+    if endpoint.body is not None:
+        schema = by_type[id(endpoint.body)]
+        taken = {"application/json": {"allOf": [schema, endpoint.narrower]} if endpoint.narrower else schema}
+    example = {} if endpoint.example is None else {"example": endpoint.example}
+    return {media_type: {"schema": schema, **example} for media_type, schema in taken.items()}

@@ -1,0 +1,89 @@
+"""Schemas of searches for the OpenAPI document, made of the same tables that the searches work with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, NUMBER, TEXT, Field, Kind
+from conjoin.gateway.search.engine.filters import LONGEST_PATTERN, MOST_VALUES, MOST_WILDCARDS, OR
+from conjoin.gateway.search.engine.paging import LARGEST_LIMIT
+from conjoin.gateway.search.engine.request import MOST_ALTERNATIVES
+from conjoin.gateway.search.engine.search import Search
+
+Schema = Mapping[str, Any]
+_NULL: Schema = {"type": "null"}
+_SHARED = {kind.name: f"{kind.name.capitalize()}Filter" for kind in (TEXT, KEY, NUMBER, INSTANT, FLAG)}
+_LIKE: Schema = {
+    "type": "string",
+    "maxLength": LONGEST_PATTERN,
+    "pattern": rf"^[^\u0000*]*(\*[^\u0000*]*){{0,{MOST_WILDCARDS}}}$",
+}
+
+
+def item_schema(what: Search) -> Schema:
+    shown = {it.name: it.schema for it in what.fields if it.is_shown}
+    return {**_closed(shown), "required": list(shown)}
+
+
+def page_schema(what: Search) -> Schema:
+    cursor = {"type": ["string", "null"]}
+    page: dict[str, Any] = {"totalItems": {"type": "integer"}, "hasMoreTotalItems": {"type": "boolean"}}
+    page |= {"startCursor": cursor, "endCursor": cursor}
+    pages = {"type": "object", "required": list(page), "properties": page}
+    items = {"type": "array", "items": item_schema(what)}
+    return {"type": "object", "required": ["items", "page"], "properties": {"items": items, "page": pages}}
+
+
+def query_schema(what: Search) -> Schema:
+    """Everywhere null is the same as leaving it out."""
+    alone: dict[str, Any] = {name: filter_schema(it) for name, it in what.filter_fields.items()}
+    alone |= {name: _nullable(what.row_filter_schemas[name]) for name in what.row_filters}
+    either = _nullable({"type": "array", "maxItems": MOST_ALTERNATIVES, "items": _closed(alone)})
+    sort = _nullable({"type": "array", "items": _sort_schema(what)})
+    filters = _nullable(_closed(alone | {OR: either}))
+    return _closed({"filter": filters, "sort": sort, "page": _nullable(_page_schema())})
+
+
+def _sort_schema(what: Search) -> Schema:
+    order = _nullable({"type": "string", "pattern": "^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$"})
+    field = {"type": "string", "enum": list(what.sort_fields)}
+    return _closed({"field": field, "order": order}) | {"required": ["field"]}
+
+
+def _page_schema() -> Schema:
+    limit = {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT}
+    begins: Schema = {"type": "integer", "minimum": 0, "maximum": LARGEST_LIMIT}
+    cursor: Schema = {"type": "string", "description": "As a page of the same search in the same order gave it"}
+    places = {"from": begins, "after": cursor, "before": cursor}
+    # One of them says where the page is.
+    return {
+        "anyOf": [
+            _closed({"limit": _nullable(limit), **dict.fromkeys(places, _NULL), place: _nullable(schema)})
+            for place, schema in places.items()
+        ]
+    }
+
+
+def filter_schema(it: Field) -> Schema:
+    return {"$ref": f"#/components/schemas/{_SHARED[it.kind.name]}"} if it.kind.name in _SHARED else _filter(it.kind)
+
+
+def _filter(kind: Kind) -> Schema:
+    """A value, or an object of operators."""
+    value = kind.schema
+    of: dict[str, Schema] = {
+        operator: {"type": "array", "maxItems": MOST_VALUES, "items": value} for operator in ("$in", "$notIn")
+    }
+    of |= {"$exists": {"type": "boolean"}, "$like": _LIKE}
+    return {"anyOf": [value, _closed({name: _nullable(of.get(name, value)) for name in kind.operators}), _NULL]}
+
+
+def _nullable(schema: Schema) -> Schema:
+    return {"anyOf": [schema, _NULL]}
+
+
+def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
+
+SHARED: Mapping[str, Schema] = {_SHARED[kind.name]: _filter(kind) for kind in (TEXT, KEY, NUMBER, INSTANT, FLAG)}
+"""Filters that most searches have, once for all of them."""

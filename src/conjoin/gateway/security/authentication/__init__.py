@@ -1,0 +1,1 @@
+"""Who calls: tokens, passwords, issuers and certificates."""

@@ -1,0 +1,156 @@
+"""What a caller sees of a store: rows of its tenants, and of these what its grants name. Nothing else is there for it.
+
+The broker that readers are given is the same with a narrower store and catalog, so lists, searches, counts and
+explanations need not know of it. Definitions are narrowed by tenant only: who reads a message is told who took it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from conjoin.gateway.security.grants import Grant, Thing
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.engine.stored_catalog import CatalogView
+from conjoin.runtime.reading import rows as finding
+from conjoin.runtime.reading.rows import BY_KEY, Meets, Order
+from conjoin.runtime.visibility.scope import Scope
+
+_AT_ONCE = 500
+_WITH_TENANT = ("message", "subscription", "instance", "job", "definition")
+_OF_INSTANCES = ("job", "incident")
+
+
+def confined(broker: Broker, grants: tuple[Grant, ...]) -> Broker:
+    if any(grant.is_total for grant in grants):
+        return broker
+    narrow: Any = copy(broker)
+    narrow.store = _Store(broker, grants)
+    narrow.catalog = _Catalog(broker, grants)
+    narrow.scope = _Scope(grants)
+    return narrow  # type: ignore[no-any-return]
+
+
+class _Scope(Scope):
+    def __init__(self, grants: tuple[Grant, ...]) -> None:
+        self._grants = grants
+
+    def sees(self, tenant_id: str, message: str | None = None, process: str | None = None) -> bool:
+        thing = Thing(tenant_id, message, process)
+        return any(grant.covers(thing) for grant in self._grants)
+
+
+class _Store:
+    """The port's lists, narrowed; everything else as it is. A shard is only asked for what was found in them."""
+
+    def __init__(self, broker: Broker, grants: tuple[Grant, ...]) -> None:
+        self._broker = broker
+        self._grants = grants
+        exact = [grant.tenants.exact for grant in grants]
+        self._tenants = None if None in exact else tuple({it: None for some in exact for it in some or ()})
+        self._by_tenant_alone = all(it.messages.is_all and it.processes.is_all and it.jobs.is_all for it in grants)
+
+    @property
+    def whole(self) -> Any:
+        """The store as it is, for who looks for places in it and not for rows."""
+        return self._broker.store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._broker.store, name)
+
+    def rows(
+        self,
+        table: Any,
+        where: Mapping[str, Any],
+        after: tuple[Any, ...] | None,
+        limit: int,
+        order: Order = BY_KEY,
+    ) -> list[Any]:
+        found: list[Any] = []
+        for some in self._pages(table, where, after, limit, order):
+            found += some
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def count(self, table: Any, where: Mapping[str, Any], most: int) -> int:
+        if self._by_tenant_alone and self._tenants is not None and table.name in _WITH_TENANT:
+            return self._broker.store.count(table, self._narrowed(table, where), most)
+        found = 0
+        for some in self._pages(table, where, None, _AT_ONCE, BY_KEY):
+            found += len(some)
+            if found >= most:
+                break
+        return min(found, most)
+
+    def _pages(
+        self, table: Any, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int, order: Order
+    ) -> Iterator[list[Any]]:
+        if table.name not in (*_WITH_TENANT, *_OF_INSTANCES):
+            return
+        narrowed = self._narrowed(table, where)
+        at_once = max(limit, 1)
+        while True:
+            rows = list(self._broker.store.rows(table, narrowed, after, at_once, order))
+            yield self._seen(table.name, rows)
+            if len(rows) < at_once:
+                return
+            after = finding.place_of(table.name, rows[-1], order)
+            at_once = _AT_ONCE
+
+    def _narrowed(self, table: Any, where: Mapping[str, Any]) -> Mapping[str, Any]:
+        """For the store to have less to look through; what is seen is decided row by row."""
+        if self._tenants is None or table.name not in _WITH_TENANT:
+            return where
+        asked = where.get("tenant_id", Meets(()))
+        if not isinstance(asked, Meets):
+            asked = Meets((("in" if isinstance(asked, tuple) else "=", asked),))
+        return {**where, "tenant_id": Meets((*asked.tests, ("in", self._tenants)))}
+
+    def _seen(self, table: str, rows: Sequence[Any]) -> list[Any]:
+        instances: Mapping[int, Any] = {}
+        if table in _OF_INSTANCES:
+            instances = finding.rows_with(self._broker, "instance", (row.instance_key for row in rows))
+        things = [_thing(table, row, instances) for row in rows]
+        return [
+            row
+            for row, thing in zip(rows, things, strict=True)
+            if thing is not None and any(grant.covers(thing) for grant in self._grants)
+        ]
+
+
+def _thing(table: str, row: Any, instances: Mapping[int, Any]) -> Thing | None:
+    if table == "message":
+        return Thing(row.tenant_id, row.name)
+    if table == "subscription":
+        return Thing(row.tenant_id, row.name, row.process_id)
+    if table not in _OF_INSTANCES:
+        return Thing(row.tenant_id, process=row.process_id)
+    its = instances.get(row.instance_key)
+    # One whose instance has just gone is nobody's.
+    return None if its is None else Thing(its.tenant_id, None, its.process_id, getattr(row, "type", None))
+
+
+class _Catalog:
+    """Definitions of the tenants that are seen. Policies are those of the store."""
+
+    def __init__(self, broker: Broker, grants: tuple[Grant, ...]) -> None:
+        self._broker = broker
+        self._grants = grants
+        self._last: tuple[CatalogView, CatalogView] | None = None
+
+    def view(self) -> CatalogView:
+        whole, last = self._broker.catalog.view(), self._last
+        if last is not None and last[0] is whole:
+            return last[1]
+        view = copy(whole)
+        seen = [it for it in whole.definitions.by_key.values() if self._sees(it.tenant_id)]
+        view.definitions = type(whole.definitions)(seen)
+        self._last = (whole, view)
+        return view
+
+    @property
+    def last_seen(self) -> CatalogView:
+        return self.view()
+
+    def _sees(self, tenant_id: str) -> bool:
+        return any(grant.tenants.meets(tenant_id) for grant in self._grants)

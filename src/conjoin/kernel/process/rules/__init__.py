@@ -1,0 +1,1 @@
+"""The rules of the process half: each file decides one thing, and writes what happened into the step."""

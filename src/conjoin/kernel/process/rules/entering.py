@@ -1,0 +1,77 @@
+"""Entering an element: its own variables, its waits, and the incident when it cannot get ready.
+
+While an incident keeps it from getting ready an element is entered but not active: no subscription, no job (M9).
+Resolving enters it again.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from conjoin.kernel.plan import Element
+from conjoin.kernel.process import events as e
+from conjoin.kernel.process.commands import ActivateElement, CompleteElement
+from conjoin.kernel.process.rules.catching import Prepared, open_waits, prepare
+from conjoin.kernel.process.rules.variables import mapped, visible
+from conjoin.kernel.process.state import LoopBody, Scope
+from conjoin.kernel.process.step import Failure, Step
+
+Own = dict[str, Any] | None
+"""The variables that an element begins with."""
+
+
+def own_variables(step: Step, command: ActivateElement, element: Element, scope: Scope) -> Own | Failure:
+    """What a multi-instance body gives to its item, then the input mappings."""
+    own = _item_variables(command.index, element, scope) if isinstance(scope, LoopBody) else None
+    if not element.inputs:
+        return own
+    results = mapped(element.inputs, visible(step, scope, own), step.at, onto_existing=False)
+    if isinstance(results, Failure) or own is None:
+        return results
+    return {**own, **results}
+
+
+def _item_variables(index: int, element: Element, body: LoopBody) -> dict[str, Any]:
+    loop = element.loop
+    assert loop is not None
+    own: dict[str, Any] = {"loopCounter": index + 1}
+    if loop.output_variable is not None:
+        own[loop.output_variable] = None
+    if loop.input_element is not None:
+        own[loop.input_element] = body.items[index]
+    return own
+
+
+def waits_of(element: Element, scope: Scope) -> tuple[Element, ...]:
+    """The boundary events that open with an activity; those of a multi-instance activity open with its body."""
+    return () if type(scope) is LoopBody else element.boundaries
+
+
+def entered(step: Step, command: ActivateElement, own: Mapping[str, Any] | None = None) -> None:
+    step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, True, own))
+
+
+def entered_with_waits(
+    step: Step, command: ActivateElement, scope: Scope, own: Mapping[str, Any] | None, prepared: Prepared
+) -> None:
+    step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, True, own))
+    if prepared:
+        open_waits(step, command.key, scope.instance, prepared)
+
+
+def stuck(step: Step, command: ActivateElement, own: Mapping[str, Any] | None, failure: Failure) -> None:
+    step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, False, own))
+    raise_incident(step, command.key, failure)
+
+
+def raise_incident(step: Step, element_key: int, failure: Failure, job_key: int = 0) -> None:
+    step.out.append(e.IncidentRaised(step.new_key(), element_key, job_key, failure.error_type, failure.text))
+
+
+def pass_through(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+    """An element in which nothing has to be waited for: entered now, done with the next step."""
+    prepared = prepare(step, waits_of(element, scope), visible(step, scope, own), scope.instance)
+    if type(prepared) is Failure:
+        stuck(step, command, own, prepared)
+        return
+    entered_with_waits(step, command, scope, own, prepared)
+    step.out.append(CompleteElement(command.key, step.at))

@@ -1,0 +1,1 @@
+"""Histories that are alike: the kernel decides one of them, and the answer is filled for all."""

@@ -1,0 +1,205 @@
+"""Events as rows: every input table becomes rows of one shape, shuffled by correlation key and sorted in time.
+
+Order inside a key: time; within one instant ends, then openings by id, then publications by position. (Closings
+travel with their openings.) One row is one row: what cannot be read stays in as a row with a `fault`.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from conjoin.kernel.instants import ALWAYS
+from conjoin.kernel.policies import Policies
+from conjoin.pipeline.correlate.columns import PRIOR, TABLES, Types, fault_of, has_prior, quoted, read_column, types_of
+from conjoin.pipeline.correlate.shape import END, ID, LOCK, OPEN, PRIOR_SLOTS, PUBLISH, SHAPE, SLOT_OF, START, Layout
+
+BUSINESS_KEY = "business_key"
+
+Slot = tuple[str, T.DataType | str]
+
+_ALWAYS = {"key", "position", "id"}
+"""The order is by these, whatever the tables hold."""
+
+_REPEATED, _PLACE, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "place", "chosen", "fault"))
+
+
+class Source(NamedTuple):
+    """An input table: its name, its rows, and the types of its columns."""
+
+    table: str
+    frame: DataFrame
+    types: Types
+
+
+def layout_of(messages: Types, policies: Policies) -> Layout:
+    contracts = {contract.name: contract for contract in TABLES["messages"]}
+    prior = has_prior(messages)
+    ours = [contract.name for contract in PRIOR] if prior else []
+    slots = {}
+    for number, name in enumerate(name for name in messages if name not in ours):
+        exact = name in contracts and read_column(contracts[name], messages).exact
+        if name == "correlation_key" and _business_keyed(policies) is not None:
+            # Another value may stand in its slot.
+            exact = False
+        # By number: mapInArrow looks columns up by name, and cannot when a dot or a backtick is in it.
+        slots[name] = SLOT_OF[name] if exact else f"m_{number}"
+    return Layout(tuple(slots), slots, prior)
+
+
+def other_columns(messages: Types) -> list[str]:
+    known = {contract.name for contract in (*TABLES["messages"], *PRIOR)}
+    return [name for name in messages if name not in known]
+
+
+def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Policies) -> DataFrame:
+    beside = {slot: quoted(name) for name, slot in layout.slots.items() if slot.startswith("m_")}
+    if layout.prior:
+        prior = {contract.name: read_column(contract, types).value for contract in PRIOR}
+        beside["kept"] = prior.pop("kept_at")
+        prior["decided_at"] = f"timestamp_micros({prior['decided_at']})"
+        beside |= {f"prior_{name}": column for name, column in prior.items()}
+    once = None
+    if "position" in types:
+        messages, once = _with_repeated_positions(messages, types)
+        beside["repeated"] = _REPEATED
+    return _rows(Source("messages", messages, types), PUBLISH, policies, beside, once)
+
+
+def _with_repeated_positions(messages: DataFrame, types: Types) -> tuple[DataFrame, str]:
+    """Of the rows that share a position one is kept: exact copies count as one, of others the lowest hash.
+
+    Only the positions go through a shuffle of their own; those that occur twice are few and sent everywhere.
+    """
+    read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
+    # The hash passes over nulls: without a text in their place, one column could be taken for another.
+    texts = [f"coalesce({read[name]}, '')" for name in ("correlation_key", "name", "message_id")]
+    told = f"xxhash64({', '.join((read['position'], read['published_at'], *texts))})"
+    places = messages.selectExpr(f"{read['position']} as {_PLACE}", f"{told} as told").where(f"{_PLACE} is not null")
+    chosen = places.groupBy(_PLACE).agg(F.expr("count(*) as times"), F.expr(f"min(told) as {_CHOSEN}"))
+    repeated = chosen.where("times > 1").select(_PLACE, _CHOSEN)
+    joined = messages.join(F.broadcast(repeated), F.expr(f"{read['position']} = {_PLACE}"), "left")
+    marked = joined.withColumn(_REPEATED, F.expr(f"{_CHOSEN} = {told}"))
+    return marked.drop(_PLACE, _CHOSEN), f"case when not {_REPEATED} then 'duplicate_position:position' end"
+
+
+def subscription_rows(subscriptions: DataFrame, types: Types, policies: Policies) -> DataFrame:
+    """A subscription without ids of its own is named after its row (the hash passes over nulls: told apart here)."""
+    columns = _hashable(types)
+    frame_hash = f"lower(hex(xxhash64({', '.join([*columns, *(f'{column} is null' for column in columns)])})))"
+    read = {contract.name: read_column(contract, types).value for contract in TABLES["subscriptions"]}
+    named = {
+        SLOT_OF[column]: f"coalesce({read[column]}, concat('{column[0]}-', {frame_hash}))"
+        for column in ("subscription_id", "instance_id", "element_id")
+    }
+    return _rows(Source("subscriptions", subscriptions, types), OPEN, policies, named)
+
+
+def start_rows(starts: DataFrame, types: Types) -> DataFrame:
+    """Only those that cannot be used; the others are told to every partition."""
+    return _rows(Source("starts", starts, types), START).where("fault is not null")
+
+
+def usable_starts(starts: DataFrame) -> DataFrame:
+    """With every slot that tells of a start, be it empty."""
+    rows = _rows(Source("starts", starts, types_of(starts)), START).where("fault is null")
+    return _shaped(rows, [slot for slot in SHAPE if slot[0] in SLOT_OF.values()])
+
+
+def end_rows(ends: DataFrame, types: Types) -> DataFrame:
+    return _rows(Source("ends", ends, types), END)
+
+
+def lock_rows(locks: DataFrame, types: Types) -> DataFrame:
+    return _rows(Source("locks", locks, types), LOCK, more={"at": f"{ALWAYS}L"})
+
+
+def id_rows(ids: DataFrame, types: Types) -> DataFrame:
+    published = read_column(TABLES["ids"][3], types).value
+    return _rows(Source("ids", ids, types), ID, more={"at": f"{ALWAYS}L", "kept": published})
+
+
+def _rows(
+    source: Source,
+    kind: int,
+    policies: Policies | None = None,
+    more: dict[str, str] | None = None,
+    fault: str | None = None,
+) -> DataFrame:
+    table, frame, types = source
+    present = [contract for contract in TABLES[table] if contract.name in types]
+    read = {contract.name: read_column(contract, types) for contract in present}
+    # Those of the two large tables are looked at where each name is read once, in the fold.
+    blank = table not in ("messages", "subscriptions")
+    # In steps: each value is read once, and the code that Spark makes of a step stays small.
+    values = {name: f"_conjoin_{name}" for name in read}
+    faults = (fault_of(contract, values[contract.name], read[contract.name].present, blank) for contract in present)
+    found = ["cast(null as string)", *(text for text in (*faults, fault) if text is not None)]
+    own = ", ".join(quoted(name) for name in frame.columns if name != _REPEATED)
+    frame = frame.selectExpr("*", *(f"{one.value} as {values[name]}" for name, one in read.items()))
+    frame = frame.selectExpr("*", f"coalesce({', '.join(found)}) as {_FAULT}")
+    slots = {SLOT_OF[name]: value for name, value in values.items()}
+    by_business = _business_keyed(policies) if policies else None
+    if by_business is not None:
+        none = "cast(null as string)"
+        key, business = slots.get("key", none), slots.get("business", none)
+        slots["key"] = f"case when {by_business} then {business} else {key} end"
+    slots |= more or {}
+    slots["kind"] = f"cast(if({_FAULT} is null, {kind}, -{kind}) as tinyint)"
+    slots["fault"] = _FAULT
+    slots["raw"] = f"case when {_FAULT} is not null then make_valid_utf8(to_json(struct({own}))) end"
+    return frame.selectExpr(*(f"{text} as {quoted(slot)}" for slot, text in slots.items()))
+
+
+def _business_keyed(policies: Policies) -> str | None:
+    """Of which names the business id takes the place of the correlation key (policy match); None: of none."""
+    usual = policies.default.match == BUSINESS_KEY
+    others = [name for name, policy in policies.by_name.items() if (policy.match == BUSINESS_KEY) != usual]
+    if not others:
+        return "true" if usual else None
+    # As hexadecimal digits: a name may hold any character.
+    among = f"hex(_conjoin_name) in ({', '.join(repr(name.encode().hex().upper()) for name in others)})"
+    return f"not {among}" if usual else among
+
+
+def in_order(rows: list[DataFrame], messages: Types, layout: Layout, partitions: int | None) -> DataFrame:
+    """All rows of a correlation key in one partition, one key after the other, each in its order."""
+    filled = _ALWAYS | {slot for frame in rows for slot in frame.columns}
+    slots: list[Slot] = [slot for slot in SHAPE if slot[0] in filled]
+    slots += [(slot, messages[name]) for name, slot in layout.slots.items() if slot.startswith("m_")]
+    if layout.prior:
+        slots += PRIOR_SLOTS
+    shaped = [_shaped(frame, slots) for frame in rows]
+    together = shaped[0]
+    for frame in shaped[1:]:
+        together = together.union(frame)
+    key = "coalesce(`key`, '')"
+    by_key = F.expr(f"xxhash64({key})")
+    placed = together.repartition(partitions, by_key) if partitions else together.repartition(by_key)
+    # A position tells rows apart; what has none is told apart by all its columns.
+    whole = f"case when position is null then xxhash64({', '.join(_hashable(types_of(together)))}) end"
+    # The hash decides nearly every comparison of the sort; the rest is only looked at within a key.
+    order = F.expr(key), "at", F.expr("abs(kind)"), "position", "id", F.expr(whole)
+    return placed.sortWithinPartitions(by_key, *order)
+
+
+def _hashable(types: Types) -> list[str]:
+    """The columns of a row that can be hashed: a map or a variant as its text."""
+    columns = []
+    for name, kind in types.items():
+        plain = quoted(name)
+        text = kind.simpleString()
+        columns.append(f"to_json(struct({plain}))" if "map<" in text or "variant" in text else plain)
+    return columns
+
+
+def _shaped(frame: DataFrame, slots: Sequence[Slot]) -> DataFrame:
+    have = set(frame.columns)
+    shown = ((name, quoted(name) if name in have else "null", _sql(kind)) for name, kind in slots)
+    return frame.selectExpr(*(f"cast({value} as {kind}) as {quoted(name)}" for name, value, kind in shown))
+
+
+def _sql(kind: T.DataType | str) -> str:
+    return kind if isinstance(kind, str) else kind.simpleString()

@@ -1,0 +1,229 @@
+"""Outputs: what the walk says of each row, gathered into Arrow batches of one shape.
+
+A message's own columns are taken from the batch in which they came and never become Python objects. Rows whose
+verdict is not final when their batch ends are kept in chunks of their own until it is.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from conjoin.kernel.correlation.messages import Message
+from conjoin.kernel.instants import NEVER
+from conjoin.pipeline.correlate.fold.detail import detail_text, encode, iso
+from conjoin.pipeline.correlate.fold.packed_batches import packed
+from conjoin.pipeline.correlate.fold.row_buffers import Gathered, Row
+from conjoin.pipeline.correlate.fold.rows import Rows
+from conjoin.pipeline.correlate.fold.walk import NO_ROW
+from conjoin.pipeline.correlate.results import (
+    DEAD,
+    IDENTITY,
+    KEPT,
+    LATER,
+    MESSAGE,
+    OFFERED,
+    PAIR,
+    PAIRED,
+    SAID,
+    arrow_types,
+    own,
+)
+from conjoin.pipeline.correlate.shape import PRIOR_SLOTS, Layout, columns_of
+
+_INSTANT = pa.timestamp("us", tz="UTC")
+_INSTANCE = list(PAIR).index("instance_id")
+TEXTS = pa.list_(pa.string())
+_CHUNK = 32
+_ROW = (1 << _CHUNK) - 1
+
+
+class Outputs(Gathered):
+    """Collects finished rows; `finished()` hands them over as batches and forgets them."""
+
+    def __init__(self, layout: Layout) -> None:
+        super().__init__()
+        self.layout = layout
+        self._chunks: dict[int, pa.RecordBatch] = {}
+        self._living: dict[int, int] = {}
+        self._chunk = 0
+        self.as_of = NEVER
+        """When the run looks at what still waits; known with the first batch."""
+
+    def detail(self, verdict: str, told: dict[str, Any]) -> bytes:
+        return detail_text(verdict, told)
+
+    def begin_batch(self, batch: pa.RecordBatch) -> None:
+        self._chunk += 1
+        self._chunks[self._chunk] = batch
+        self.base = self._chunk << _CHUNK
+
+    def identity(self, message: Message) -> tuple[Any, ...]:
+        """What tells a message from others with the same name, key, time and id."""
+        chunk = self._chunks[message.payload >> _CHUNK]
+        row = message.payload & _ROW
+        return tuple(_value(chunk, slot, row) for slot in ("position", "variables"))
+
+    def faulty(self, rows: Rows, row: int, table: str) -> None:
+        """A row that could not be read; the plan has said why, and how the row looked."""
+        reason, _, column = rows.batch.column("fault")[row].as_py().partition(":")
+        raw = rows.batch.column("raw")[row].as_py() or self._text_of(rows, row, table)
+        value = msgspec.json.decode(raw).get(column)
+        told = {"column": column} if value is None else {"column": column, "value": str(value)[:200]}
+        self.kept[DEAD].append((table, raw, reason, encode(told)))
+
+    def dead(self, rows: Rows, row: int, table: str, reason: str, told: dict[str, Any]) -> None:
+        self.kept[DEAD].append((table, self._text_of(rows, row, table), reason, encode(told)))
+
+    def later(self, rows: Rows, row: int, table: str) -> None:
+        self.kept[LATER].append((table, self._text_of(rows, row, table)))
+
+    def _text_of(self, rows: Rows, row: int, table: str) -> str:
+        """The row as a JSON object, as it came."""
+        slots = columns_of(table, self.layout)
+        values = {name: _value(rows.batch, slot, row) for name, slot in slots.items()}
+        for name, value in values.items():
+            if name.endswith("_at") and isinstance(value, int):
+                values[name] = iso(value)
+        present = {name: value for name, value in values.items() if value is not None}
+        return msgspec.json.encode(present, enc_hook=str).decode()
+
+    def finished(self) -> Iterator[pa.RecordBatch]:
+        if self.references:
+            yield from self._messages()
+        for table, rows in self.kept.items():
+            if rows:
+                yield from self.of_kept(table, _arrays_of(rows, arrow_types(KEPT[table])))
+                self.kept[table] = []
+
+    def _messages(self) -> Iterator[pa.RecordBatch]:
+        references = np.array(self.references, dtype=np.int64)
+        said = SaidColumns(
+            dict(zip(SAID, _arrays_of(self.said, arrow_types(SAID)), strict=True)),
+            pa.array(self.marks, TEXTS),
+            np.array(self.pair_counts),
+            _arrays_of(self.pairs, arrow_types(PAIR)),
+        )
+        chunks = references >> _CHUNK
+        for chunk in np.unique(chunks).tolist():
+            picked = np.flatnonzero(chunks == chunk)
+            some = said if len(picked) == len(references) else said.picked(picked)
+            yield from self.of_messages(self._chunks[chunk], references[picked] & _ROW, some)
+            self._release(chunk, len(picked))
+        self._forget_said()
+
+    def _forget_said(self) -> None:
+        self.references = []
+        self.said = []
+        self.marks = []
+        self.pair_counts = []
+        self.pairs = []
+
+    def of_messages(self, source: pa.RecordBatch, rows: np.ndarray, said: "SaidColumns") -> Iterator[pa.RecordBatch]:
+        """What was said of these rows of a batch, beside their own columns; those still offered; and their pairs."""
+        columns = self._own_columns(source, pa.array(rows))
+        columns |= {name: values for name, values in said.columns.items() if name != "offered"}
+        columns["correlated_to"] = said.instances()
+        if self.layout.prior:
+            columns |= {slot: source.column(slot).take(pa.array(rows)) for slot, _ in PRIOR_SLOTS}
+        yield from packed(MESSAGE, _batch_of(columns))
+        offered = said.columns["offered"]
+        if offered.true_count:
+            columns["taken_by"] = said.marks
+            columns["kept_at"] = pa.repeat(pa.scalar(self.as_of, pa.int64()).cast(_INSTANT), len(rows))
+            yield from packed(OFFERED, _batch_of(columns).filter(offered))
+        if len(said.pairs[0]):
+            yield from packed(PAIRED, self._pairs_of(source, np.repeat(rows, said.pair_counts), said))
+
+    def _pairs_of(self, source: pa.RecordBatch, rows: np.ndarray, said: "SaidColumns") -> pa.RecordBatch:
+        columns = {}
+        for name, kind in arrow_types(IDENTITY).items():
+            slot = self.layout.slots.get(name)
+            columns[name] = (
+                pa.nulls(len(rows), kind) if slot is None else _own_column(source, slot).take(pa.array(rows))
+            )
+        return _batch_of(columns | dict(zip(PAIR, said.pairs, strict=True)))
+
+    def of_kept(self, table: int, arrays: list[pa.Array]) -> Iterator[pa.RecordBatch]:
+        return packed(table, pa.RecordBatch.from_arrays(arrays, names=list(KEPT[table])))
+
+    def _own_columns(self, batch: pa.RecordBatch, rows: pa.Array) -> dict[str, pa.Array]:
+        slots = enumerate(self.layout.slots.values())
+        return {own(number): _own_column(batch, slot).take(rows) for number, slot in slots}
+
+    def end_batch(self, arrived: list[Message]) -> None:
+        """Keep of the batch only the rows of messages without a final verdict, in a chunk of their own."""
+        pending = [message for message in arrived if message.payload != NO_ROW]
+        arrived.clear()
+        batch = self._chunks.pop(self._chunk)
+        if pending:
+            rows = pa.array([message.payload & _ROW for message in pending], pa.int64())
+            for place, message in enumerate(pending):
+                message.payload = self.base | place
+            self._chunks[self._chunk] = pa.RecordBatch.from_struct_array(batch.to_struct_array().take(rows))
+            self._living[self._chunk] = len(pending)
+
+    def _release(self, chunk: int, count: int) -> None:
+        if chunk in self._living:
+            self._living[chunk] -= count
+            if not self._living[chunk]:
+                del self._living[chunk], self._chunks[chunk]
+
+
+@dataclass(frozen=True, slots=True)
+class SaidColumns:
+    """What was said of some messages: an entry each in `columns`, `marks` and `pair_counts`; their pairs in a row."""
+
+    columns: dict[str, pa.Array]
+    marks: pa.Array
+    pair_counts: np.ndarray
+    pairs: list[pa.Array]
+
+    def instances(self) -> pa.Array:
+        """Of each message the instances that have it."""
+        offsets = np.concatenate(([0], np.cumsum(self.pair_counts))).astype(np.int32)
+        return pa.ListArray.from_arrays(pa.array(offsets), self.pairs[_INSTANCE])
+
+    def picked(self, rows: np.ndarray) -> "SaidColumns":
+        ends = np.cumsum(self.pair_counts)
+        mine = [np.arange(ends[row] - self.pair_counts[row], ends[row]) for row in rows.tolist()]
+        pairs = pa.array(np.concatenate(mine), pa.int64())
+        chosen = pa.array(rows)
+        return SaidColumns(
+            {name: values.take(chosen) for name, values in self.columns.items()},
+            self.marks.take(chosen),
+            self.pair_counts[rows],
+            [values.take(pairs) for values in self.pairs],
+        )
+
+
+def _batch_of(columns: dict[str, pa.Array]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _own_column(batch: pa.RecordBatch, slot: str) -> pa.Array:
+    column = batch.column(slot)
+    return column.cast(_INSTANT) if slot == "at" else column
+
+
+def _value(batch: pa.RecordBatch, slot: str, row: int) -> Any:
+    """The value as Python has it, or as text where Python has none (a year after 9999, bytes that are no UTF-8)."""
+    if slot not in batch.schema.names:
+        return None
+    value = batch.column(slot)[row]
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        if pa.types.is_timestamp(value.type):
+            return str(value.cast(pa.int64()).as_py())
+        if pa.types.is_string(value.type):
+            return value.as_buffer().to_pybytes().decode(errors="replace")
+        return f"<{value.type}>"
+
+
+def _arrays_of(rows: list[Row], kinds: dict[str, pa.DataType]) -> list[pa.Array]:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
+    return [pa.array(values, kind) for values, kind in zip(columns, kinds.values(), strict=True)]

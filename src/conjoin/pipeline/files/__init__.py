@@ -1,0 +1,1 @@
+"""Tables as files: read from Parquet, JSON lines or CSV, and written."""

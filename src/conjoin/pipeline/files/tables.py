@@ -1,0 +1,173 @@
+"""Files: a table of `correlate` read from Parquet, JSON lines or CSV, the format seen from the names.
+
+A path is a file or a folder; a table may have several. What is no row at all (a line that is not JSON, a CSV row of
+another length) is handed on beside the rows as dead letters `unreadable`: every line that was there is in one of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from conjoin.errors import InputError
+from conjoin.pipeline.correlate.columns import TABLES, reader_of
+from conjoin.pipeline.files.csv import read_csv
+from conjoin.pipeline.files.json_lines import read_json_lines
+from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
+
+TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
+"""How an instant is written as text: to the microsecond, with its zone."""
+
+FORMATS = {"parquet": "parquet", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "csv": "csv"}
+_READABLE = ".parquet, .jsonl, .ndjson, .json or .csv (the text ones also with .gz)"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`unreadable` has the columns of `.dead_letters`; None when nothing can be unreadable in this format."""
+
+    rows: DataFrame
+    unreadable: DataFrame | None
+    kept: tuple[DataFrame, ...] = ()
+    """What was cached to be parsed only once."""
+
+    def release(self) -> None:
+        for frame in self.kept:
+            frame.unpersist()
+
+
+def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> Table:
+    """One table from all its paths, united by column name; a column that one of them lacks is null there."""
+    parts = [_read_path(spark, table, path) for path in paths]
+    unreadable = [part.unreadable for part in parts if part.unreadable is not None]
+    try:
+        rows = reduce(_united, [part.rows for part in parts])
+    except AnalysisException as error:
+        raise InputError([f"{table}: {', '.join(paths)} do not go together: {spark_says(error)}"]) from None
+    kept = tuple(frame for part in parts for frame in part.kept)
+    return Table(rows, reduce(DataFrame.union, unreadable) if unreadable else None, kept)
+
+
+def format_of(name: str) -> str | None:
+    """The format of a file by its name; None when it is none of ours."""
+    stem = name.lower()
+    text = stem.removesuffix(".gz")
+    found = FORMATS.get(text.rpartition(".")[2]) if "." in text else None
+    return None if found == "parquet" and text != stem else found
+
+
+def _read_path(spark: SparkSession, table: str, path: str) -> Table:
+    files = _files_of(spark, table, path)
+    formats = sorted({found for found in map(format_of, files) if found})
+    strange = [file for file in files if format_of(file) is None]
+    if strange:
+        raise InputError([f"{table}: {path}: {Path(strange[0]).name} is not {_READABLE}"])
+    if len(formats) > 1:
+        raise InputError([f"{table}: {path} holds files of more than one format: {', '.join(formats)}"])
+    if not files:
+        return Table(_empty(spark, table), None)
+    try:
+        return _READERS[formats[0]](spark, table, path, files)
+    except SPARK_ERRORS as error:
+        raise InputError([f"{table}: {path} cannot be read as {formats[0]}: {spark_says(error)}"]) from None
+
+
+def _files_of(spark: SparkSession, table: str, path: str) -> list[str]:
+    """The files that count: Spark's own marks and hidden files have names that begin with _ or a dot."""
+    here = Path(path_of(spark, path))
+    if here.is_file():
+        return [str(here)]
+    if not here.is_dir():
+        return _files_by_spark(spark, table, path)
+    inside = [file for file in sorted(here.rglob("*")) if file.is_file()]
+    files = [str(file) for file in inside if not _is_hidden(file.relative_to(here))]
+    if not files and not (here / "_SUCCESS").exists():
+        raise InputError([f"{table}: {path} is a folder without any file"])
+    return files
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def _files_by_spark(spark: SparkSession, table: str, path: str) -> list[str]:
+    """Of a path that is not on this machine, or a pattern. Empty files are not among them."""
+    try:
+        listed = spark.read.format("binaryFile").option("recursiveFileLookup", True).load(path_of(spark, path))
+        return sorted(row["path"] for row in listed.select("path").collect())
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            raise InputError([f"{table}: {path}: there is no such file or folder"]) from None
+        raise InputError([f"{table}: {path} cannot be read: {spark_says(error)}"]) from None
+
+
+def _empty(spark: SparkSession, table: str) -> DataFrame:
+    """A run before had no rows of it: text columns with the known names."""
+    return spark.createDataFrame([], T.StructType([T.StructField(c.name, T.StringType()) for c in TABLES[table]]))
+
+
+def _read_parquet(spark: SparkSession, table: str, path: str, files: list[str]) -> Table:
+    rows = spark.read.parquet(path_of(spark, path))
+    return Table(_without_untyped_nulls(rows, table), None)
+
+
+def _without_untyped_nulls(rows: DataFrame, table: str) -> DataFrame:
+    """A column of nothing but nulls has no kind of its own in Parquet (pandas writes such); Spark calls it int."""
+    kinds = {field.name: field.dataType for field in rows.schema.fields}
+    odd = [
+        contract.name
+        for contract in TABLES[table]
+        if isinstance(kinds.get(contract.name), T.IntegerType) and reader_of(contract.read, T.IntegerType()) is None
+    ]
+    if not odd:
+        return rows
+    found = rows.agg(*(F.count(name).alias(name) for name in odd)).head()
+    return rows.drop(*(name for name in odd if found is not None and not found[name]))
+
+
+def _read_json_lines(spark: SparkSession, table: str, path: str, files: list[str]) -> Table:
+    known = [contract.name for contract in TABLES[table]]
+    rows, unreadable, kept = read_json_lines(spark, table, known, files)
+    return Table(rows, unreadable, (kept,))
+
+
+def _read_csv(spark: SparkSession, table: str, path: str, files: list[str]) -> Table:
+    groups = read_csv(spark, table, files)
+    if not groups:
+        return Table(_empty(spark, table), None)
+    rows = reduce(_united, [rows for rows, _, _ in groups])
+    unreadable = reduce(DataFrame.union, [dead for _, dead, _ in groups])
+    return Table(rows, unreadable, tuple(kept for _, _, kept in groups))
+
+
+_READERS = {"parquet": _read_parquet, "jsonl": _read_json_lines, "csv": _read_csv}
+
+
+def _united(left: DataFrame, right: DataFrame) -> DataFrame:
+    """Both tables by name. Columns of the same name and different kinds meet as text, so that nothing is bent."""
+    kinds = {field.name: field.dataType for field in right.schema.fields}
+    unlike = [f.name for f in left.schema.fields if _must_be_text(f.dataType, kinds.get(f.name, f.dataType))]
+    for name in unlike:
+        left = left.withColumn(name, as_text(F.col(f"`{name}`"), left.schema[name].dataType))
+        right = right.withColumn(name, as_text(F.col(f"`{name}`"), right.schema[name].dataType))
+    return left.unionByName(right, allowMissingColumns=True)
+
+
+def _must_be_text(one: T.DataType, other: T.DataType) -> bool:
+    """Spark widens plain kinds by itself, but would fill up structs with nulls and fail on texts that do not parse."""
+    if one == other or isinstance(one, T.NullType) or isinstance(other, T.NullType):
+        return False
+    nested = isinstance(one, T.StructType) or isinstance(other, T.StructType)
+    return nested or isinstance(one, T.StringType) or isinstance(other, T.StringType)
+
+
+def as_text(column: Column, kind: T.DataType) -> Column:
+    """The value as the text that `correlate` reads back as the same value."""
+    if isinstance(kind, (T.ArrayType, T.StructType, T.MapType, T.VariantType)):
+        return F.to_json(column)
+    return F.date_format(column, TIME_PATTERN) if isinstance(kind, T.TimestampType) else column.cast("string")

@@ -1,0 +1,167 @@
+"""The Spark session that commands run in: a running one is taken as it is, else one is made on this machine's terms.
+
+A session made here is quiet (no log below errors, no progress of Spark's own), keeps to UTC, and on a local master
+listens on the loopback address only. It ends, and its scratch folder goes, when the process ends.
+"""
+
+import atexit
+import logging
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
+
+from conjoin.errors import SparkFailed
+from conjoin.pipeline.session.java import ensure_java
+from conjoin.pipeline.session.jvm_banner import without_java_banner
+from conjoin.settings import Settings
+
+ARROW_ROWS = 20_000
+SPARK_ERRORS = (PySparkException, Py4JError)
+_MOST_WORDS = 400
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
+
+
+def session(settings: Settings, app_name: str) -> SparkSession:
+    """The active session if there is one, else a new one with these settings."""
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    builder = SparkSession.builder.appName(app_name)
+    if _SUBMITTED in os.environ:
+        # Under spark-submit the master, the memory and the logs were said there.
+        return builder.getOrCreate()
+    if settings.master.startswith("sc://"):
+        return builder.remote(settings.master).getOrCreate()
+    ensure_java()
+    _keep_python_logs_quiet()
+    for key, value in options(settings).items():
+        builder = builder.config(key, value)
+    with without_java_banner(), _own_interrupt(), spark_errors():
+        spark = builder.getOrCreate()
+    atexit.register(_stop, spark)
+    return spark
+
+
+def _stop(spark: SparkSession) -> None:
+    # Of a JVM that was killed there is nothing to stop.
+    with suppress(ConnectionError, *SPARK_ERRORS):
+        spark.stop()
+
+
+def _keep_python_logs_quiet() -> None:
+    """Both write whole traces to stderr, of errors that we tell in words, and of a Ctrl-C."""
+    PySparkLogger.getLogger("DataFrameQueryContextLogger").disabled = True
+    # py4j logs through the root logger, which sets itself up for the terminal unless it has a handler.
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
+def options(settings: Settings) -> dict[str, str]:
+    """Everything that a session of ours is made with."""
+    chosen = {
+        "spark.master": settings.master,
+        "spark.driver.memory": settings.driver_memory,
+        # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
+        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile={_log_file().as_uri()}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.adaptive.enabled": "true",
+        # What correlate caches may come in fewer partitions than asked for when there is little of it.
+        "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
+        # A run has eighty generated classes: with room for a hundred, the next run compiles half of them again.
+        "spark.sql.codegen.cache.maxEntries": "1000",
+        # A number instead of twelve bytes (INT96), which Parquet looks up in a dictionary one by one.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_ROWS),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if settings.jars:
+        chosen["spark.jars"] = settings.jars
+    cores = local_cores(settings.master)
+    if cores is not None:
+        chosen |= _local_options()
+    partitions = settings.partitions or (2 * cores if cores else None)
+    if partitions:
+        chosen["spark.sql.shuffle.partitions"] = str(partitions)
+    return chosen
+
+
+def local_cores(master: str) -> int | None:
+    """How many cores a local master uses; None when the master is not local."""
+    found = _LOCAL.fullmatch(master.strip())
+    if found is None:
+        return None
+    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
+
+
+def will_run_here(settings: Settings) -> bool:
+    """Will plain paths be paths of this machine? Under spark-submit nobody knows before the session is there."""
+    return local_cores(settings.master) is not None and _SUBMITTED not in os.environ
+
+
+def path_of(spark: SparkSession, path: str) -> str:
+    """A plain path as Spark must be told it: the JVM of a local session may have started in another folder."""
+    is_local = local_cores(spark.conf.get("spark.master", "") or "") is not None
+    return path if "://" in path or not is_local else str(Path(path).absolute())
+
+
+def _local_options() -> dict[str, str]:
+    # Workers would otherwise be whatever python3 is first on PATH.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    scratch = Path(tempfile.mkdtemp(prefix="conjoin-spark-"))
+    # Registered before the session's own end, so it is called after it.
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+    }
+
+
+def _log_file() -> Path:
+    return Path(__file__).with_name("log4j2.properties")
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """Spark's handler of Ctrl-C talks to the JVM in the midst of another call and fails: keep the one that was set."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+@contextmanager
+def spark_errors() -> Iterator[None]:
+    """What Spark raises becomes one of ours, with the words that name the matter."""
+    try:
+        yield
+    except SPARK_ERRORS as error:
+        raise SparkFailed(spark_says(error)) from error
+    except ConnectionError as error:
+        # Not wrapped by py4j: nobody listens any more.
+        raise SparkFailed("its Java process has gone") from error
+
+
+def spark_says(error: Exception) -> str:
+    """The innermost cause if the text has a Java trace, else its first line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return (causes[-1:] or lines[:1] or [type(error).__name__])[0][:_MOST_WORDS]

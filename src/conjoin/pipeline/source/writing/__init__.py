@@ -1,0 +1,1 @@
+"""Writing through the data source: frames and streams become messages of a store."""

@@ -1,0 +1,183 @@
+"""A key space as rows: its subscriptions, messages and locks, and back.
+
+A subscription that was closed while a message was on its way to it is kept until the answer has come; of the others
+that were closed, the last one of each name, because an explanation tells of it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from conjoin.kernel.correlation import KeySpace, Message, Subscription
+from conjoin.kernel.correlation.apply import APPLY
+from conjoin.kernel.correlation.events import SubscriptionClosed, SubscriptionOpened
+from conjoin.kernel.correlation.state import Lock
+from conjoin.kernel.keys import key_of_rank, rank_of
+from conjoin.kernel.policies import Policy
+from conjoin.runtime.codec.messages import read_message
+from conjoin.store.port import KeyRows
+from conjoin.store.rows import LockRow, MessageRow, SubscriptionRow
+
+_open = APPLY[SubscriptionOpened]
+PolicyOf = Callable[[str, int], Policy]
+"""Of a message name, in a version of the catalog."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A key space as it was loaded, with what is not part of the state proper."""
+
+    space: KeySpace
+    messages: dict[int, Message] = field(default_factory=dict)
+    fates: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Verdict and reason of each message as it was loaded."""
+    versions: dict[int, int] = field(default_factory=dict)
+    """The policies that each message was accepted under."""
+    awaiting: dict[int, Subscription] = field(default_factory=dict)
+    """Closed ones that still wait for an answer."""
+    kept: dict[str, int] = field(default_factory=dict)
+    """The last one closed of each name, by its key."""
+    oldest_up_to: int = 0
+    """Only so many of its live messages are here; 0 when it is all of them."""
+    reached: dict[str, int | None] = field(default_factory=dict)
+    """Of a name, the last message loaded; None when there are no more."""
+    rows: dict[int, SubscriptionRow] = field(default_factory=dict)
+    """Its subscriptions as they were read, by their keys."""
+    crowd: Any = None
+    """Where very many wait: the `Crowd` by which further ones are read. None where all who wait are here."""
+
+    def reached_of(self, name: str) -> int | None:
+        return self.reached.get(name, self.oldest_up_to)
+
+
+@lru_cache(4096)
+def digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def in_crowd(row: SubscriptionRow) -> SubscriptionRow:
+    """With where it stands: by name, process and rank, in texts of one length each, however long the names are."""
+    rank = rank_of(row.element_key)
+    return row._replace(crowd=f"{digest(row.name)}{digest(row.process_id)}{rank:016x}{row.key:016x}")
+
+
+def subscription_row(place: tuple[str, str], its: Subscription, closed_at: int | None) -> SubscriptionRow:
+    return SubscriptionRow(
+        *place,
+        its.key,
+        its.name,
+        its.process_id,
+        its.instance_id,
+        key_of_rank(its.rank),
+        its.element_id or "",
+        its.opened_at,
+        int(its.interrupting),
+        its.business_id,
+        0 if its.busy_with is None else its.busy_with.key,
+        closed_at,
+    )
+
+
+def lock_row(place: tuple[str, str], lock: Lock) -> LockRow:
+    return LockRow(*place, lock.process_id, lock.instance_id, lock.since, lock.message.key if lock.message else 0)
+
+
+def read_spaces(tenant_id: str, keys: list[str], rows: KeyRows, policy_of: PolicyOf) -> dict[str, Loaded]:
+    """The key spaces of these keys, empty ones included."""
+    found = {key: Loaded(KeySpace(tenant_id, key)) for key in keys}
+    subscriptions = {}
+    for row in rows.subscriptions:
+        subscription = _read_subscription(row)
+        subscriptions[row.key] = subscription
+        loaded = found[row.correlation_key]
+        loaded.rows[row.key] = row
+        _put(loaded, row, subscription)
+    for message_row in rows.messages:
+        loaded = found[message_row.correlation_key]
+        _put_message(loaded, message_row, policy_of, subscriptions)
+    for row in rows.subscriptions:
+        if row.busy_with:
+            subscriptions[row.key].busy_with = found[row.correlation_key].messages[row.busy_with]
+    for lock in rows.locks:
+        loaded = found[lock.correlation_key]
+        message = loaded.messages.get(lock.message_key)
+        loaded.space.locks[lock.process_id] = Lock(lock.process_id, lock.instance_key, lock.since, message)
+    return found
+
+
+def _read_subscription(row: SubscriptionRow) -> Subscription:
+    its = Subscription(
+        row.key,
+        rank_of(row.element_key),
+        row.name,
+        row.process_id,
+        row.instance_key,
+        row.element_id or None,
+        row.opened_at,
+        bool(row.interrupting),
+        row.business_id,
+        row.correlation_key,
+    )
+    its.closed = row.closed_at is not None
+    return its
+
+
+def _put(loaded: Loaded, row: SubscriptionRow, subscription: Subscription) -> None:
+    space = loaded.space
+    if row.closed_at is None:
+        _open(space, SubscriptionOpened(subscription, row.opened_at))
+        return
+    if row.busy_with:
+        loaded.awaiting[row.key] = subscription
+        return
+    topic = space.topics.get(row.name) or space.new_topic(row.name)
+    topic.last_closed = SubscriptionClosed(subscription, row.closed_at)
+    loaded.kept[row.name] = row.key
+
+
+def add_subscriptions(loaded: Loaded, rows: Iterable[SubscriptionRow]) -> None:
+    """Those that were not read before. Whoever is busy points at a message that is here already."""
+    added = {}
+    for row in rows:
+        if row.key not in loaded.rows:
+            loaded.rows[row.key] = row
+            added[row.key] = subscription = _read_subscription(row)
+            _put(loaded, row, subscription)
+            if row.busy_with:
+                subscription.busy_with = loaded.messages[row.busy_with]
+    if added and loaded.messages:
+        _point_at(added, loaded.messages.values())
+
+
+def _point_at(added: dict[int, Subscription], messages: Iterable[Message]) -> None:
+    """A message knows who has it; of somebody who was not here when it was read it has a copy."""
+    for message in messages:
+        for told in (*message.targets, message.given_back):
+            mine = getattr(told, "subscription", None)
+            if mine is not None and mine.key in added:
+                told.subscription = added[mine.key]
+
+
+def add_messages(loaded: Loaded, rows: Iterable[MessageRow], policy_of: PolicyOf) -> None:
+    for row in rows:
+        if row.key not in loaded.messages:
+            _put_message(loaded, row, policy_of, loaded.space.subscriptions)
+
+
+def _put_message(loaded: Loaded, row: MessageRow, policy_of: PolicyOf, known: dict[int, Subscription]) -> None:
+    message, standing = read_message(row, policy_of(row.name, row.policy_version), known)
+    loaded.messages[row.key] = message
+    loaded.versions[row.key] = row.policy_version
+    loaded.fates[row.key] = (row.verdict, row.reason)
+    space = loaded.space
+    topic = space.topics.get(row.name) or space.new_topic(row.name)
+    if message.stored:
+        topic.store(message)
+        space.watch_deadline(message)
+    if standing.held:
+        topic.held = [*(topic.held or ()), message]
+    if standing.remembered:
+        topic.ids = topic.ids or {}
+        topic.ids[message.message_id] = message

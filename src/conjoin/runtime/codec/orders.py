@@ -1,0 +1,85 @@
+"""Commands as JSON lists: for the outbox, for the log, and for a Spark task. The first item is the command's name.
+
+A message or subscription inside a command is written whole; whoever receives it finds its own record by the key.
+"""
+
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
+
+from conjoin.kernel.correlation import Message, Subscription
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.policies import Policy
+from conjoin.kernel.process import commands as c
+from conjoin.runtime.client_api.messages import NewMessage
+
+Request = c.Command | c.ForKey | NewMessage
+"""What a shard is asked to do: a command, or a message that becomes one there, where it gets its key and its time."""
+
+_MESSAGE = ("key", "name", "published_at", "deadline", "message_id", "business_id", "payload")
+_SUBSCRIPTION = (
+    *("key", "rank", "name", "process_id", "instance_id", "element_id", "opened_at", "interrupting"),
+    *("business_id", "payload"),
+)
+_message_values = attrgetter(*_MESSAGE)
+_subscription_values = attrgetter(*_SUBSCRIPTION)
+_ANY_POLICY = Policy()
+
+_KINDS: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        NewMessage,
+        *(c.CreateInstance, c.StartInstance, c.CancelInstance, c.SetVariables, c.ActivateJobs, c.CompleteJob),
+        *(c.FailJob, c.ThrowError, c.UpdateRetries, c.UpdateTimeout, c.AssignTask),
+        *(c.ReturnJobs, c.ResolveIncident, c.FireTimers),
+        *(c.BroadcastSignal, c.ScheduleStarts, c.DeliverMessage, c.RefuseSubscription),
+        *(correlation.OpenSubscription, correlation.CloseSubscription, correlation.AcknowledgeCorrelation),
+        *(correlation.RejectCorrelation, correlation.EndInstance, correlation.StartBuffered),
+        correlation.ExpireMessages,
+    )
+}
+_FIELDS = {name: tuple(field.name for field in fields(kind)) for name, kind in _KINDS.items()}
+_VALUES = {kind: attrgetter(*_FIELDS[name]) for name, kind in _KINDS.items()}
+_RECORDS = ("message", "subscription", "holder")
+_CARRYING = frozenset(
+    {"DeliverMessage", "RefuseSubscription", "OpenSubscription", "RejectCorrelation", "StartBuffered"}
+)
+"""Those with records inside."""
+
+
+def written_order(order: Request) -> list[Any]:
+    kind = type(order)
+    if kind is c.ForKey:
+        return ["ForKey", order.tenant_id, order.key, written_order(order.command)]  # type: ignore[union-attr, arg-type]
+    name = kind.__name__
+    values = _VALUES[kind](order)
+    if len(_FIELDS[name]) == 1:
+        return [name, values]
+    return [name, *(map(_written_value, values) if name in _CARRYING else values)]
+
+
+def _written_value(value: Any) -> Any:
+    if type(value) is Message:
+        return _message_values(value)
+    return _subscription_values(value) if type(value) is Subscription else value
+
+
+def read_order(said: list[Any]) -> Any:
+    name, *values = said
+    if name == "ForKey":
+        tenant_id, key, inner = values
+        return c.ForKey(tenant_id, key, read_order(inner))
+    if name in _CARRYING:
+        values = [_read_value(field, value) for field, value in zip(_FIELDS[name], values, strict=True)]
+    return _KINDS[name](*values)
+
+
+def _read_value(field: str, said: Any) -> Any:
+    if field not in _RECORDS:
+        return said
+    return _read_message(said) if field == "message" else Subscription(*said)
+
+
+def _read_message(said: list[Any]) -> Message:
+    key, name, published_at, deadline, message_id, business_id, payload = said
+    return Message(key, name, published_at, deadline, _ANY_POLICY, message_id, business_id, payload)

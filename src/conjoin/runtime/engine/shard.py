@@ -1,0 +1,170 @@
+"""A shard: one queue, both halves of the kernel on it, and everything that is alive under its keys.
+
+First in, first out: what a command asks for next goes to the end of the queue, or into the outbox of another shard.
+Invariant: between two calls from outside the queue is empty.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import Any
+
+from conjoin.errors import EndlessRequest
+from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.kernel.correlation import KeySpace, Message
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
+from conjoin.kernel.correlation.decide import DECIDE as DECIDE_CORRELATION
+from conjoin.kernel.correlation.events import Event, MessageAnswered, MessagePublished, MessageRefused
+from conjoin.kernel.coupling import ORDER_OF, Order, starts_first
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.keys import Keys
+from conjoin.kernel.process import APPLY as APPLY_PROCESS
+from conjoin.kernel.process import ProcessState
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process.commands import ForKey
+from conjoin.kernel.process.decide import decide_in
+from conjoin.kernel.process.step import Step
+from conjoin.runtime.engine.business_ids import BusinessIds
+from conjoin.runtime.engine.consequences import CHECK_EVERY
+from conjoin.runtime.engine.key_spaces import KeySpaces, Place
+
+Listener = Callable[["Shard", Any, Any], None]
+Due = tuple[int, int, int]
+"""An instant, the key of what is due then, and the shard."""
+
+_apply_of = APPLY_PROCESS.get
+_ANSWERS = frozenset((MessageAnswered, MessageRefused))
+_NOTHING_DEPLOYED = Catalog()
+MOST_STEPS = 1_000_000
+"""So many may follow from one request. A signal that a hundred thousand instances catch takes half of that."""
+
+
+class Shard:
+    def __init__(self, index: int, definitions: Definitions) -> None:
+        self.index = index
+        self.definitions = definitions
+        self.keys = Keys(index)
+        self.state = self._new_state(definitions)
+        self.catalog = _NOTHING_DEPLOYED
+        self.spaces = KeySpaces()
+        self.queue: deque[Order] = deque()
+        self.answers: dict[int, Event] = {}
+        self.listener: Listener | None = None
+        self.business_ids: BusinessIds | None = None
+        """Who holds which, where a business id may be held once."""
+        self.hand_on: Callable[[Order], None] = self.queue.append
+        """Where orders go that follow from others."""
+        self._step = Step(self.state, definitions)
+        self._deadlines: list[tuple[int, int, Place]] = []
+        self._touched: dict[Place, KeySpace] = {}
+
+    def _new_state(self, definitions: Definitions) -> ProcessState:
+        return ProcessState(definitions, self.keys)
+
+    def new_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
+        """The key of an instance that a message starts. Two of one message get two: taking it is final."""
+        return self.keys.take()
+
+    def carry_out(self, command: Order) -> Any:
+        """One command, without what follows from it: that waits in the queue. Answers with what was decided."""
+        return self._correlate(command) if type(command) is ForKey else self._advance(command)
+
+    def drain(self) -> None:
+        for command in self.steps():
+            if type(command) is ForKey:
+                self._correlate(command)
+            else:
+                self._advance(command)
+        self.settle()
+
+    def steps(self) -> Iterator[Order]:
+        """What waits in the queue, and what is added to it meanwhile."""
+        queue, steps = self.queue, 0
+        while queue:
+            if steps == MOST_STEPS:
+                raise EndlessRequest(steps)
+            if steps and not steps % CHECK_EVERY:
+                self.check(steps)
+            steps += 1
+            yield queue.popleft()
+
+    def check(self, steps: int) -> None:
+        """Now and then, while much follows from one request."""
+
+    def settle(self) -> None:
+        """Nothing is under way: the keys that were touched come to rest."""
+        self.spaces.settle(self._touched)
+        self._touched.clear()
+
+    def _advance(self, command: Any) -> Any:
+        state, hand_on, listener = self.state, self.hand_on, self.listener
+        decided: Any = decide_in(self._step, command) if self.business_ids is None else self._decide_with_ids(command)
+        for item in decided:
+            apply = _apply_of(type(item))
+            if apply is None:
+                hand_on(item)
+            else:
+                apply(state, item)
+                if listener is not None:
+                    listener(self, command, item)
+        if self.business_ids is not None:
+            self._note_business_ids(command, decided)
+        return decided
+
+    def _correlate(self, command: ForKey) -> Any:
+        place = (command.tenant_id, command.key)
+        space = self._touched.get(place)
+        if space is None:
+            space = self._touched[place] = self.spaces.at(place)
+        inner, listener = command.command, self.listener
+        orders: list[Order] = []
+        decided: Any = DECIDE_CORRELATION[type(inner)](space, inner, self.catalog)
+        for event in decided:
+            kind = type(event)
+            APPLY_CORRELATION[kind](space, event)
+            if kind in ORDER_OF:
+                orders.append(ORDER_OF[kind](space, event))
+            elif kind is MessagePublished:
+                if event.message.stored:
+                    heappush(self._deadlines, (event.message.deadline, event.message.key, place))
+            elif kind in _ANSWERS:
+                self.answers[event.message.key] = event
+            if listener is not None:
+                listener(self, command, event)
+        for order in starts_first(orders) if len(orders) > 1 else orders:
+            self.hand_on(order)
+        if self.business_ids is not None:
+            self._note_business_ids(command, decided)
+        return decided
+
+    def _decide_with_ids(self, command: Any) -> Any:
+        assert self.business_ids is not None
+        refused = self.business_ids.refusal(command) if type(command) is c.CreateInstance else None
+        return decide_in(self._step, command) if refused is None else [refused]
+
+    def _note_business_ids(self, command: Any, decided: Any) -> None:
+        assert self.business_ids is not None
+        for order in self.business_ids.note(self, command, decided):
+            self.hand_on(order)
+
+    def due_timer(self) -> Due | None:
+        heap = self.state.due_timers
+        return (*heap[0], self.index) if heap else None
+
+    def due_job(self) -> Due | None:
+        heap = self.state.due_jobs
+        return (*heap[0], self.index) if heap else None
+
+    def due_expiry(self) -> Due | None:
+        return (self._deadlines[0][0], 0, self.index) if self._deadlines else None
+
+    def fire(self, at: int) -> Order:
+        return c.FireTimers(at)
+
+    def return_job(self, at: int) -> Order:
+        return c.ReturnJobs(at)
+
+    def expire(self, at: int) -> Order:
+        _, _, (tenant_id, key) = heappop(self._deadlines)
+        return ForKey(tenant_id, key, correlation.ExpireMessages(at))

@@ -1,0 +1,161 @@
+"""explain: what became of a message, why, and what came near to taking it; and what would become of one not sent.
+
+The verdict is the kernel's, on the state as it is now, so it never lags behind what was committed. Nothing is written.
+"""
+
+from collections.abc import Callable, Sequence
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+from conjoin.kernel.correlation import Message, apply, decide
+from conjoin.kernel.correlation import commands as c
+from conjoin.kernel.correlation.events import InstanceStarted
+from conjoin.kernel.verdicts.sentences import sentence
+from conjoin.kernel.verdicts.verdicts import Verdict, parameters, verdict_of
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
+from conjoin.runtime.explain.explanation import (
+    Explanation,
+    MessageFacts,
+    attempts_of,
+    facts_of,
+    still_buffered,
+    storage_of,
+)
+from conjoin.runtime.explain.key_view import KeyView, load_key
+from conjoin.runtime.explain.near_misses import Surroundings, all_misses, who_came_late
+from conjoin.runtime.reading.messages import message_with_key, newest_messages
+from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.scope import seen_parameters
+
+_UNSENT = 2**63 - 1
+"""The key of a message that is not published: it comes after all others."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
+_UNDECIDED = ("buffered", "waiting")
+
+
+class NamedExplanation(NamedTuple):
+    """What would become of such a message now, and of those that were published, the newest first."""
+
+    dry_run: Explanation
+    known: Sequence[Explanation]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"dry_run": self.dry_run.as_json(), "known": [it.as_json() for it in self.known]}
+
+
+def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
+    row = message_with_key(broker.store, message_key)
+    if row is None:
+        return _unknown(message_key)
+    view = load_key(broker, row.tenant_id, row.correlation_key, lambda snapshot: snapshot.messages([message_key]))
+    message = view.messages.get(message_key)
+    if message is None:
+        return _unknown(message_key)
+    around = Surroundings(broker.store, view, message.name, broker.scope)
+    return _shown(broker, _explained(around, message, message_key))
+
+
+def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
+    """By name and key, and by its id if it has one: so those that were refused are found, too."""
+    problem = unusable(new)
+    if problem is not None:
+        return NamedExplanation(_invalid(new, problem, broker.now), ())
+    rows = newest_messages(broker.store, new)
+    keys = [row.key for row in rows]
+    same_id = (new.tenant_id, new.key, new.name, new.message_id)
+    view = load_key(
+        broker,
+        new.tenant_id,
+        new.key,
+        lambda snapshot: [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)],
+        new,
+    )
+    around = Surroundings(broker.store, view, new.name, broker.scope)
+    known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
+    return NamedExplanation(_dry_run(around, new), known)
+
+
+def wait_for_verdict(
+    broker: Broker, message_key: int, timeout_s: float, pause: Callable[[float], None] = sleep
+) -> Explanation | Refusal:
+    """The explanation once the message is no longer merely kept, or when the time is over."""
+    give_up = monotonic() + timeout_s
+    pause_s = _FIRST_PAUSE_S
+    while True:
+        row = message_with_key(broker.store, message_key)
+        left_s = give_up - monotonic()
+        if row is None or row.verdict not in _UNDECIDED or row.deadline <= broker.now or left_s <= 0:
+            found = explain(broker, message_key)
+            # One that is held for somebody busy is undecided beyond its deadline.
+            if isinstance(found, Refusal) or found.verdict not in _UNDECIDED or left_s <= 0:
+                return found
+        pause(min(pause_s, left_s))
+        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _shown(broker: Broker, found: Explanation) -> Explanation:
+    return found._replace(message=found.message._replace(variables=broker.hiding.of(found.message.variables)))
+
+
+def _unknown(message_key: int) -> Refusal:
+    return Refusal("NOT_FOUND", f"no message with key {message_key} is known")
+
+
+def _dry_run(around: Surroundings, new: NewMessage) -> Explanation:
+    """Published on the loaded copy of its key, which nobody else sees."""
+    view = around.view
+    message = accepted(new, _UNSENT, view.now, view.catalog.policies)
+    command = c.CorrelateMessage(message, view.now) if new.sync else c.PublishMessage(message, view.now)
+    for event in decide(view.space, command, view.catalog):
+        apply(view.space, event)
+    found = _explained(around, message, None)
+    # Nobody answers here: whoever it would be given to is taken at their word.
+    attempts = [it._replace(outcome="taken") if it.outcome == "on_its_way" else it for it in found.attempts]
+    return found._replace(sentence=_conditional(found.verdict, found.sentence), attempts=attempts)
+
+
+def _invalid(new: NewMessage, problem: Refusal, now: int) -> Explanation:
+    which = (new.name, new.key, new.tenant_id, new.message_id, new.business_id)
+    said = {"why": problem.text}
+    text = _conditional("refused", sentence("refused", "invalid", said, new.name, new.key))
+    facts = MessageFacts(None, *which, now, now, {})
+    return Explanation(facts, "refused", "invalid", now, said, text, "none", (), ())
+
+
+def _conditional(verdict: str, text: str) -> str:
+    return f"If it were published now, it would be {verdict}: {text.removeprefix(f'{verdict.capitalize()}: ')}"
+
+
+def _explained(around: Surroundings, message: Message, key: int | None) -> Explanation:
+    view = around.view
+    space = view.space
+    message.late_subscription = who_came_late(view, message)
+    verdict = verdict_of(space, message, view.now, view.catalog)
+    said = parameters(space, message, verdict, view.now, view.catalog) | _version(view, verdict)
+    misses = all_misses(around, message, verdict, said.get("near_misses", ()))
+    if verdict.verdict != "correlated":
+        said = seen_parameters(around.scope, space.tenant_id, message.name, said)
+        if misses or "near_misses" in said:
+            said["near_misses"] = misses
+    text = sentence(verdict.verdict, verdict.reason, told(said), message.name, space.key)
+    return Explanation(
+        facts_of(message, space.tenant_id, space.key, key),
+        verdict.verdict,
+        verdict.reason,
+        verdict.decided_at,
+        said,
+        text,
+        storage_of(message),
+        attempts_of(message),
+        misses,
+        still_buffered(message, space.key, misses),
+    )
+
+
+def _version(view: KeyView, verdict: Verdict) -> dict[str, Any]:
+    """Of the process that was started; the kernel knows only its definition."""
+    if not isinstance(verdict.cause, InstanceStarted):
+        return {}
+    return {"version": view.deployed.definitions.by_key[verdict.cause.start.definition_key].version}

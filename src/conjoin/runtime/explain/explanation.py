@@ -1,0 +1,128 @@
+"""An explanation: what became of a message and why, in values. `as_json` has instants and keys as text.
+
+It is made of the kernel's verdict, parameters and near misses; nothing here decides or words anything by itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from conjoin.kernel.correlation import Message
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.messages import is_kept
+from conjoin.kernel.verdicts.sentences import near_miss, sentence
+from conjoin.runtime.visibility.plain_values import told
+
+STORAGE = ("buffered", "expired", "held", "none")
+
+
+class MessageFacts(NamedTuple):
+    """What is known of a message apart from its fate. `key` is None for one that was not published."""
+
+    key: int | None
+    name: str
+    correlation_key: str
+    tenant_id: str
+    message_id: str
+    business_id: str
+    published_at: int
+    deadline_at: int
+    variables: Mapping[str, Any]
+
+
+class Attempt(NamedTuple):
+    """Who was given the message. `outcome`: taken, started, on_its_way or given_back; `why` it was given back."""
+
+    outcome: str
+    process: str
+    instance: int | None
+    element: str
+    offered_at: int
+    why: str = ""
+
+
+class StillBuffered(NamedTuple):
+    """A message that somebody has may still be kept, and others wait for it in vain."""
+
+    reason: str
+    parameters: Mapping[str, Any]
+    sentence: str
+
+
+class Explanation(NamedTuple):
+    """`storage` is buffered until the deadline, then expired; held while it waits for an answer; else none."""
+
+    message: MessageFacts
+    verdict: str
+    reason: str
+    decided_at: int
+    parameters: Mapping[str, Any]
+    sentence: str
+    storage: str
+    attempts: Sequence[Attempt]
+    near_misses: Sequence[Mapping[str, Any]]
+    still_buffered: StillBuffered | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        misses = [{**miss, "text": near_miss(told(miss))} for miss in self.near_misses]
+        said = told(self._replace(near_misses=misses))
+        # They stand on their own; the list of the parameters is the same, or a part of it.
+        said["parameters"].pop("near_misses", None)
+        said["attempts"] = [_without_empty(attempt) for attempt in said["attempts"]]
+        return dict(said)
+
+
+def _without_empty(attempt: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attempt.items() if value not in (None, "")}
+
+
+def facts_of(message: Message, tenant_id: str, correlation_key: str, key: int | None) -> MessageFacts:
+    times = (message.published_at, message.deadline)
+    which = (message.name, correlation_key, tenant_id, message.message_id, message.business_id)
+    return MessageFacts(key, *which, *times, message.payload or {})
+
+
+def storage_of(message: Message) -> str:
+    if message.stored:
+        return "buffered"
+    if message.ended is None and not message.targets:
+        return "held"
+    was_kept = is_kept(message) and not isinstance(message.ended, (e.MessageRefused, e.MessageDiscarded))
+    return "expired" if was_kept else "none"
+
+
+def attempts_of(message: Message) -> list[Attempt]:
+    """In their order. Of those who gave it back, the last before each who has it is known."""
+    found = []
+    for target in message.targets:
+        if isinstance(target, e.MessageCorrelated):
+            if target.before is not None:
+                found.append(_given_back(target.before))
+            on_its_way = target.subscription.busy_with is message
+            found.append(_attempt("on_its_way" if on_its_way else "taken", target.subscription, target.at))
+        else:
+            start = target.start
+            element_id = start.element_id or ""
+            found.append(Attempt("started", start.process_id, target.instance_id, element_id, target.at))
+    if message.given_back is not None and not message.targets:
+        found.append(_given_back(message.given_back))
+    return found
+
+
+def _given_back(event: e.CorrelationGivenBack) -> Attempt:
+    return _attempt("given_back", event.subscription, event.at)._replace(why=event.why)
+
+
+def _attempt(outcome: str, subscription: Any, at: int) -> Attempt:
+    return Attempt(outcome, subscription.process_id, subscription.instance_id, subscription.element_id or "", at)
+
+
+def still_buffered(message: Message, correlation_key: str, misses: Sequence[Mapping[str, Any]]) -> StillBuffered | None:
+    """While it is kept: whoever waits for it in vain because their process has it."""
+    waiting = [miss for miss in misses if miss["kind"] == "taken_by_process"]
+    if not waiting or not message.stored:
+        return None
+    first = waiting[0]
+    said = {"process": first["process"], "instance": first["instance"], "taken_at": first["taken_at"]}
+    said |= {"waiting_instance": first["waiting_instance"], "deadline_at": message.deadline}
+    text = sentence("buffered", "taken_by_process", told(said), message.name, correlation_key)
+    return StillBuffered("taken_by_process", said, text)

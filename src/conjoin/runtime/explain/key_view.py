@@ -1,0 +1,95 @@
+"""One correlation key as the rules would see it now: loaded from the store to be looked at; nothing is written.
+
+The loaded state is a copy of our own. What has fallen due is applied to it, so that a verdict does not depend on when
+the last sweep was. It is read on a way of its own, from any thread; whoever runs the shard is not disturbed.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import KeySpace, Message, apply, decide
+from conjoin.kernel.correlation import commands as c
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.key_spaces import Loaded
+from conjoin.runtime.engine.business_ids import BusinessIds
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.engine.stored_catalog import CatalogView
+from conjoin.runtime.run.working_set import crowds
+from conjoin.runtime.run.working_set.loading import load_spaces
+from conjoin.store.port import KeyRows, ShardSnapshot
+from conjoin.store.rows import MessageRow
+
+MOST_MESSAGES = 100
+"""Of the live messages on the key, so many of the oldest are there beside those that are asked about."""
+
+PAGES_OF_CROWD = 10
+
+Find = Callable[[ShardSnapshot], Sequence[MessageRow]]
+"""Which messages are asked about."""
+
+
+@dataclass(slots=True)
+class KeyView:
+    space: KeySpace
+    messages: dict[int, Message]
+    catalog: Catalog
+    deployed: CatalogView
+    now: int
+    ids: BusinessIds | None
+    """Who holds the business ids of these messages, where an id may be held once."""
+
+
+def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMessage | None = None) -> KeyView:
+    """`unsent`: a message that is asked about, too, and is in no store."""
+    deployed = broker.catalog.view()
+    shard = broker.store.shard(shard_of(key, broker.store.facts.shards))
+    with closing(shard.reader()) as reader:
+        snapshot = reader.begin()
+        found = find(snapshot)
+        rows = _rows(snapshot, tenant_id, key, found)
+        [(_, loaded)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
+        if loaded.crowd is not None:
+            _look_into_crowd(loaded, [row.key for row in found], unsent)
+        wanted = {unsent.business_id if unsent else "", *(row.business_id for row in rows.messages)}
+        ids = _ids(snapshot, tenant_id, sorted(wanted)) if broker.store.facts.unique_business_ids else None
+        now = max(snapshot.head.time, broker.now)
+        snapshot.abandon()
+    catalog = deployed.kernel_catalog(ids)
+    catalog.new_instance = _not_born
+    for event in decide(loaded.space, c.ExpireMessages(now), catalog):
+        apply(loaded.space, event)
+    return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
+
+
+def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, found: Sequence[MessageRow]) -> KeyRows:
+    rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, crowds.MOST_WAITING)
+    messages = {row.key: row for row in (*rows.messages, *found)}
+    return rows._replace(messages=[messages[number] for number in sorted(messages)])
+
+
+def _look_into_crowd(loaded: Loaded, asked: Sequence[int], unsent: NewMessage | None) -> None:
+    """Where very many wait, an explanation is about the first thousand of each process, and all who have it."""
+    messages = [loaded.messages[key] for key in asked]
+    names = {message.name for message in messages} | ({unsent.name} if unsent else set())
+    for name in sorted(names):
+        loaded.crowd.near(name)
+        for _ in range(PAGES_OF_CROWD - 1):
+            loaded.crowd.more(loaded.crowd.lanes("idle", name))
+    for message in messages:
+        loaded.crowd.receivers_of(message)
+        loaded.crowd.until_awaited(message)
+
+
+def _ids(snapshot: ShardSnapshot, tenant_id: str, business_ids: Sequence[str]) -> BusinessIds:
+    ids = BusinessIds()
+    for holder in snapshot.id_holders(tenant_id, business_ids):
+        ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
+    return ids
+
+
+def _not_born(*asked: Any) -> None:
+    """An instance that is started only to see what would happen has no key."""

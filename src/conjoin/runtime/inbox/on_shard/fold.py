@@ -1,0 +1,76 @@
+"""The inbox's part of a run: each request is carried out on the rows of its shard, and its changes are one commit.
+
+A message that is tried is folded into the same run, so its correlation and its booking are there together or not at
+all. Nothing here is replayed: the log has the messages that were offered, and the inbox is kept beside it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.stored_catalog import CatalogView
+from conjoin.runtime.inbox.on_shard.offers import Offers
+from conjoin.runtime.inbox.on_shard.operations import clean_up, move_in, move_out, operate_on
+from conjoin.runtime.inbox.on_shard.runs import rest_group, run_groups, take_turn
+from conjoin.runtime.inbox.on_shard.sending import book_outcomes, intend_next
+from conjoin.runtime.inbox.on_shard.unit_of_work import Ledger
+from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.receiving.arriving import keep_arrivals, note_rules
+from conjoin.runtime.inbox.requests import (
+    InboxArrivals,
+    InboxBook,
+    InboxCleanup,
+    InboxIntend,
+    InboxMoveIn,
+    InboxMoveOut,
+    InboxOperate,
+    InboxReply,
+    InboxRequest,
+    InboxRest,
+    InboxRules,
+    InboxRun,
+    InboxTurn,
+)
+from conjoin.runtime.ingest.dead_letters import DeadLetter
+from conjoin.runtime.run.batches import Reply
+from conjoin.runtime.run.working_set.working_set import WorkingSet
+
+_CARRY_OUT: dict[type, Callable[[Work, Any], InboxReply]] = {
+    InboxArrivals: keep_arrivals,
+    InboxRules: note_rules,
+    InboxRun: run_groups,
+    InboxTurn: take_turn,
+    InboxRest: rest_group,
+    InboxIntend: intend_next,
+    InboxBook: book_outcomes,
+    InboxOperate: operate_on,
+    InboxCleanup: clean_up,
+    InboxMoveIn: move_in,
+    InboxMoveOut: move_out,
+}
+
+
+class InboxFold:
+    """`publish` folds a message into the run, `keep` a dead letter."""
+
+    def __init__(
+        self,
+        its: WorkingSet,
+        view: CatalogView,
+        now: int,
+        publish: Callable[[NewMessage], Reply],
+        keep: Callable[[DeadLetter], Reply],
+    ) -> None:
+        self.ledger = Ledger(its.snapshot, its.is_one_of_many)
+        offers = Offers(its, view, now, publish)
+        self._work = Work(self.ledger, offers, now, its.index, its.shard_count, its.keys.take, keep)
+
+    @property
+    def tried(self) -> list[int]:
+        """The rows that were tried, the last one last."""
+        return self._work.tried
+
+    def carry_out(self, request: InboxRequest) -> Reply:
+        self._work.tried.clear()
+        self._work.failing = getattr(request, "failing", {})
+        return Reply(inbox=_CARRY_OUT[type(request)](self._work, request))

@@ -1,0 +1,149 @@
+"""The rows of messages, subscriptions and locks that a replayed shard should have.
+
+They are read off the whole state at the end; only what a row keeps of the past is noted on the way: the verdict that a
+message had when something last happened to it, and which closed subscriptions are kept.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import KeySpace, Message, Subscription
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation.events import SubscriptionClosed
+from conjoin.kernel.correlation.uniqueness import remembered_until
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.verdicts.verdicts import Verdict, verdict_of
+from conjoin.runtime.codec.key_spaces import lock_row, subscription_row
+from conjoin.runtime.codec.messages import Standing, message_row
+from conjoin.runtime.engine.key_spaces import Place
+from conjoin.store.rows import LockRow, MessageRow, SubscriptionRow
+
+
+class Known(NamedTuple):
+    """A message, what was last decided of it and when, and the catalog version that it was accepted under."""
+
+    place: Place
+    message: Message
+    verdict: Verdict
+    at: int
+    version: int
+
+
+class Closed(NamedTuple):
+    place: Place
+    event: SubscriptionClosed
+
+
+class ReplayedKeys:
+    def __init__(self, spaces: Mapping[Place, KeySpace], one_of_many: bool) -> None:
+        self.known: dict[int, Known] = {}
+        self.over: dict[int, MessageRow] = {}
+        """Of a snapshot, those that nothing can happen to any more."""
+        self.accepted_under: dict[int, int] = {}
+        """The version of the policies of messages of this commit that were not accepted under those of the store."""
+        self.locks_before: dict[tuple[Any, ...], LockRow] = {}
+        """Of a snapshot: the message that a lock was taken for may be one of those."""
+        self._spaces = spaces
+        self._one_of_many = one_of_many
+        self._touched: dict[int, tuple[Place, Message]] = {}
+        self._answered: set[int] = set()
+        self._closed: list[Closed] = []
+        self._awaiting: dict[int, Closed] = {}
+        self._kept: dict[tuple[Place, str], SubscriptionClosed] = {}
+
+    def awaiting_answer(self, key: int) -> Subscription | None:
+        """A closed subscription to which a message is still on its way; perhaps it was closed in this commit."""
+        just_now = (closed for closed in self._closed if closed.event.subscription.key == key)
+        closed = self._awaiting.get(key) or next(just_now, None)
+        return None if closed is None else closed.event.subscription
+
+    def keep(self, closed: Closed) -> None:
+        """As a snapshot has it."""
+        subscription = closed.event.subscription
+        if subscription.busy_with is not None:
+            self._awaiting[subscription.key] = closed
+        else:
+            self._kept[closed.place, subscription.name] = closed.event
+
+    def note(self, order: c.ForKey, decided: Sequence[Any]) -> None:
+        place = (order.tenant_id, order.key)
+        for event in decided:
+            message = getattr(event, "message", None)
+            if message is not None:
+                self._touched[message.key] = (place, message)
+            if type(event) is SubscriptionClosed:
+                self._closed.append(Closed(place, event))
+        if type(order.command) is correlation.AcknowledgeCorrelation:
+            self._answered.add(order.command.subscription_key)
+        elif type(order.command) is correlation.RejectCorrelation:
+            self._answered.add(order.command.subscription.key)
+
+    def end_commit(self, at: int, catalog_version: int, catalog: Catalog) -> None:
+        self._sort_closed()
+        for key, (place, message) in self._touched.items():
+            before = self.known.get(key)
+            verdict = verdict_of(self._spaces[place], message, at, catalog)
+            version = before.version if before else self.accepted_under.get(key, catalog_version)
+            self.known[key] = Known(place, message, verdict, at, version)
+        self._touched.clear()
+        self.accepted_under.clear()
+        self._answered.clear()
+        self._closed.clear()
+
+    def _sort_closed(self) -> None:
+        """Those that still wait for an answer stay until it comes; else the last one of each name is kept."""
+        for key in self._answered:
+            answered = self._awaiting.pop(key, None)
+            if answered is not None:
+                answered.event.subscription.busy_with = None
+        for closed in self._closed:
+            subscription = closed.event.subscription
+            if subscription.key in self._answered:
+                subscription.busy_with = None
+            elif subscription.busy_with is not None:
+                self._awaiting[subscription.key] = closed
+        for place, event in self._closed:
+            topic = self._spaces[place].topics[event.subscription.name]
+            which = (place, event.subscription.name)
+            last = topic.last_closed
+            if last is not None and last.subscription.busy_with is None:
+                self._kept[which] = last
+            topic.last_closed = self._kept.get(which)
+
+    def subscriptions(self) -> Iterator[SubscriptionRow]:
+        for place, space in self._spaces.items():
+            for subscription in space.subscriptions.values():
+                yield subscription_row(place, subscription, None)
+        for place, event in self._awaiting.values():
+            yield subscription_row(place, event.subscription, event.at)
+        for (place, _), event in self._kept.items():
+            yield subscription_row(place, event.subscription, event.at)
+
+    def locks(self) -> Iterator[LockRow]:
+        for place, space in self._spaces.items():
+            for lock in space.locks.values():
+                row = lock_row(place, lock)
+                yield row if lock.message is not None else self.locks_before.get(row[:4], row)
+
+    def messages(self, now: int) -> Iterator[tuple[MessageRow, MessageRow]]:
+        """Each twice: as it is, and as it is once a sweep has noticed that its id is no longer remembered."""
+        yield from ((row, row) for row in self.over.values())
+        on_their_way = self._on_their_way() if self._one_of_many else set()
+        for place, message, verdict, at, version in self.known.values():
+            topic = self._spaces[place].topics.get(message.name)
+            held = topic is not None and message in (topic.held or ())
+            remembered = topic is not None and (topic.ids or {}).get(message.message_id) is message
+            until = remembered_until(message) if remembered else 0
+            standing = Standing(held, until > at, message.key in on_their_way)
+            row = message_row(place, message, standing, verdict, version)
+            if at < until <= now:
+                standing = Standing(held, False, message.key in on_their_way)
+                yield row, message_row(place, message, standing, verdict, version)
+            else:
+                yield row, row
+
+    def _on_their_way(self) -> set[int]:
+        open_ones = [s for space in self._spaces.values() for s in space.subscriptions.values()]
+        closed = [closed.event.subscription for closed in self._awaiting.values()]
+        return {s.busy_with.key for s in (*open_ones, *closed) if s.busy_with is not None}

@@ -1,0 +1,188 @@
+"""A shard that carries out the requests of a log again: all of it in memory, and nothing forgotten between commits.
+
+It decides with the same kernel as a run and shares nothing with it beyond that: it loads no rows and writes none, so a
+row that a run forgot to load or to write is found by comparing. What it knows at the end is turned into rows by
+`replayed_keys.py` and `replayed_instances.py`.
+"""
+
+from collections.abc import Iterable, Sequence
+from heapq import heapify
+from typing import Any
+
+from conjoin.kernel.correlation import KeySpace
+from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.coupling import Order
+from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.process import commands as c
+from conjoin.kernel.process.step import Step
+from conjoin.runtime.client_api.messages import NewMessage, accepted
+from conjoin.runtime.codec.events import written_events
+from conjoin.runtime.codec.json_text import json_bytes, json_text, read_json
+from conjoin.runtime.codec.orders import written_order
+from conjoin.runtime.engine.business_ids import BusinessIds
+from conjoin.runtime.engine.key_homes import KeyHomes
+from conjoin.runtime.engine.key_spaces import Place
+from conjoin.runtime.engine.placement import Placement
+from conjoin.runtime.engine.shard import Shard
+from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
+from conjoin.runtime.replay.instances import ReplayedInstances
+from conjoin.runtime.replay.keys import ReplayedKeys
+from conjoin.runtime.run.log import Entry
+from conjoin.store.port import Facts
+from conjoin.store.rows import OutboxRow
+
+_BETWEEN_SHARDS = (
+    *(c.DeliverMessage, c.RefuseSubscription, c.StartInstance),
+    *(correlation.OpenSubscription, correlation.CloseSubscription, correlation.AcknowledgeCorrelation),
+    *(correlation.RejectCorrelation, correlation.EndInstance, correlation.StartBuffered),
+)
+"""What nobody outside asks for: in a log it came from another shard."""
+
+
+class WholeSpaces:
+    """Every key space that was ever touched, as it is."""
+
+    def __init__(self) -> None:
+        self.by_place: dict[Place, KeySpace] = {}
+
+    def at(self, place: Place) -> KeySpace:
+        space = self.by_place.get(place)
+        if space is None:
+            space = self.by_place[place] = KeySpace(*place)
+        return space
+
+    def settle(self, places: Iterable[Place]) -> None:
+        """Nothing is put to rest: an explanation is replayed, too."""
+
+
+class ReplayedShard(Shard):
+    def __init__(self, index: int, facts: Facts, homes: KeyHomes) -> None:
+        super().__init__(index, Definitions())
+        shards = facts.shards
+        self.business_ids = BusinessIds() if facts.unique_business_ids else None
+        self.spaces: Any = WholeSpaces()
+        self.sent: list[OutboxRow] = []
+        """Everything that went to other shards, with the numbers it had there."""
+        self.last_sent = 0
+        self.taken: list[str] = []
+        """The orders from other shards that the log holds."""
+        self.key_rows = ReplayedKeys(self.spaces.by_place, shards > 1)
+        self.instance_rows = ReplayedInstances(self.state)
+        self._shards = shards
+        self._homes = homes
+        self._decided: list[Any] = []
+        self._outbox: list[tuple[int, Order]] = []
+        self._placement = Placement(shards, self.definitions, homes)
+        self.keys.number_as(homes.number_of(index))
+        if shards > 1:
+            self.hand_on = self._hand_on
+
+    def know(self, view: CatalogView) -> None:
+        """What was deployed and decided when a commit was made."""
+        definitions = view.definitions
+        self.definitions = self.state.definitions = definitions
+        self._step = Step(self.state, definitions)
+        self._placement = Placement(self._shards, definitions, self._homes)
+        self.catalog = view.kernel_catalog(self.business_ids)
+        self._view = view
+        self.catalog.new_instance = self.new_instance
+
+    def replay(self, entry: Entry) -> list[Any]:
+        """Carry a request out again; the answer is its events, as a log holds them."""
+        self.keys.next = entry.next_key
+        request = entry.request
+        if _is_from_another_shard(request):
+            self.taken.append(json_text(written_order(request)))
+        _stamp(request, entry.at)
+        order = self._order_of(request, entry.at)
+        self._decided.clear()
+        if type(order) is c.ForKey and type(order.command) is correlation.ExpireMessages:
+            self._expire(order, [event.message for event in entry.events if event.kind == "MessageExpired"])
+        elif type(order) is c.BroadcastSignal and order.starts:
+            # It concerns every shard, and each of them carries out its own.
+            self.hand_on(order)
+        else:
+            self.carry_out(order)
+        self.drain()
+        return read_json(json_bytes(list(written_events(self._decided))))  # type: ignore[no-any-return]
+
+    def end_commit(self, at: int, catalog_version: int) -> None:
+        self.key_rows.end_commit(at, catalog_version, self.catalog)
+        self.instance_rows.end_commit()
+        for receiver, order in self._outbox:
+            self.last_sent += 1
+            row = OutboxRow(self.last_sent, receiver, self.keys.counter, json_text(written_order(order)))
+            self.sent.append(row)
+        self._outbox.clear()
+        self._deadlines.clear()
+        self.answers.clear()
+
+    def carry_out(self, command: Order) -> Any:
+        if type(command) is c.ForKey and type(command.command) is correlation.RejectCorrelation:
+            command.command = self._with_own_records(command)
+        decided: Sequence[Any] = super().carry_out(command)
+        self._decided += decided
+        if type(command) is c.ForKey:
+            self.key_rows.note(command, decided)
+        else:
+            self.instance_rows.note(command, decided)
+        return decided
+
+    def drain(self) -> None:
+        while self.queue:
+            self.carry_out(self.queue.popleft())
+        self.settle()
+
+    def _order_of(self, request: Any, at: int) -> Order:
+        if type(request) is not NewMessage:
+            return request  # type: ignore[no-any-return]
+        policies = self._view.inbox_policies if request.from_inbox else self.catalog.policies
+        message = accepted(request, self.keys.take(), at, policies)
+        if request.from_inbox:
+            self.key_rows.accepted_under[message.key] = inbox_version(self._view.version)
+        kind = correlation.CorrelateMessage if request.sync else correlation.PublishMessage
+        return c.ForKey(request.tenant_id, request.key, kind(message, at))
+
+    def _hand_on(self, order: Order) -> None:
+        for receiver, sent in self._placement.receivers(self.index, order, self.keys.counter):
+            if receiver == self.index:
+                self.queue.append(sent)
+            else:
+                self._outbox.append((receiver, sent))
+
+    def _expire(self, order: c.ForKey, logged: list[int]) -> None:
+        """A sweep is bounded and may have looked at some of the messages only: which ones, the log says."""
+        space = self.spaces.at((order.tenant_id, order.key))
+        every, known = space.deadlines, self.key_rows.known
+        looked_at = [known[key].message for key in logged if key in known]
+        space.deadlines = [(message.deadline, message.key, message) for message in looked_at]
+        heapify(space.deadlines)
+        self.carry_out(order)
+        space.deadlines = every
+        space.forget_ended()
+
+    def _with_own_records(self, order: c.ForKey) -> correlation.RejectCorrelation:
+        """What came from another shard names the subscription and the message; the records are the ones here."""
+        command = order.command
+        assert isinstance(command, correlation.RejectCorrelation)
+        key = command.subscription.key
+        own = self.spaces.at((order.tenant_id, order.key)).subscriptions.get(key) or self.key_rows.awaiting_answer(key)
+        if own is None or own is command.subscription:
+            return command
+        on_its_way = own.busy_with
+        same = on_its_way is not None and on_its_way.key == command.message.key
+        message = on_its_way if on_its_way is not None and same else command.message
+        return correlation.RejectCorrelation(own, message, command.at, command.why)
+
+
+def _is_from_another_shard(request: Any) -> bool:
+    if type(request) is c.BroadcastSignal:
+        return not request.starts
+    return type(request.command if type(request) is c.ForKey else request) in _BETWEEN_SHARDS
+
+
+def _stamp(request: Any, at: int) -> None:
+    if type(request) is c.ForKey:
+        request.command.at = at
+    elif type(request) is not NewMessage:
+        request.at = at

@@ -1,0 +1,1 @@
+"""What keeps a store well: sweeps, retention, erasing, backup, and another number of shards."""

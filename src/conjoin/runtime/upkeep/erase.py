@@ -1,0 +1,84 @@
+"""Erasing: what a message carried is removed from its row on request; its verdict and all else about it stays.
+
+Only of a message to which nothing can happen any more: nobody is to be given less than was published. A commit like
+any other. The blocks of the log are as they were until they are removed; a note keeps `replay` from calling the row a
+difference.
+"""
+
+from collections.abc import Iterable
+from contextlib import closing
+
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import DONE, Done, Refusal
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.instant_texts import instant_text
+from conjoin.runtime.reading.messages import message_with_key
+from conjoin.runtime.run.log import block_of
+from conjoin.runtime.upkeep.removal import RACES_BEFORE_LOCKING
+from conjoin.store import tables as t
+from conjoin.store.port import Changes, ShardSnapshot, ShardStore
+from conjoin.store.rows import LogRow, MessageRow, PositionRow
+
+SOURCE = "erased"
+NOTHING = "{}"
+
+
+def erase_payload(broker: Broker, message_key: int) -> Done | Refusal:
+    """Twice is once."""
+    row = message_with_key(broker.store, message_key)
+    if row is None:
+        return _unknown(message_key)
+    shard = broker.store.shard(shard_of(row.correlation_key, broker.store.facts.shards))
+    races = 0
+    with closing(shard.reader()) as reader:
+        while (outcome := _try(reader, broker, message_key, locked=races >= RACES_BEFORE_LOCKING)) is None:
+            races += 1
+    return outcome
+
+
+def _try(shard: ShardStore, broker: Broker, key: int, *, locked: bool) -> Done | Refusal | None:
+    """None: somebody else has committed meanwhile."""
+    catalog_version = broker.store.catalog.version()
+    snapshot = shard.begin(locked=locked)
+    try:
+        row = next(iter(snapshot.messages([key])), None)
+        refused = _unknown(key) if row is None else _too_early(row)
+        changes = None if row is None or refused else _changes(snapshot, row, catalog_version)
+    except BaseException:  # whatever it was, the snapshot must not stay open
+        snapshot.abandon()
+        raise
+    if changes is None:
+        snapshot.abandon()
+        return refused
+    return DONE if snapshot.commit(changes) else None
+
+
+def _changes(snapshot: ShardSnapshot, row: MessageRow, catalog_version: int) -> Changes:
+    head = snapshot.head._replace(version=snapshot.head.version + 1)
+    log = LogRow(head.version, catalog_version, head.time, block_of([]))
+    note = PositionRow(SOURCE, str(row.key), "1")
+    return Changes(head, {t.MESSAGE: [row._replace(variables=NOTHING)], t.POSITION: [note], t.LOG: [log]})
+
+
+def _unknown(key: int) -> Refusal:
+    return Refusal("NOT_FOUND", f"no message with key {key} is known")
+
+
+def _too_early(row: MessageRow) -> Refusal | None:
+    if not row.live:
+        return None
+    due = "" if row.due_at is None else f", until {instant_text(row.due_at)}"
+    return Refusal("INVALID_STATE", f"message {row.key} can still be taken, or its id is still remembered{due}")
+
+
+class Erased:
+    """Whose payload is gone."""
+
+    def __init__(self, positions: Iterable[PositionRow]) -> None:
+        self._keys = {int(row.part) for row in positions if row.source == SOURCE}
+
+    def with_erased(self, rows: Iterable[tuple[MessageRow, ...]]) -> Iterable[tuple[MessageRow, ...]]:
+        """Rows that are expected, each with what else it may be."""
+        for some in rows:
+            erased = (some[0]._replace(variables=NOTHING),) if some[0].key in self._keys else ()
+            yield (*some, *erased)

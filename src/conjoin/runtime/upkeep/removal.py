@@ -1,0 +1,103 @@
+"""House-keeping commits: rows that nothing looks at any more are removed from one shard, a bounded number at a time.
+
+They are commits like any other, with a version and an empty block in the log, so nothing else need know of them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from conjoin.errors import InputError
+from conjoin.runtime.run.log import block_of
+from conjoin.store import tables as t
+from conjoin.store.port import Changes, ShardSnapshot, ShardStore, Store
+from conjoin.store.rows import LogRow, PositionRow
+from conjoin.store.tables import Table
+
+AT_ONCE = 500
+RACES_BEFORE_LOCKING = 5
+"""Others go first for so long; then it takes its turn, which is short."""
+
+
+class HouseKeeper:
+    """For one thread; it has its own way to the shard. Each number that it yields is a commit that removed so many."""
+
+    def __init__(self, store: Store, index: int, at_once: int = AT_ONCE) -> None:
+        self.shard = store.shard(index).reader()
+        self._catalog = store.catalog
+        self._at_once = at_once
+
+    def remove(
+        self, table: Table, keys: Sequence[tuple[Any, ...]], cleaned: PositionRow | None = None
+    ) -> Iterator[int]:
+        for start in range(0, len(keys), self._at_once):
+            some = list(keys[start : start + self._at_once])
+            races = 0
+            while not self._try(table, some, cleaned, locked=races >= RACES_BEFORE_LOCKING):
+                races += 1
+            yield len(some)
+
+    def _try(self, table: Table, keys: list[tuple[Any, ...]], cleaned: PositionRow | None, *, locked: bool) -> bool:
+        catalog_version = self._catalog.version()
+        snapshot = self.shard.begin(locked=locked)
+        try:
+            head = snapshot.head._replace(version=snapshot.head.version + 1)
+            changes = Changes(head, drop={table: keys})
+            changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
+            if cleaned is not None and _is_news(snapshot, cleaned):
+                changes.put[t.POSITION] = [cleaned]
+        except BaseException:  # whatever it was, the snapshot must not stay open
+            snapshot.abandon()
+            raise
+        return snapshot.commit(changes)
+
+    def remove_log_before(self, at: int) -> Iterator[int]:
+        return self._remove_log(lambda row: row.at < at)
+
+    def remove_log_up_to(self, version: int) -> Iterator[int]:
+        return self._remove_log(lambda row: row.version <= version)
+
+    def _remove_log(self, goes: Callable[[LogRow], bool]) -> Iterator[int]:
+        """Its head. The last block stays in any case: by it a backup is known to be one of this store."""
+        last = version_of(self.shard)
+        while True:
+            rows = self.shard.log(0, self._at_once)
+            versions = [(row.version,) for row in rows if row.version < last and goes(row)]
+            if not versions:
+                return
+            yield from self.remove(t.LOG, versions)
+
+    def close(self) -> None:
+        self.shard.close()
+
+
+def _is_news(snapshot: ShardSnapshot, cleaned: PositionRow) -> bool:
+    return int(snapshot.position(cleaned.source).get(cleaned.part, "0")) < int(cleaned.position)
+
+
+def compact_log(store: Store, backup: Store) -> int:
+    """Remove the head of the log that a backup of this store makes superfluous: it replays from there."""
+    problems = [text for index in range(store.facts.shards) if (text := _stranger(store, backup, index))]
+    if store.facts.shards != backup.facts.shards or problems:
+        raise InputError(problems or ["the backup has another number of shards: it is none of this store"])
+    removed = 0
+    for index in range(store.facts.shards):
+        keeper = HouseKeeper(store, index)
+        removed += sum(keeper.remove_log_up_to(version_of(backup.shard(index))))
+        keeper.close()
+    return removed
+
+
+def version_of(shard: ShardStore) -> int:
+    snapshot = shard.begin()
+    snapshot.abandon()
+    return snapshot.head.version
+
+
+def _stranger(store: Store, backup: Store, index: int) -> str | None:
+    """The block of the backup's last commit must be the one that the store has under that version."""
+    version = version_of(backup.shard(index))
+    theirs = next(backup.shard(index).log(version - 1, 1), None)
+    ours = next(store.shard(index).log(version - 1, 1), None)
+    if ours is None or ours == theirs or ours.version > version:
+        return None
+    return f"the backup is none of this store: version {version} of shard {index} is another commit"

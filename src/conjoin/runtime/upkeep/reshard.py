@@ -1,0 +1,135 @@
+"""Resharding: a store with another number of shards, made from one that rests.
+
+What belongs to a correlation key goes to the shard that the key has now; an instance, with all that is inside, stays on
+its shard, or goes to shard mod N when there are only N. The keys of records stay; `generations.py` says how they are
+found. The log stays with the old store: the new one begins with a log of its own.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from conjoin.errors import InputError
+from conjoin.runtime.engine.business_ids import refuse_unless_one
+from conjoin.runtime.engine.key_homes import (
+    MOST_NUMBERS,
+    Generation,
+    KeyHomes,
+    moved,
+    read_generations,
+    written_generations,
+)
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.inbox.across_shards import resharding as inbox
+from conjoin.runtime.run.set_aside import WAITING
+from conjoin.runtime.upkeep.copying import Tallies, Told, compare_tallies, copy_catalog, filling, made_whole
+from conjoin.runtime.upkeep.merged_positions import merged_positions
+from conjoin.runtime.upkeep.tallies import Tally
+from conjoin.store import tables as t
+from conjoin.store.opening import create_store
+from conjoin.store.port import Head, Store
+from conjoin.store.tables import Table
+
+_BY_KEY = (t.MESSAGE, t.SUBSCRIPTION, t.LOCK)
+TASK = "conjoin reshard"
+_FRESH = 1
+"""The version of the new shards: their logs begin after it, so replaying them needs a backup, and says so."""
+
+
+def reshard_store(
+    store: Store, shards: int, address: str | Path, told: Told, *, ingest_is_done: bool = False
+) -> Tallies:
+    """Into a new store. The answer is what both hold, table by table."""
+    if store.facts.unique_business_ids:
+        refuse_unless_one(shards)
+    with store.held(TASK, alone=True), store.frozen() as frozen:
+        plan = _Plan(frozen, store.facts.shards, shards)
+        plan.refuse_unless_at_rest()
+        noted = [inbox.without_rules(frozen.rows(index, t.POSITION)) for index in range(plan.old)]
+        positions = merged_positions(noted, ingest_is_done)
+        plan.positions = [*positions, *written_generations(plan.generations)]
+        facts = store.facts._replace(shards=shards)
+        if not isinstance(address, Path):
+            with closing(create_store(address, facts)) as target, filling(target, TASK):
+                return plan.fill(target, told)
+        with made_whole(address) as part, closing(create_store(part, facts)) as target, filling(target, TASK):
+            return plan.fill(target, told)
+
+
+class _Plan:
+    """Where each row of a frozen store goes."""
+
+    def __init__(self, frozen: Any, old: int, new: int) -> None:
+        self.old = old
+        self.new = new
+        self.positions: list[Any] = []
+        self._frozen = frozen
+        heads = [frozen.head(index) for index in range(old)]
+        counter, time = max(head.next_key for head in heads), max(head.time for head in heads)
+        self._head = Head(_FRESH, counter, time, 0)
+        before = read_generations(frozen.rows(0, t.POSITION), old)
+        self.generations = (*before, Generation(before[-1].first + old, new))
+        self._found_on = KeyHomes(self.generations).shard_of_record
+
+    def refuse_unless_at_rest(self) -> None:
+        """Nothing may be under way between shards: what is, would arrive where nobody waits for it any more."""
+        problems = []
+        waiting = sum(self._is_due(index, row) for index, row in self._all(t.OUTBOX))
+        if waiting:
+            problems.append(f"orders between shards that are not delivered yet: {waiting}; conjoin tick delivers them")
+        busy = sum(bool(row.busy_with) for _, row in self._all(t.SUBSCRIPTION))
+        if busy and not waiting:
+            problems.append(f"subscriptions that a message is still on its way to: {busy}; let conjoin tick finish it")
+        aside = sum(row.state == WAITING for _, row in self._all(t.SET_ASIDE))
+        if aside:
+            problems.append(f"items that are set aside: {aside}; conjoin set-aside retries or deletes them")
+        if self.generations[-1].first + self.new > MOST_NUMBERS:
+            problems.append("the numbers of shards are used up: this store has been changed too often")
+        if problems:
+            raise InputError(problems)
+
+    def _all(self, table: Table) -> Iterator[tuple[int, Any]]:
+        for index in range(self.old):
+            for row in self._frozen.rows(index, table):
+                yield index, row
+
+    def _is_due(self, sender: int, row: Any) -> bool:
+        taken = {it.sender: it.seq for it in self._frozen.rows(row.receiver, t.RECEIVED)}
+        return bool(row.seq > taken.get(sender, 0))
+
+    def fill(self, target: Store, told: Told) -> Tallies:
+        read: Tallies = {table.name: Tally() for table in (*t.STATE, *t.KEPT, *t.CATALOG)}
+        for index in range(self.new):
+            told(f"filling shard {index + 1} of {self.new}")
+            rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in (*t.STATE, *t.KEPT)}
+            groups = inbox.inbox_groups(self._frozen, self.old, index, self.new)
+            target.shard(index).load(self._head, {**rows, t.INBOX_GROUP: groups, t.POSITION: self.positions})
+        copy_catalog(self._frozen, target.catalog, read)
+        told("comparing")
+        for table in (*t.STATE, *t.KEPT):
+            for _, row in self._all(table):
+                read[table.name].add(table.name, row)
+        compare_tallies(target, read, (*t.STATE, *t.KEPT, *t.CATALOG))
+        return read
+
+    def _rows(self, index: int, table: Table) -> Iterator[Any]:
+        """Those that belong to one of the new shards."""
+        for old in range(self.old):
+            if table in inbox.TABLES:
+                yield from inbox.inbox_rows(self._frozen, old, table, index, self.new)
+                continue
+            stays = moved(old, self.new) == index
+            if table in _BY_KEY or table is t.TIMER or stays:
+                for row in self._frozen.rows(old, table):
+                    if self._goes_to(table, row, old) == index:
+                        yield row
+
+    def _goes_to(self, table: Table, row: Any, old: int) -> int:
+        if table in _BY_KEY:
+            return shard_of(row.correlation_key, self.new)
+        if table is t.TIMER and not row.instance_key:
+            return shard_of(row.process_id, self.new)
+        shard = moved(old, self.new)
+        assert self._found_on(row.key) == shard, f"{table.name} {row.key} would not be found on shard {shard}"
+        return shard

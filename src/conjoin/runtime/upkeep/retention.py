@@ -1,0 +1,136 @@
+"""Retention: what is over is kept for a while and then removed, a little in each commit, so that nobody waits for it.
+
+A message is over when its verdict is final and its deadline has passed, an instance when it has ended, a subscription
+when it was closed. What is over never changes again, so it is looked for without a lock, and whoever removes it may be
+late. The removing itself is a commit like any other, guarded by the shard's version: a run that has loaded what goes
+away loads again. Each commit notes up to when the shard was cleaned; `replay` then knows what may be gone.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from conjoin.kernel.instants import NEVER
+from conjoin.kernel.keys import last_key_of, shard_of_key
+from conjoin.runtime.engine.key_homes import homes_in
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.replay.row_differences import key_of
+from conjoin.runtime.upkeep.removal import AT_ONCE, HouseKeeper
+from conjoin.store import tables as t
+from conjoin.store.port import Before, Store
+from conjoin.store.rows import PositionRow
+from conjoin.store.tables import Table
+
+SOURCE = "retention"
+_PAGE = 1_000
+_LOOKED_AT: dict[Table, Callable[[int], dict[str, Any]]] = {
+    t.MESSAGE: lambda cut: {"live": 0},
+    t.SUBSCRIPTION: lambda cut: {"busy_with": 0, "closed_at": Before(cut)},
+    t.INSTANCE: lambda cut: {"state": ("completed", "terminated")},
+}
+_BORN_AT = {t.MESSAGE: "published_at", t.INSTANCE: "started_at"}
+"""Grows with the keys of one shard, so that the young ones need not be looked at."""
+
+
+class KeepFor(NamedTuple):
+    """How long each is kept after it is over, in milliseconds; None is for ever."""
+
+    messages_ms: int | None
+    instances_ms: int | None
+    log_ms: int | None
+
+
+KEEP_EVERYTHING = KeepFor(None, None, None)
+
+
+class Removed(NamedTuple):
+    messages: int = 0
+    subscriptions: int = 0
+    instances: int = 0
+    log_blocks: int = 0
+
+    def and_also(self, more: "Removed") -> "Removed":
+        return Removed(*(mine + theirs for mine, theirs in zip(self, more, strict=True)))
+
+
+def over_at(table: Table, row: Any) -> int | None:
+    """Since when nothing can happen to a row any more; None while something can."""
+    if table is t.MESSAGE:
+        if row.live:
+            return None
+        return int(row.decided_at) if row.deadline == NEVER else max(row.decided_at, row.deadline)
+    if table is t.SUBSCRIPTION:
+        return None if row.busy_with else row.closed_at
+    return row.ended_at if table is t.INSTANCE else None
+
+
+class Cuts:
+    """Up to when a shard was cleaned, table by table: what was over before may be gone."""
+
+    def __init__(self, positions: Iterable[PositionRow]) -> None:
+        self._instants = {row.part: int(row.position) for row in positions if row.source == SOURCE}
+
+    def may_be_gone(self, table: Table, row: Any) -> bool:
+        over = over_at(table, row)
+        return over is not None and over < self._instants.get(table.name, 0)
+
+
+class Retention:
+    """For one thread; it has its own way to the shards."""
+
+    def __init__(self, store: Store, keep_for: KeepFor, at_once: int = AT_ONCE) -> None:
+        """A commit removes `at_once` rows at most."""
+        self._store = store
+        self._keep_for = keep_for
+        self._keepers = [HouseKeeper(store, index, at_once) for index in range(store.facts.shards)]
+        self._homes = homes_in(self._keepers[0].shard, store.facts.shards)
+
+    def sweep(self, now: int) -> Removed:
+        """Everything that has been over for long enough."""
+        removed = Removed()
+        for more in self.commits(now):
+            removed = removed.and_also(more)
+        return removed
+
+    def commits(self, now: int) -> Iterator[Removed]:
+        """The same, commit by commit: whoever asks may rest before each."""
+        messages_ms, instances_ms, log_ms = self._keep_for
+        if messages_ms is not None:
+            cut = now - messages_ms * 1_000
+            yield from (Removed(messages=count) for count in self._remove(t.MESSAGE, cut))
+            yield from (Removed(subscriptions=count) for count in self._remove(t.SUBSCRIPTION, cut))
+        if instances_ms is not None:
+            yield from (Removed(instances=count) for count in self._remove(t.INSTANCE, now - instances_ms * 1_000))
+        if log_ms is not None:
+            cut = now - log_ms * 1_000
+            logs = chain.from_iterable(keeper.remove_log_before(cut) for keeper in self._keepers)
+            yield from (Removed(log_blocks=count) for count in logs)
+
+    def close(self) -> None:
+        for keeper in self._keepers:
+            keeper.close()
+
+    def _remove(self, table: Table, cut: int) -> Iterator[int]:
+        cleaned = PositionRow(SOURCE, table.name, str(cut))
+        for page in self._over_before(table, cut):
+            by_shard: dict[int, list[tuple[Any, ...]]] = {}
+            for row in page:
+                by_shard.setdefault(self._shard_of(table, row), []).append(key_of(table, row))
+            for index, keys in by_shard.items():
+                yield from self._keepers[index].remove(table, keys, cleaned)
+
+    def _shard_of(self, table: Table, row: Any) -> int:
+        if table is t.INSTANCE:
+            return self._homes.shard_of_record(row.key)
+        return shard_of(row.correlation_key, self._store.facts.shards)
+
+    def _over_before(self, table: Table, cut: int) -> Iterator[list[Any]]:
+        after: tuple[Any, ...] | None = None
+        while rows := list(self._store.rows(table, _LOOKED_AT[table](cut), after, _PAGE)):
+            found = [row for row in rows if (over := over_at(table, row)) is not None and over < cut]
+            if found:
+                yield found
+            last = rows[-1]
+            after = key_of(table, last)
+            if table in _BORN_AT and getattr(last, _BORN_AT[table]) >= cut:
+                after = (last_key_of(shard_of_key(last.key)),)

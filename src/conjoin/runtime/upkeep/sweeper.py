@@ -1,0 +1,166 @@
+"""The sweeper: threads that let happen what has fallen due, while others publish, and remove what is over.
+
+Each shard has a thread of its own, so that one that hangs or whose file is damaged keeps no other from its timers. It
+asks for little at a time, so that nobody who publishes waits long behind it: as much as takes about two milliseconds,
+found out by trying, and then it rests as long as that took.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from conjoin.fault_points import passing
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.run.batches import PROBE, Reply
+from conjoin.runtime.run.carriers.shard_threads import Inline
+from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep
+from conjoin.runtime.run.peek import Peeked, peek
+from conjoin.runtime.run.sweeping import retry_due, sweep_carefully
+from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor
+from conjoin.runtime.upkeep.retention_rounds import Cleaning
+from conjoin.runtime.upkeep.supervision import Repeating
+from conjoin.store.port import ShardSnapshot
+
+Step = tuple[str, Callable[[], object]]
+"""What it does, and how."""
+WANTED_S = 0.002
+LONGEST_SWEEP_S = 0.25
+"""Of one kind, then the others have their turn: timers that set new ones at once are due without end."""
+_FEWEST = 5
+
+
+class Sweeper:
+    """All of these threads."""
+
+    def __init__(
+        self, broker: Broker, inline: Inline, every_s: float = 1.0, keep_for: KeepFor = KEEP_EVERYTHING
+    ) -> None:
+        self.cleaning = Cleaning(broker.store, lambda: broker.now, keep_for)
+        self._shards = [_ShardSweeper(broker, inline, index, every_s) for index in range(broker.shard_count)]
+        self._threads = [it.thread for it in self._shards]
+        if broker.shard_count > 1:
+            mail = Repeating("mail", broker.post.forget_delivered, max(every_s, 1.0), broker.supervisor)
+            self._threads.append(mail)
+        if keep_for != KEEP_EVERYTHING:
+            retention = Repeating("retention", lambda: self._clean(retention, every_s), every_s, broker.supervisor)
+            self._threads.append(retention)
+
+    @property
+    def swept(self) -> int:
+        """So much has fallen due and happened."""
+        return sum(it.swept for it in self._shards)
+
+    @property
+    def failed(self) -> BaseException | None:
+        """What the last round of one of them ended with; the next one tries again."""
+        return next((thread.failed for thread in self._threads if thread.failed is not None), None)
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        for thread in self._threads:
+            thread.stop_soon()
+        for thread in self._threads:
+            thread.stop()
+        for shard in self._shards:
+            shard.close()
+        self.cleaning.close()
+
+    def _clean(self, thread: Repeating, for_s: float) -> None:
+        """A round in pieces: between two of them it rests as long as the first took."""
+        until = perf_counter() + for_s
+        while not thread.is_stopping and (started := perf_counter()) < until and self.cleaning.go_on():
+            thread.rest(perf_counter() - started)
+
+
+class _ShardSweeper:
+    """One shard. It looks at the shard by a connection of its own."""
+
+    def __init__(self, broker: Broker, inline: Inline, shard: int, every_s: float) -> None:
+        self.swept = 0
+        self.thread = Repeating(f"sweep-{shard}", self._round, every_s, broker.supervisor, critical=True)
+        self._broker = broker
+        self._inline = inline
+        self._shard = shard
+        self._store = broker.store.shard(shard).reader()
+        self._limit = 50
+        self._is_more_due = False
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _round(self) -> None:
+        """Again at once, as long as more is due than there was time for."""
+        self._is_more_due = True
+        while self._is_more_due and not self.thread.is_stopping:
+            self._is_more_due = False
+            self._turn()
+
+    def _turn(self) -> None:
+        job = self.thread.job
+        if self._inline.workers[self._shard].job.error is not None:
+            job.doing = "finding out whether the shard can commit again"
+            self._ask(PROBE)
+        job.doing = "looking what is due"
+        seen = self._peeked()
+        steps: list[Step] = [(f"sweeping {kind}", partial(self._sweep, kind)) for kind in seen.due]
+        steps.append(("scheduling start timers", partial(self._broker.schedule_starts, self._shard, seen)))
+        steps.append(("writing a checkpoint", partial(self._broker.store.checkpoint, self._shard)))
+        if seen.to_retry:
+            steps.append(("retrying what is set aside", partial(retry_due, self._ask, seen.to_retry)))
+        if seen.receivers:
+            # Mostly it is on its way; but it may be what a process that died has left.
+            steps.insert(0, ("handing on mail", partial(self._inline.notice, self._shard, seen.receivers)))
+        self._do(steps)
+
+    def _do(self, steps: list[Step]) -> None:
+        """All of them, whichever fails; the round has failed if one has."""
+        failed: Exception | None = None
+        for doing, step in steps:
+            self.thread.job.doing = doing
+            try:
+                passing("sweeping")
+                step()
+            except Exception as error:  # noqa: BLE001 - the other steps have nothing to do with it
+                if failed is not None:
+                    self.thread.job.count(failed)
+                failed = error
+        if failed is not None:
+            raise failed
+
+    def _peeked(self) -> Peeked:
+        with self._look() as snapshot:
+            seen = peek(snapshot, self._broker.clock.follow(snapshot.head.time))
+        self._broker.supervisor.set_aside[self._shard] = seen.set_aside
+        return seen
+
+    @contextmanager
+    def _look(self) -> Iterator[ShardSnapshot]:
+        snapshot = self._store.begin()
+        try:
+            yield snapshot
+        finally:
+            snapshot.abandon()
+
+    def _ask(self, request: Any) -> Reply:
+        return self._inline.ask(self._shard, request)
+
+    def _sweep(self, kind: Kind) -> None:
+        until = perf_counter() + LONGEST_SWEEP_S
+        while not self.thread.is_stopping:
+            started, limit = perf_counter(), self._limit
+            if started > until:
+                self._is_more_due = True
+                return
+            swept = sweep_carefully(self._ask, self._look, Sweep(kind, limit), lambda: self._broker.now)
+            took_s = perf_counter() - started
+            self.swept += swept
+            self.thread.job.progressed()
+            if swept < limit:
+                return
+            self._limit = max(_FEWEST, min(AT_ONCE, int(limit * min(WANTED_S / took_s, 2))))
+            self.thread.rest(took_s)

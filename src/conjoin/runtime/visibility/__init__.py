@@ -1,0 +1,1 @@
+"""What somebody may see of a store, and how values are shown."""

@@ -1,0 +1,68 @@
+"""A commit whose answer was lost with the connection: it is found out whether it happened, never guessed.
+
+First the shard's row is written as it is. That waits for a transaction that is still at it, and whoever read the row
+before can no longer write it: from then on the old commit has happened or never will. Then its version is looked for.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+
+import psycopg
+
+from conjoin.errors import OutcomeUnknown, StoreFailed
+from conjoin.store import tables as t
+from conjoin.store.port import Changes
+from conjoin.store.postgres.connections import Connection, Connections
+from conjoin.store.rows import LogRow
+
+PATIENCE_S = 30.0
+"""How long a server may take to come back before the doubt is handed on."""
+_PAUSE_S = 0.1
+_FENCE = "update shard set version = version returning version"
+_LOGGED = f"select {', '.join(t.LOG.columns)} from log where version = %s"
+
+
+def was_committed(connections: Connections, changes: Changes) -> bool:
+    """Raises OutcomeUnknown when it cannot be found out."""
+    deadline = monotonic() + PATIENCE_S
+    while True:
+        try:
+            version, logged = _look(connections, changes.head.version)
+            break
+        except StoreFailed as error:
+            if monotonic() > deadline:
+                raise _unknown(connections, changes) from error
+            sleep(_PAUSE_S)
+    if version < changes.head.version:
+        return False
+    ours: list[LogRow] = [row for row in changes.put.get(t.LOG, ()) if row.version == changes.head.version]
+    if logged is None or not ours:
+        raise _unknown(connections, changes)
+    return logged == ours[0]
+
+
+def _look(connections: Connections, version: int) -> tuple[int, LogRow | None]:
+    """The version that the shard has now, and what was logged under the one in doubt."""
+    with connections.borrow() as connection:
+        reached = connection.execute(_FENCE).fetchall()[0][0]
+        found = connection.execute(_LOGGED, (version,)).fetchall()
+    return reached, LogRow._make(found[0]) if found else None
+
+
+def _unknown(connections: Connections, changes: Changes) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"{connections.place}: the connection was lost in the middle of commit {changes.head.version}"
+    )
+
+
+@contextmanager
+def whole(connection: Connection, place: str) -> Iterator[None]:
+    """A transaction, all of it or nothing; a connection that is lost in its end leaves nobody who knows which."""
+    try:
+        with connection.transaction():
+            yield
+    except psycopg.OperationalError as error:
+        if connection.closed:
+            raise OutcomeUnknown(f"{place}: the connection was lost while it was written") from error
+        raise

@@ -1,0 +1,194 @@
+"""Connections to PostgreSQL: how one is opened and set up, kept for the next user, and what its errors mean.
+
+Transactions are begun and ended by hand. A connection on which something failed is never used again.
+"""
+
+import select
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.numeric import Int8Dumper
+
+from conjoin.errors import InputError, StoreDamaged, StoreFailed
+from conjoin.shown_urls import shown_url
+from conjoin.store import reading
+from conjoin.store.postgres.arrays import NumberArray, NumberArrayDumper
+from conjoin.store.postgres.errors import DAMAGED, MEANINGS, is_of_the_item, not_connected
+from conjoin.store.postgres.short_texts import asked_short, short
+from conjoin.store.sql.snapshot import Dialect, pieces
+
+_CANCELLED = "57014"
+# A row that is written again stays on its page, and no index need hear of it.
+_ROOM = "with (fillfactor = 85)"
+
+
+def _like(pattern: str) -> str:
+    meant = {"*": "%", "?": "_"}
+    return "".join(meant[it] if stands else f"\\{it}" if it in "%_\\" else it for it, stands in pieces(pattern))
+
+
+DIALECT = Dialect(
+    texts="unnest(%s::text[]) as many(value)",
+    numbers="unnest(%s::bigint[]) as many(value)",
+    p="%s",
+    find="strpos",
+    # Bytes in their order, as SQLite and Python compare them; and faster than the order of a language.
+    schema={
+        **{"int": "bigint", "text": 'text collate "C"', "blob": "bytea", "clustered": _ROOM, "room": _ROOM},
+        "database": "postgresql",
+        "children_of_said": "json_array_elements(inside.said::json -> 4 -> 1) as child(value)",
+        "child": 'child.value::text collate "C"',
+        "key_of_said": "(said::json ->> 0)::bigint",
+        "called_by_said": "(said::json ->> 9)::bigint",
+    },
+    like="like",
+    pattern=_like,
+    short=short,
+    asked_short=asked_short,
+)
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_DEFAULTS = {
+    "application_name": "conjoin",
+    "connect_timeout": "10",
+    # A machine that vanished is noticed in a minute, not in hours.
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "keepalives_count": "3",
+}
+_SETTINGS = {"client_encoding": "UTF8", "jit": "off", "tcp_keepalives_idle": "30", "tcp_keepalives_count": "3"}
+LOOKING_UP = {
+    # Every statement of a snapshot looks keys up, in the order in which it names its tables. A plan is made once,
+    # perhaps while the tables are still empty, and must be right when they are large.
+    "plan_cache_mode": "force_generic_plan",
+    "join_collapse_limit": "1",
+    "max_parallel_workers_per_gather": "0",
+    "work_mem": "64MB",
+    **dict.fromkeys(("enable_seqscan", "enable_bitmapscan", "enable_material"), "off"),
+    **dict.fromkeys(("enable_hashjoin", "enable_mergejoin"), "off"),
+    # Whoever stopped in the middle of a transaction does not hold the others up for ever.
+    "idle_in_transaction_session_timeout": "10min",
+}
+
+
+class Connections:
+    """Connections with one search path: borrowed, and kept for the next one who asks."""
+
+    def __init__(self, url: str, path: str, **settings: str) -> None:
+        self.place = place(url)
+        self._url = url
+        self._settings = {"search_path": path, **_SETTINGS, **settings}
+        self._idle: list[Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def borrow(self) -> Iterator[Connection]:
+        connection = self.take()
+        try:
+            with told(self.place):
+                yield connection
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+            connection.close()
+            raise
+        self.give_back(connection)
+
+    def take(self) -> Connection:
+        # Appending and popping are atomic, so threads need no lock here.
+        while self._idle:
+            connection = self._idle.pop()
+            if is_usable(connection):
+                return connection
+            connection.close()
+        return self.connect()
+
+    def give_back(self, connection: Connection) -> None:
+        if self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def connect(self) -> Connection:
+        given = conninfo_to_dict(self._url)
+        with told(self.place):
+            address = make_conninfo(
+                self._url, **{name: value for name, value in _DEFAULTS.items() if name not in given}
+            )
+            connection = self._connected(address)
+            settings = sql.SQL(", ").join(
+                sql.SQL("set_config({}, {}, false)").format(name, value) for name, value in self._settings.items()
+            )
+            connection.execute(sql.SQL("select ") + settings)
+            # One width for all numbers, so that a statement is prepared once.
+            connection.adapters.register_dumper(int, Int8Dumper)
+            connection.adapters.register_dumper(NumberArray, NumberArrayDumper)
+            return connection
+
+    def _connected(self, address: str) -> Connection:
+        try:
+            return psycopg.connect(address, autocommit=True)
+        except psycopg.OperationalError as error:
+            raise not_connected(self.place, error) from error
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+
+def is_usable(connection: Connection) -> bool:
+    """Whether the server has said nothing to an idle connection: its only words there are that it ends."""
+    if connection.closed:
+        return False
+    waiting = select.poll()
+    waiting.register(connection.fileno(), select.POLLIN)
+    return not waiting.poll(0)
+
+
+def place(url: str) -> str:
+    """The address as it may be shown: without the password."""
+    given = _read(url)
+    parts = {name: value for name, value in given.items() if name in ("host", "port", "user", "dbname")}
+    host, port = parts.get("host", "localhost"), parts.get("port")
+    user = f"{parts['user']}@" if "user" in parts else ""
+    return f"postgresql://{user}{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
+
+
+def stoppable(connection: Connection) -> AbstractContextManager[None]:
+    """Its statements end when the reading of this thread is over."""
+    its = reading.current()
+    return nullcontext() if its is None else its.stopped_by(connection.cancel)
+
+
+def _read(url: str) -> dict[str, Any]:
+    """A password with signs that are not escaped would be taken for a host, and shown as one."""
+    unreadable = InputError([f"{shown_url(url)}: PostgreSQL cannot read this URL; escape the signs in its password"])
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error:
+        raise unreadable from None
+    if any("@" in str(given.get(name, "")) for name in ("host", "port", "dbname")):
+        raise unreadable
+    return given
+
+
+@contextmanager
+def told(place: str) -> Iterator[None]:
+    """What PostgreSQL says, as an error of ours that names the place and what to do."""
+    try:
+        yield
+    except (psycopg.DataError, psycopg.IntegrityError):
+        # What it does not take as a value is no failing of the store, but a mistake of ours about one item.
+        raise
+    except psycopg.Error as error:
+        if is_of_the_item(error):
+            raise
+        kind, its = error.sqlstate or "", reading.current()
+        if kind == _CANCELLED and its is not None:
+            raise its.stopped() from error
+        if kind in DAMAGED:
+            raise StoreDamaged(place, str(error).strip().splitlines()[0]) from error
+        raise StoreFailed(f"{place}: {MEANINGS.get(kind) or str(error).strip()}") from error

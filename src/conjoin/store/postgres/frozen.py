@@ -1,0 +1,57 @@
+"""All schemas of a store at one instant, for a backup beside the commits: one REPEATABLE READ transaction."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from conjoin.store.port import Head
+from conjoin.store.postgres.connections import DIALECT, Connection, Connections, told
+from conjoin.store.postgres.schema import CATALOG, schema_name
+from conjoin.store.tables import Table
+
+_BEGIN = "begin isolation level repeatable read read only"
+_HEAD = DIALECT.statements()["head"]
+_PAGE_ROWS = 5000
+
+
+class FrozenSchemas:
+    """Rows are streamed, a page at a time; nothing more is held in memory."""
+
+    def __init__(self, connection: Connection, place: str) -> None:
+        self._connection = connection
+        self._place = place
+        self._numbers = count()
+
+    def head(self, shard: int) -> Head:
+        with told(self._place):
+            self._look_at(schema_name(shard))
+            return Head._make(self._connection.execute(_HEAD).fetchall()[0])
+
+    def rows(self, shard: int, table: Table) -> Iterator[Any]:
+        return self._stream(schema_name(shard), table)
+
+    def catalog_rows(self, table: Table) -> Iterator[Any]:
+        return self._stream(CATALOG, table)
+
+    def _stream(self, schema: str, table: Table) -> Iterator[Any]:
+        """A cursor on the server, so that several tables can be read side by side."""
+        statement, parameters = DIALECT.list_rows(table)
+        with told(self._place), self._connection.cursor(f"frozen_{next(self._numbers)}") as cursor:
+            cursor.itersize = _PAGE_ROWS
+            self._look_at(schema)
+            cursor.execute(statement, parameters)
+            yield from map(table.row._make, cursor)
+
+    def _look_at(self, schema: str) -> None:
+        self._connection.execute(f"set local search_path to {schema}")
+
+
+@contextmanager
+def frozen_schemas(connections: Connections) -> Iterator[FrozenSchemas]:
+    with connections.borrow() as connection:
+        connection.execute(_BEGIN)
+        # The transaction sees the instant of its first read.
+        connection.execute("select 1").fetchall()
+        yield FrozenSchemas(connection, connections.place)
+        connection.execute("rollback")

@@ -1,0 +1,233 @@
+"""One shard on PostgreSQL: a schema with the tables of a shard, found by the search path of its connections.
+
+A snapshot is a REPEATABLE READ transaction. Each commit writes the shard's one row, so of two that began with the
+same version the server refuses the second. What is sent in a commit is one trip to the server and back.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg.errors import DeadlockDetected, SerializationFailure
+from psycopg.pq import TransactionStatus
+
+from conjoin.errors import StoreDamaged
+from conjoin.fault_points import passing
+from conjoin.store import tables as t
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows
+from conjoin.store.postgres.arrays import TYPE_NAMES, number_array, text_array
+from conjoin.store.postgres.commit_outcome import was_committed
+from conjoin.store.postgres.connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, stoppable, told
+from conjoin.store.postgres.reads import SQL
+from conjoin.store.postgres.row_places import Seen
+from conjoin.store.postgres.scan import scan
+from conjoin.store.postgres.schema import schema_name
+from conjoin.store.postgres.writes import writes
+from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
+from conjoin.store.sql.snapshot import Reads
+from conjoin.store.tables import Table
+
+_BEGIN = "begin isolation level repeatable read"
+# Unlike the lock of a row it is taken before there is a snapshot, so that the snapshot is newer than the last commit.
+_LOCK = "lock table shard in exclusive mode"
+_NOT_COMMITTED = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
+_PAGE_ROWS = 1000
+
+
+def shard_connections(url: str, index: int) -> Connections:
+    return Connections(url, schema_name(index), **LOOKING_UP)
+
+
+class PostgresShard:
+    def __init__(self, index: int, connections: Connections, check_held: Callable[[], None]) -> None:
+        """`check_held` raises where nobody may write."""
+        self.index = index
+        self.check_held = check_held
+        self.connections = connections
+        self.place = f"{self.connections.place} (shard {index})"
+        self._connection: Connection | None = None
+        self._snapshot: PostgresSnapshot | None = None
+
+    def begin(self, *, locked: bool = False) -> "PostgresSnapshot":
+        assert self._snapshot is None, "one snapshot of a shard at a time"
+        connection = self._connected()
+        try:
+            with told(self.place), connection.pipeline():
+                connection.execute(_BEGIN)
+                if locked:
+                    connection.execute(_LOCK)
+                found = connection.execute(SQL["head"], prepare=True)
+            head = self._head(found.fetchall())
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+            self.end(failed=True)
+            raise
+        self._snapshot = PostgresSnapshot(self, connection, head)
+        return self._snapshot
+
+    def _head(self, found: list[tuple[Any, ...]]) -> Head:
+        if not found:
+            raise StoreDamaged(self.place, NO_HEAD)
+        return Head._make(found[0])
+
+    def reader(self) -> "PostgresShard":
+        """The same shard with a connection of its own while it is used."""
+        return PostgresShard(self.index, self.connections, self.check_held)
+
+    def end(self, *, failed: bool = False) -> None:
+        """The snapshot is over. What failed leaves a connection in a state that nobody need know."""
+        self._snapshot = None
+        if failed and self._connection is not None:
+            self._connection.close()
+
+    def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]:
+        statement, parameters = DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
+        with self.connections.borrow() as connection:
+            for row in connection.cursor().stream(statement, parameters, size=_PAGE_ROWS):
+                yield LogRow._make(row)
+
+    def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
+        return scan(self.connections, table, columns, where)
+
+    def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
+        """Fill an empty shard. Truncated and filled in one transaction, the rows need no second look by a vacuum."""
+        with self.connections.borrow() as connection:
+            with connection.transaction():
+                moved = connection.execute(SQL["move_head"], (*head, 0)).rowcount
+                assert moved == 1, f"{self.place} is not empty"
+                for table, some in rows.items():
+                    _copy(connection, table, some)
+            connection.execute(f"analyze {', '.join(table.name for table in rows)}")
+
+    def close(self) -> None:
+        """A connection in the middle of something is of no use to the next one."""
+        connection, self._connection = self._connection, None
+        snapshot, self._snapshot = self._snapshot, None
+        if connection is not None and snapshot is None:
+            self.connections.give_back(connection)
+        elif connection is not None:
+            connection.close()
+
+    def _connected(self) -> Connection:
+        if self._connection is None or not is_usable(self._connection):
+            self._connection = self.connections.take()
+        return self._connection
+
+
+class PostgresSnapshot(Reads):
+    def __init__(self, shard: PostgresShard, connection: Connection, head: Head) -> None:
+        self.head = head
+        self._shard = shard
+        self._connection = connection
+        self._open = True
+        self._seen = Seen()
+
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
+        """The three of them in one trip."""
+        places = (text_array(keys), tenant_id)
+        with self._reading(), self._connection.pipeline():
+            subscriptions = self._execute("subscriptions", (*places, most_waiting))
+            messages = self._execute("messages", (*places, most))
+            locks = self._execute("locks", places)
+        found = KeyRows(
+            self._seen.note(t.SUBSCRIPTION, subscriptions.fetchall()),
+            list(map(MessageRow._make, messages.fetchall())),
+            list(map(LockRow._make, locks.fetchall())),
+        )
+        self._seen.note_whole(tenant_id, _read_whole(keys, found.subscriptions, most_waiting))
+        return found
+
+    def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
+        if not keys:
+            return []
+        return self._seen.note(t.INSTANCE, self._read("instances", number_array(list(dict.fromkeys(keys)))))
+
+    def commit(self, changes: Changes) -> bool:
+        assert changes.head.version > self.head.version, "a commit has a version of its own"
+        connection = self._ending()
+        try:
+            self._shard.check_held()
+            with told(self._shard.place):
+                won = self._write(connection, changes)
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+            self._shard.end(failed=True)
+            raise
+        self._shard.end()
+        return won
+
+    def abandon(self) -> None:
+        if not self._open:
+            return
+        connection = self._ending()
+        try:
+            # Nothing was written, and after a rollback psycopg would prepare every statement anew.
+            connection.execute("commit")
+            self._shard.end()
+        except psycopg.Error:
+            # Without its connection the transaction is over all the same.
+            self._shard.end(failed=True)
+
+    def _write(self, connection: Connection, changes: Changes) -> bool:
+        """The commit goes out behind the writes; when one of them fails the server skips the rest, and it too."""
+        try:
+            with connection.pipeline():
+                connection.execute(SQL["move_head"], (*changes.head, self.head.version), prepare=True)
+                passing("writing")
+                for statement, parameters in writes(changes, self._seen):
+                    connection.execute(statement, parameters, prepare=True)
+                passing("written")
+                connection.execute("commit")
+            return True
+        except (SerializationFailure, DeadlockDetected):
+            connection.execute("rollback")
+            return False
+        except psycopg.Error:
+            if connection.info.transaction_status in _NOT_COMMITTED:
+                raise
+            self._shard.end(failed=True)
+            return was_committed(self._shard.connections, changes)
+
+    def _ending(self) -> Connection:
+        assert self._open, "this snapshot is over"
+        self._open = False
+        return self._connection
+
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with self._reading():
+            return self._execute(statement, parameters).fetchall()
+
+    def _execute(self, statement: str, parameters: Sequence[Any]) -> psycopg.Cursor[tuple[Any, ...]]:
+        return self._connection.execute(SQL[statement], parameters, prepare=True, binary=True)
+
+    def _many(self, values: Sequence[Any]) -> Any:
+        return text_array(values) if values and isinstance(values[0], str) else number_array(values)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        assert self._open, "this snapshot is over"
+        try:
+            with told(self._shard.place), stoppable(self._connection):
+                yield
+        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+            self._open = False
+            self._shard.end(failed=True)
+            raise
+
+
+def _read_whole(keys: Sequence[str], found: Sequence[SubscriptionRow], most: int) -> Sequence[str]:
+    """The keys of which there is nothing beyond what was read."""
+    if len(found) < most:
+        return keys
+    counts = Counter(row.correlation_key for row in found)
+    return [key for key in keys if counts[key] < most]
+
+
+def _copy(connection: Connection, table: Table, rows: Iterable[Any]) -> None:
+    connection.execute(f"truncate {table.name}")
+    with connection.cursor().copy(
+        f"copy {table.name} ({', '.join(table.columns)}) from stdin (format binary, freeze)"
+    ) as copy:
+        copy.set_types([TYPE_NAMES[type_] for type_ in table.types])
+        for row in rows:
+            copy.write_row(row)

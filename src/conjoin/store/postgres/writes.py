@@ -1,0 +1,97 @@
+"""How rows are put and dropped: one statement a table, whatever the number of rows, with an array for each column.
+
+Rows of the large tables that the snapshot has read are written at their place (see `postgres_seen`); all others are
+put in the place of those with the same key, if there are any.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+from conjoin.store import tables as t
+from conjoin.store.port import Changes
+from conjoin.store.postgres.arrays import Arrays, arrays, text_array, unnested
+from conjoin.store.postgres.row_places import Seen
+from conjoin.store.postgres.short_texts import asked_short, short
+from conjoin.store.tables import Table
+
+Statement = tuple[str, Sequence[Any]]
+_Forms = dict[bool, str]
+"""A statement by whether its texts are to be split."""
+
+
+def writes(changes: Changes, seen: Seen) -> Iterator[Statement]:
+    """What is dropped goes first: a key that is both dropped and put stays."""
+    for table, keys in changes.drop.items():
+        if keys:
+            seen.forget(table, keys)
+            yield _bulk(_DROP[table], arrays(_KEY_TYPES[table], keys))
+    for table, rows in changes.put.items():
+        places, there, new, unknown = seen.sort(table, rows)
+        if there:
+            yield _update_at(table, places, there)
+        if new:
+            yield _bulk(_INSERT[table], arrays(table.types, new))
+        yield from puts(table, unknown)
+
+
+def puts(table: Table, rows: Sequence[Any]) -> Iterator[Statement]:
+    if bytes in table.types:
+        # Few and large: each as it is.
+        yield from ((_PUT[table][False], row) for row in rows)
+    elif rows:
+        yield _bulk(_PUT[table], arrays(table.types, rows))
+
+
+def _bulk(forms: _Forms, parameters: Arrays) -> Statement:
+    return forms[parameters.split], parameters.values
+
+
+def _update_at(table: Table, places: Sequence[str], rows: Sequence[Any]) -> Statement:
+    behind_key = itemgetter(slice(len(table.key), None))
+    split, values = arrays(behind_key(table.types), map(behind_key, rows))
+    return _UPDATE[table][split], [text_array(places), *values, len(rows)]
+
+
+def _insert(table: Table, split: bool) -> str:
+    if bytes in table.types:
+        values = ", ".join("%b" if type_ is bytes else "%s" for type_ in table.types)
+        return f"insert into {table.name} values ({values})"
+    return f"insert into {table.name} select * from {unnested(table.types, split=split)}"
+
+
+def _put(table: Table, split: bool) -> str:
+    others = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in table.key)
+    return f"{_insert(table, split)} on conflict ({', '.join(map(short, table.key))}) do update set {others}"
+
+
+def _update(table: Table, split: bool) -> str:
+    """Fails, and the commit with it, unless every row was where it should be."""
+    columns, types = table.columns[len(table.key) :], table.types[len(table.key) :]
+    values = unnested(types, split=split, before=["%s::tid[]"])
+    return (
+        f"with done as (update {table.name} as t set {', '.join(f'{column} = v.{column}' for column in columns)}"
+        f" from {values} as v(place, {', '.join(columns)}) where t.ctid = v.place returning 1)"
+        " select 1 / (count(*) = %s)::int from done"
+    )
+
+
+def _drop(table: Table, split: bool) -> str:
+    """Each key is looked up by itself, as in `postgres_reads`; the large table cannot come first."""
+    found = asked_short(" and ".join(f"t.{column} = gone.{column}" for column in table.key))
+    return (
+        f"delete from {table.name} where ctid = any(array(select t.ctid from"
+        f" {unnested(_KEY_TYPES[table], split=split)} as gone({', '.join(table.key)}) cross join lateral"
+        f" (select t.ctid from {table.name} as t where {found} offset 0) as t))"
+    )
+
+
+def _forms(statement: Callable[[Table, bool], str], table: Table) -> _Forms:
+    return {split: statement(table, split) for split in (False, True)}
+
+
+_KEY_TYPES = {table: [table.types[table.columns.index(column)] for column in table.key] for table in t.SHARD}
+_PUT = {table: _forms(_put, table) for table in (*t.SHARD, *t.CATALOG)}
+_INSERT = {t.SUBSCRIPTION: _forms(_insert, t.SUBSCRIPTION)}
+_UPDATE = {table: _forms(_update, table) for table in (t.SUBSCRIPTION, t.INSTANCE)}
+_DROP = {table: _forms(_drop, table) for table in t.SHARD}

@@ -1,0 +1,1 @@
+"""What both databases share: the statements, and the reads made of them."""

@@ -1,0 +1,1 @@
+"""SQLite: a data directory with `catalog.db` and one file a shard, for one machine."""

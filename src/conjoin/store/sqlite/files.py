@@ -1,0 +1,193 @@
+"""SQLite files: how one is made, opened, brought to the newest schema, and what its errors mean.
+
+The write-ahead log is copied into the file beside the commits (`checkpoint`), not in them.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from conjoin.errors import ConjoinError, OutcomeUnknown, StoreDamaged, StoreFailed, StoreTooNew
+from conjoin.store import reading, schema
+from conjoin.store.sql.snapshot import Dialect, pieces
+from conjoin.store.sqlite.data_folder import BROKEN, FULL, READ_ONLY, is_full, system_error
+from conjoin.store.tables import Table
+
+
+def _glob(pattern: str) -> str:
+    return "".join(it if stands or it not in "*?[" else f"[{it}]" for it, stands in pieces(pattern))
+
+
+DIALECT = Dialect(
+    texts="json_each(?) as many",
+    numbers="json_each(?) as many",
+    p="?",
+    find="instr",
+    schema={
+        **{"int": "integer", "blob": "blob", "clustered": "without rowid"},
+        "children_of_said": "json_each(inside.said, '$[4][1]') as child",
+        "child": "child.value",
+        "key_of_said": "json_extract(said, '$[0]')",
+        "called_by_said": "json_extract(said, '$[9]')",
+    },
+    like="glob",
+    pattern=_glob,
+)
+WAIT_S = 30
+_CHECKPOINT_PAGES = 20_000
+"""So long a write-ahead log is copied by a commit after all."""
+_CACHE_KB = 64 * 1024
+"""What a large commit touches stays in memory until it is written; what does not would be written twice."""
+_STEPS_BETWEEN_LOOKS = 4_000
+"""Of SQLite's machine: less than a millisecond, unless the rows are very long."""
+_OF_VALUES = (sqlite3.DataError, sqlite3.IntegrityError)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_OTHER_SCHEMA = ("no such table", "no such column", "table ")
+"""Our statements fit our schema; a file that they do not fit is not what we wrote."""
+_MEANINGS = {
+    sqlite3.SQLITE_FULL: FULL,
+    sqlite3.SQLITE_BUSY: f"somebody else has been writing for more than {WAIT_S} seconds; try again",
+    sqlite3.SQLITE_IOERR: BROKEN,
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_PERM: READ_ONLY,
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; look at the rights of the file and at the limit of open files",
+}
+
+
+def put_statement(table: Table) -> str:
+    """A whole row, new or in place of the one with its key."""
+    places = ", ".join("?" * len(table.columns))
+    return f"insert or replace into {table.name} ({', '.join(table.columns)}) values ({places})"
+
+
+def rewrite_statement(table: Table) -> str:
+    """The same for rows that are written again and again: replaced, a row would leave all indexes and come back."""
+    places, keys = ", ".join("?" * len(table.columns)), ", ".join(table.key)
+    changes = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in table.key)
+    into = f"insert into {table.name} ({', '.join(table.columns)}) values ({places})"
+    return f"{into} on conflict ({keys}) do update set {changes}"
+
+
+def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
+    """A new file, or one that is there already. The journal mode is kept in the file."""
+    with told(file):
+        connection = sqlite3.connect(file, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
+        connection.execute(f"pragma synchronous = {'full' if synced else 'off'}")
+        connection.execute("pragma journal_mode = wal")
+        return connection
+
+
+def connect(file: Path, *, synced: bool = True) -> sqlite3.Connection:
+    """A connection whose transactions are begun and ended by hand."""
+    with told(file):
+        if not file.is_file():
+            raise StoreDamaged(str(file), "the file is not there")
+        # Not by its plain name, which would make an empty file if this one went away just now.
+        address = f"{file.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(address, WAIT_S, isolation_level=None, check_same_thread=False, uri=True)
+        connection.execute(f"pragma synchronous = {'full' if synced else 'off'}")
+        connection.execute(f"pragma wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+        connection.execute(f"pragma cache_size = -{_CACHE_KB}")
+        if reading.current() is not None:
+            make_stoppable(connection)
+        return connection
+
+
+def make_stoppable(connection: sqlite3.Connection) -> None:
+    """Its statements end when the reading of the thread that runs them is over."""
+    reading.check()
+    connection.set_progress_handler(reading.is_over, _STEPS_BETWEEN_LOOKS)
+
+
+def schema_version(connection: sqlite3.Connection, file: Path) -> int:
+    """How many steps of the schema it has taken; it is refused if we do not know them all."""
+    with told(file):
+        taken = int(connection.execute("pragma user_version").fetchone()[0])
+    if taken > schema.VERSION:
+        raise StoreTooNew(str(file), taken, schema.VERSION)
+    return taken
+
+
+def take_steps(connection: sqlite3.Connection, file: Path, part: str) -> None:
+    """The steps of the schema that the file has not taken yet, inside a transaction that writes."""
+    taken = schema_version(connection, file)
+    with told(file):
+        for number, statements in schema.steps(part, taken, DIALECT.schema):
+            for statement in statements:
+                connection.execute(statement)
+            connection.execute(f"pragma user_version = {number}")
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
+    """A transaction that nobody else writes beside: all of it or nothing."""
+    with told(file):
+        connection.execute("begin immediate")
+        try:
+            yield
+            end_writing(connection, file)
+        finally:
+            # A failed statement may have ended the transaction by itself.
+            if connection.in_transaction:
+                connection.execute("rollback")
+
+
+def end_writing(connection: sqlite3.Connection, file: Path) -> None:
+    """A commit that fails at the disk may be there after the next start: SQLite has written it, and cannot sync."""
+    try:
+        connection.execute("commit")
+    except sqlite3.OperationalError as error:
+        if is_doubtful(error):
+            raise OutcomeUnknown(f"{file}: the disk failed in the middle of a commit ({error})") from error
+        raise
+
+
+def is_doubtful(error: sqlite3.OperationalError) -> bool:
+    """Of an error of COMMIT. A full disk is no doubt: what marks a commit is the last thing that is written."""
+    return (error.sqlite_errorcode & 0xFF) == sqlite3.SQLITE_IOERR
+
+
+def checkpoint(file: Path) -> None:
+    """Copy what is committed from the write-ahead log into the file, as far as nobody still reads the old."""
+    connection = connect(file)
+    try:
+        with told(file):
+            connection.execute("pragma wal_checkpoint(passive)")
+    finally:
+        connection.close()
+
+
+class told:  # noqa: N801 - read as a verb: with told(file)
+    """What SQLite says, as an error of ours that names the file and what to do."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        # What it does not take as a value is no failing of the store, but a mistake of ours about one item.
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, _OF_VALUES):
+            raise self._error(error) from error
+        if isinstance(error, OSError):
+            raise system_error(self._file, error) from error
+
+    def _error(self, error: sqlite3.DatabaseError) -> ConjoinError:
+        # The lower byte is the kind, the rest the details.
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        its = reading.current()
+        if kind == sqlite3.SQLITE_INTERRUPT and its is not None:
+            return its.stopped()
+        if kind in _DAMAGED or str(error).startswith(_OTHER_SCHEMA):
+            return StoreDamaged(str(self._file), str(error))
+        if kind in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and is_full(self._file.parent):
+            kind = sqlite3.SQLITE_FULL
+        elif kind == sqlite3.SQLITE_CANTOPEN and not os.access(self._file.parent, os.W_OK):
+            kind = sqlite3.SQLITE_READONLY
+        return StoreFailed(f"{self._file}: {_MEANINGS.get(kind, str(error))}")

@@ -1,0 +1,223 @@
+"""One shard on SQLite: a file of its own, so that two cores commit side by side.
+
+A snapshot is a read transaction that becomes the writing one: SQLite itself refuses it when somebody else has
+committed in between. A shard object has one connection for that and gives out one snapshot at a time.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import msgspec
+
+from conjoin.errors import StoreDamaged
+from conjoin.fault_points import passing
+from conjoin.store import reading
+from conjoin.store import tables as t
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head
+from conjoin.store.rows import LogRow
+from conjoin.store.sql.scans import scan_statement
+from conjoin.store.sql.snapshot import Reads
+from conjoin.store.sqlite.commit_outcome import was_committed
+from conjoin.store.sqlite.files import (
+    DIALECT,
+    WAIT_S,
+    connect,
+    create,
+    is_doubtful,
+    make_stoppable,
+    put_statement,
+    rewrite_statement,
+    schema_version,
+    take_steps,
+    told,
+    writing,
+)
+from conjoin.store.tables import Table
+
+_SQL = DIALECT.statements()
+_PUT = {table: put_statement(table) for table in t.SHARD} | {t.INBOX: rewrite_statement(t.INBOX)}
+_DROP = {
+    table: f"delete from {table.name} where {' and '.join(f'{column} = ?' for column in table.key)}"
+    for table in t.SHARD
+}
+_as_json = msgspec.json.Encoder().encode
+_NEW = Head(version=0, next_key=1, time=0, sent=0)
+_PAUSE_S = 0.0005
+_LOAD_CACHE_KB = 512 * 1024
+
+
+class SqliteShard:
+    def __init__(self, file: Path, index: int, *, synced: bool = True) -> None:
+        self.index = index
+        self.file = file
+        self._synced = synced
+        self._connection: sqlite3.Connection | None = None
+        self._snapshot: SqliteSnapshot | None = None
+
+    def create(self) -> None:
+        with closing(create(self.file, synced=self._synced)) as connection, writing(connection, self.file):
+            take_steps(connection, self.file, "shard")
+            connection.execute("insert into shard values (?, ?, ?, ?)", _NEW)
+
+    def migrate(self) -> None:
+        with closing(connect(self.file)) as connection, writing(connection, self.file):
+            take_steps(connection, self.file, "shard")
+
+    def begin(self, *, locked: bool = False) -> "SqliteSnapshot":
+        assert self._snapshot is None, "one snapshot of a shard at a time"
+        connection = self._connected()
+        if reading.current() is not None:
+            make_stoppable(connection)
+        try:
+            with told(self.file):
+                connection.execute("begin immediate" if locked else "begin")
+                head = read_head(connection, self.file)
+        except BaseException:  # whatever it was, no transaction stays open
+            self.end(failed=True)
+            raise
+        self._snapshot = SqliteSnapshot(self, connection, head)
+        return self._snapshot
+
+    def reader(self) -> "SqliteShard":
+        """The same shard with a connection of its own."""
+        return SqliteShard(self.file, self.index, synced=self._synced)
+
+    def end(self, *, failed: bool = False) -> None:
+        """The snapshot is over. After a failure nobody need know the state of the connection: a new one is made."""
+        self._snapshot = None
+        if failed:
+            self.close()
+
+    def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]:
+        statement, parameters = DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
+        with closing(connect(self.file)) as connection, told(self.file):
+            yield from map(LogRow._make, connection.execute(statement, parameters))
+
+    def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
+        statement, parameters = scan_statement(DIALECT, table, columns, where)
+        bound = [_as_json(value).decode() if isinstance(value, list) else value for value in parameters]
+        with closing(connect(self.file)) as connection, told(self.file):
+            yield from connection.execute(statement, bound)
+
+    def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
+        """Fill an empty shard. Fast because nothing waits for the disk before the end."""
+        with closing(connect(self.file, synced=False)) as connection, told(self.file):
+            connection.execute("pragma wal_autocheckpoint = 0")
+            connection.execute(f"pragma cache_size = -{_LOAD_CACHE_KB}")
+            with writing(connection, self.file):
+                assert read_head(connection, self.file).version == 0, f"{self.file} is not empty"
+                connection.execute(_SQL["move_head"], (*head, 0))
+                for table, some in rows.items():
+                    connection.executemany(_PUT[table], some)
+            connection.execute("pragma synchronous = full")
+            connection.execute("pragma wal_checkpoint(truncate)")
+
+    def close(self) -> None:
+        connection, self._connection, self._snapshot = self._connection, None, None
+        if connection is not None:
+            connection.close()
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is None:
+            connection = connect(self.file, synced=self._synced)
+            try:
+                schema_version(connection, self.file)
+            except BaseException:  # whatever it was, no transaction stays open
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+
+class SqliteSnapshot(Reads):
+    def __init__(self, shard: SqliteShard, connection: sqlite3.Connection, head: Head) -> None:
+        self.head = head
+        self._shard = shard
+        self._connection = connection
+        self._open = True
+
+    def commit(self, changes: Changes) -> bool:
+        assert changes.head.version > self.head.version, "a commit has a version of its own"
+        connection = self._ending()
+        try:
+            with told(self._shard.file):
+                won = self._take_turn(changes.head)
+                if won:
+                    passing("writing")
+                    _write(connection, changes)
+                    passing("written")
+                    self._end_commit(connection, changes)
+                else:
+                    connection.execute("rollback")
+        except BaseException:  # whatever it was, no transaction stays open
+            self._shard.end(failed=True)
+            raise
+        self._shard.end()
+        return won
+
+    def _end_commit(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        """Returns only if the commit is there; raises StoreFailed only if it is not."""
+        try:
+            connection.execute("commit")
+        except sqlite3.OperationalError as error:
+            if not is_doubtful(error):
+                raise
+            # Its lock would keep the next one waiting.
+            self._shard.end(failed=True)
+            if not was_committed(self._shard.file, changes, error):
+                raise
+
+    def abandon(self) -> None:
+        if not self._open:
+            return
+        connection = self._ending()
+        try:
+            with told(self._shard.file):
+                connection.execute("rollback")
+        finally:
+            self._shard.end(failed=connection.in_transaction)
+
+    def _ending(self) -> sqlite3.Connection:
+        assert self._open, "this snapshot is over"
+        self._open = False
+        return self._connection
+
+    def _take_turn(self, head: Head) -> bool:
+        """Become the one who writes; only those whose snapshot is still the newest can."""
+        patience = monotonic() + WAIT_S
+        while True:
+            try:
+                return self._connection.execute(_SQL["move_head"], (*head, self.head.version)).rowcount == 1
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY_SNAPSHOT:
+                    return False
+                # Somebody else is writing and may yet think better of it. SQLite does not wait by itself here.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > patience:
+                    raise
+                sleep(_PAUSE_S)
+
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        assert self._open, "this snapshot is over"
+        with told(self._shard.file):
+            return self._connection.execute(_SQL[statement], parameters).fetchall()
+
+    def _many(self, values: Sequence[Any]) -> str:
+        return _as_json(values if isinstance(values, (list, tuple)) else list(values)).decode()
+
+
+def read_head(connection: sqlite3.Connection, file: Path) -> Head:
+    found = connection.execute(_SQL["head"]).fetchone()
+    if found is None or not all(isinstance(value, int) for value in found):
+        raise StoreDamaged(str(file), NO_HEAD)
+    return Head._make(found)
+
+
+def _write(connection: sqlite3.Connection, changes: Changes) -> None:
+    for table, keys in changes.drop.items():
+        connection.executemany(_DROP[table], keys)
+    for table, rows in changes.put.items():
+        connection.executemany(_PUT[table], rows)
