@@ -21,7 +21,7 @@ from rich.table import Table
 
 from benchmarks.workers import WorkerMemory
 from conjoin.pipeline.correlate import correlate
-from conjoin.pipeline.files.output_files import Place, write_tables
+from conjoin.pipeline.files.output_files import OutputFolder, write_tables
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 from examples.order_to_cash.tables import tables
@@ -63,7 +63,7 @@ def equi_join(frames: Frames, out: Path) -> None:
 
 def correlated(frames: Frames, out: Path) -> None:
     with correlate(**frames) as result:
-        write_tables(result.tables(), Place(str(out)))
+        write_tables(result.tables(), OutputFolder(str(out)))
 
 
 def timed(work: Callable[[Frames, Path], None], frames: Frames, folder: Path) -> float:

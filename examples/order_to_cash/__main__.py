@@ -9,7 +9,7 @@ from rich.console import Console
 from conjoin.cli.progress import progress
 from conjoin.cli.spark.correlate import run_and_close
 from conjoin.errors import ConjoinError
-from conjoin.pipeline.correlate.job import Job
+from conjoin.pipeline.correlate.job import TableJob
 from conjoin.pipeline.files.output_files import write_table
 from conjoin.pipeline.session.progress import running_stage
 from conjoin.pipeline.session.session import session
@@ -35,7 +35,7 @@ def main() -> None:
         f"A shop's day: {count:,} messages such as 'Money collected', and {count:,} subscriptions that wait for them."
     )
     inputs = {name: (str(FOLDER / "in" / name),) for name in made}
-    run_and_close(spark, Job(inputs=inputs, out=str(FOLDER / "out"), overwrite=True))
+    run_and_close(spark, TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True))
 
 
 if __name__ == "__main__":

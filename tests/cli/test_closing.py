@@ -3,17 +3,17 @@
 from rich.console import Console
 
 from conjoin.cli.spark.closing import MOST_EXAMPLES, counts_of, show_closing
-from conjoin.pipeline.correlate.job import Summary, Tally
+from conjoin.pipeline.correlate.job import TableSummary, VerdictTally
 
 MISS = {"near_misses": [{"kind": "other_name", "name": "paid", "differs": "case or blanks only", "process": "order"}]}
 
 
-def summary(**changes: object) -> Summary:
+def summary(**changes: object) -> TableSummary:
     given: dict[str, object] = {
         "tallies": [
-            Tally("correlated", "waiting_instance", 7, "Paid", "o-1", {"process": "order", "instance": "i-1"}),
-            Tally("discarded", "ttl_zero", 1, "Paid", "o-2", {"near_misses": []}),
-            Tally("discarded", "ttl_zero", 2, "Paid", "[o-3]", MISS),
+            VerdictTally("correlated", "waiting_instance", 7, "Paid", "o-1", {"process": "order", "instance": "i-1"}),
+            VerdictTally("discarded", "ttl_zero", 1, "Paid", "o-2", {"near_misses": []}),
+            VerdictTally("discarded", "ttl_zero", 2, "Paid", "[o-3]", MISS),
         ],
         "dead_letters": {("messages", "unreadable"): 1, ("subscriptions", "missing_time"): 4},
         "later": {"messages": 3},
@@ -23,10 +23,10 @@ def summary(**changes: object) -> Summary:
         "as_of": "2026-01-31T08:00:00Z",
         "notes": ["columns of messages that travel along into .verdicts: colour"],
     }
-    return Summary(**(given | changes))  # type: ignore[arg-type]
+    return TableSummary(**(given | changes))  # type: ignore[arg-type]
 
 
-def shown(it: Summary) -> str:
+def shown(it: TableSummary) -> str:
     console = Console(width=110, record=True, force_terminal=False, color_system=None)
     with console.capture() as captured:
         show_closing(console, it, "result")
@@ -73,5 +73,5 @@ def test_counts_come_in_the_order_of_the_reasons() -> None:
 
 
 def test_examples_are_few() -> None:
-    many = [Tally("discarded", "ttl_zero", 1, "Paid", f"o-{i}", MISS) for i in range(50)]
+    many = [VerdictTally("discarded", "ttl_zero", 1, "Paid", f"o-{i}", MISS) for i in range(50)]
     assert shown(summary(tallies=many)).count("Discarded: ") == MOST_EXAMPLES

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from conjoin.client import AsyncClient, Basic, Bearer, Client, Job, Message, ModelledError, Work
+from conjoin.client import AsyncClient, Basic, Bearer, Client, ModelledError, Publication, WorkerJob, WorkerOptions
 from conjoin.errors import CallInvalid, NotFound, TookTooLong
 from tests.client.cutting_proxy import CuttingProxy
 from tests.gateway.models import with_job
@@ -18,11 +18,11 @@ HOUR_MS = 3_600_000
 
 
 def test_early_message_starts_the_work_of_an_instance(client: Client) -> None:
-    early = client.publish(Message("paid", "early", {"amount": Decimal("40.10")}, HOUR_MS))
+    early = client.publish(Publication("paid", "early", {"amount": Decimal("40.10")}, HOUR_MS))
     assert (early.verdict, early.instances) == ("buffered", ())
     instance = client.create_instance("order", {"orderId": "early"}).process_instance_key
     assert client.variables(instance) == {"orderId": "early", "amount": 40.1}
-    [job] = client.activate_jobs(Work("ship", wait_ms=5_000))
+    [job] = client.activate_jobs(WorkerOptions("ship", wait_ms=5_000))
     assert (job.process_instance_key, job.element_id) == (instance, "ship")
     client.complete_job(job.job_key, {"parcel": 7})
     [ended] = client.instances(processInstanceKey=str(instance))
@@ -32,32 +32,32 @@ def test_early_message_starts_the_work_of_an_instance(client: Client) -> None:
 
 def test_waiting_for_a_verdict_ends_when_somebody_takes_the_message(client: Client) -> None:
     instance = client.create_instance("order", {"orderId": "awaited"}).process_instance_key
-    fate = client.publish_and_wait(Message("paid", "awaited"), 5_000)
+    fate = client.publish_and_wait(Publication("paid", "awaited"), 5_000)
     assert (fate.verdict, fate.reason, fate.instances) == ("correlated", "waiting_instance", (instance,))
     client.cancel_instance(instance)
 
 
 def test_correlation_names_the_instance_or_raises(client: Client) -> None:
     instance = client.create_instance("order", {"orderId": "now"}).process_instance_key
-    assert client.correlate(Message("paid", "now")).process_instance_key == instance
+    assert client.correlate(Publication("paid", "now")).process_instance_key == instance
     client.cancel_instance(instance)
     with pytest.raises(NotFound) as nobody:
-        client.correlate(Message("paid", "now"))
+        client.correlate(Publication("paid", "now"))
     assert (nobody.value.code, nobody.value.reason, nobody.value.status) == ("NOT_FOUND", "NOT_FOUND", 404)
     assert nobody.value.sentence.startswith("Command 'CORRELATE' rejected")
 
 
 def test_unsent_message_is_explained_with_who_comes_near(client: Client) -> None:
     instance = client.create_instance("order", {"orderId": "Near"}).process_instance_key
-    told = client.explain(Message("paid", "near", ttl_ms=HOUR_MS))
+    told = client.explain(Publication("paid", "near", ttl_ms=HOUR_MS))
     assert told.sentence.startswith("If it were published now")
     assert "other_key" in [it["kind"] for it in told.near_misses]
     client.cancel_instance(instance)
 
 
 def test_many_are_published_in_their_order_with_what_is_wrong_beside_each(client: Client) -> None:
-    some = [Message("many", "k", {"number": number}, HOUR_MS) for number in range(300)]
-    some[7] = Message("many", "k", business_id="x" * 257)
+    some = [Publication("many", "k", {"number": number}, HOUR_MS) for number in range(300)]
+    some[7] = Publication("many", "k", business_id="x" * 257)
     lines = list(client.publish_many(iter(some)))
     assert [bool(line.error) for line in lines] == [number == 7 for number in range(300)]
     keys = [line.key for line in lines if line.key]
@@ -72,7 +72,7 @@ def test_worker_completes_fails_and_throws_as_its_function_does(client: Client) 
     }
     seen: list[str] = []
 
-    def handler(job: Job) -> dict[str, object]:
+    def handler(job: WorkerJob) -> dict[str, object]:
         seen.append(job.variables["what"])
         if seen[-1] == "fail":
             raise ValueError("no paper")
@@ -83,7 +83,7 @@ def test_worker_completes_fails_and_throws_as_its_function_does(client: Client) 
     def incidents() -> dict[int, str]:
         return {it.process_instance_key: it.error_message for it in client.incidents(processDefinitionId="by-hand")}
 
-    client.work(Work("by-hand", wait_ms=100), handler, lambda: "do" in seen and len(incidents()) == 2)
+    client.work(WorkerOptions("by-hand", wait_ms=100), handler, lambda: "do" in seen and len(incidents()) == 2)
     assert seen.count("fail") == 3
     assert client.variables(instances["do"])["done"] is True
     assert incidents()[instances["fail"]] == "ValueError: no paper"
@@ -93,14 +93,14 @@ def test_worker_completes_fails_and_throws_as_its_function_does(client: Client) 
 def test_incident_is_resolved_after_its_cause_is_gone(client: Client) -> None:
     client.deploy(("mended.bpmn", with_job("mended")))
     instance = client.create_instance("mended").process_instance_key
-    [job] = client.activate_jobs(Work("mended", wait_ms=5_000))
+    [job] = client.activate_jobs(WorkerOptions("mended", wait_ms=5_000))
     client.fail_job(job.job_key, 0, "no paper")
     [incident] = client.incidents(processInstanceKey=str(instance))
     assert (incident.error_message, incident.job_key) == ("no paper", job.job_key)
     client.update_retries(job.job_key, 1)
     client.set_variables(instance, {"paper": True})
     client.resolve_incident(incident.incident_key)
-    [again] = client.activate_jobs(Work("mended", wait_ms=5_000))
+    [again] = client.activate_jobs(WorkerOptions("mended", wait_ms=5_000))
     assert again.variables["paper"] is True
     client.throw_error(again.job_key, ModelledError("OUT"))
 
@@ -112,13 +112,13 @@ def test_searches_go_on_page_after_page(client: Client, monkeypatch: pytest.Monk
     found = client.instances(processDefinitionId="paged")
     assert sorted(it.process_instance_key for it in found) == sorted(created)
     assert client.variables(created[0]) == {"a": 1, "b": 2, "c": 3}
-    sent = [client.publish(Message("listed", f"k-{number}", ttl_ms=HOUR_MS)).key for number in range(5)]
+    sent = [client.publish(Publication("listed", f"k-{number}", ttl_ms=HOUR_MS)).key for number in range(5)]
     assert sorted(it.key for it in client.messages(name="listed")) == sorted(sent)
 
 
 def test_what_is_wrong_with_a_call_is_raised_as_what_it_is(client: Client) -> None:
     with pytest.raises(CallInvalid, match=r"no message name"):
-        client.publish(Message(" "))
+        client.publish(Publication(" "))
     with pytest.raises(CallInvalid, match="order"):
         list(client.messages(order="up"))
     with pytest.raises(TookTooLong):
@@ -155,13 +155,13 @@ def test_awaited_client_publishes_many_works_and_searches(server: ServerThread) 
     async def story() -> tuple[list[int], list[str]]:
         done: list[str] = []
 
-        async def handler(job: Job) -> None:
+        async def handler(job: WorkerJob) -> None:
             done.append(job.variables["orderId"])
 
         async with AsyncClient(server.rest) as client:
             await client.create_instance("order", {"orderId": "awaiting"})
-            lines = [line.key async for line in client.publish_many([Message("paid", "awaiting", ttl_ms=HOUR_MS)])]
-            await client.work(Work("ship", wait_ms=5_000), handler, lambda: bool(done))
+            lines = [line.key async for line in client.publish_many([Publication("paid", "awaiting", ttl_ms=HOUR_MS)])]
+            await client.work(WorkerOptions("ship", wait_ms=5_000), handler, lambda: bool(done))
             return lines, [it.verdict async for it in client.messages(key="awaiting")]
 
     (key,), verdicts = asyncio.run(story())

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from conjoin.client import AsyncClient, Client, Message, Patience, Work
+from conjoin.client import AsyncClient, Client, Patience, Publication, WorkerOptions
 from conjoin.errors import AlreadyThere, NoAnswer
 from tests.client.cutting_proxy import ANSWERED, ARRIVES, CuttingProxy
 
@@ -31,7 +31,7 @@ def test_message_that_lives_is_sent_again_and_there_once(
     client: Client, through: Client, proxy: CuttingProxy, key: str, when: str, id_: str
 ) -> None:
     proxy.cut(key.encode(), when)
-    fate = through.publish(Message("paid", key, {"amount": 40}, HOUR_MS, id_))
+    fate = through.publish(Publication("paid", key, {"amount": 40}, HOUR_MS, id_))
     assert (proxy.cuts, fate.verdict, fate.storage) == (1, "buffered", "buffered")
     accepted = [it for it in client.messages(name="paid", key=key) if it.verdict != "refused"]
     assert [(it.key, it.message_id) for it in accepted] == [(fate.key, fate.id)]
@@ -42,7 +42,7 @@ def test_message_that_is_not_kept_is_found_and_not_sent_again(
 ) -> None:
     instance = client.create_instance("order", {"orderId": key}).process_instance_key
     proxy.cut(key.encode(), ANSWERED)
-    fate = through.publish(Message("paid", key, ttl_ms=0))
+    fate = through.publish(Publication("paid", key, ttl_ms=0))
     assert (fate.verdict, fate.instances) == ("correlated", (instance,))
     assert len(list(client.messages(key=key))) == 1
 
@@ -52,21 +52,21 @@ def test_message_that_is_not_kept_and_not_found_is_told_as_unanswered(
 ) -> None:
     proxy.cut(key.encode(), ARRIVES)
     with pytest.raises(NoAnswer, match="publish 'paid'"):
-        through.publish(Message("paid", key, ttl_ms=0))
+        through.publish(Publication("paid", key, ttl_ms=0))
     assert list(client.messages(key=key)) == []
 
 
 def test_own_id_that_somebody_has_used_before_is_refused(client: Client, key: str) -> None:
-    first = client.publish(Message("paid", key, ttl_ms=HOUR_MS, id="twice"))
+    first = client.publish(Publication("paid", key, ttl_ms=HOUR_MS, id="twice"))
     with pytest.raises(AlreadyThere, match=str(first.key)) as refused:
-        client.publish(Message("paid", key, ttl_ms=HOUR_MS, id="twice"))
+        client.publish(Publication("paid", key, ttl_ms=HOUR_MS, id="twice"))
     assert (refused.value.reason, refused.value.status) == ("ALREADY_EXISTS", 409)
 
 
 def test_many_that_were_cut_off_are_all_there_once(
     client: Client, through: Client, proxy: CuttingProxy, key: str
 ) -> None:
-    some = [Message("paid", key, {"number": number}, HOUR_MS) for number in range(50)]
+    some = [Publication("paid", key, {"number": number}, HOUR_MS) for number in range(50)]
     proxy.cut(b"/bulk", ANSWERED)
     lines = list(through.publish_many(some))
     assert [line.message.variables["number"] for line in lines] == list(range(50))
@@ -87,8 +87,8 @@ def test_instance_without_an_answer_is_not_created_again(
 def test_completion_and_cancellation_without_an_answer_are_done(
     client: Client, through: Client, proxy: CuttingProxy, key: str
 ) -> None:
-    client.publish(Message("opened", key, ttl_ms=0))
-    [job] = client.activate_jobs(Work("work", wait_ms=5_000))
+    client.publish(Publication("opened", key, ttl_ms=0))
+    [job] = client.activate_jobs(WorkerOptions("work", wait_ms=5_000))
     proxy.cut(b"/completion", ANSWERED)
     through.complete_job(job.job_key)
     instance = client.create_instance("order", {"orderId": key}).process_instance_key
@@ -101,7 +101,7 @@ def test_completion_and_cancellation_without_an_answer_are_done(
 def test_client_that_is_awaited_carries_the_same_exchange(client: Client, proxy: CuttingProxy, key: str) -> None:
     async def publish() -> int:
         async with AsyncClient(proxy.address, patience=QUICK) as there:
-            return (await there.publish(Message("paid", key, ttl_ms=HOUR_MS))).key
+            return (await there.publish(Publication("paid", key, ttl_ms=HOUR_MS))).key
 
     proxy.cut(key.encode(), ANSWERED)
     assert asyncio.run(publish()) in [it.key for it in client.messages(key=key)]

@@ -4,39 +4,39 @@ from typing import Any
 
 import pytest
 
-from conjoin.client import Message
-from conjoin.client.exchange import Answer, Exchange, Lost, Patience, Pause, Request, asked, never
+from conjoin.client import Publication
+from conjoin.client.exchange import Exchange, HttpAnswer, HttpRequest, NoHttpAnswer, Patience, RetryPause, asked, never
 from conjoin.client.messages import publish, publish_many
 from conjoin.errors import NoAnswer, ServerBusy
 
-REQUEST = Request("ask", "POST", "/there")
-FULL = Answer(503, b'{"title": "RESOURCE_EXHAUSTED", "detail": "later"}', "1")
-STORE = Answer(503, b'{"title": "UNAVAILABLE", "detail": "the store"}')
-NOT_SENT, UNANSWERED = Lost("refused", was_sent=False), Lost("cut", was_sent=True)
-FINE = Answer(200, b"{}")
+REQUEST = HttpRequest("ask", "POST", "/there")
+FULL = HttpAnswer(503, b'{"title": "RESOURCE_EXHAUSTED", "detail": "later"}', "1")
+STORE = HttpAnswer(503, b'{"title": "UNAVAILABLE", "detail": "the store"}')
+NOT_SENT, UNANSWERED = NoHttpAnswer("refused", was_sent=False), NoHttpAnswer("cut", was_sent=True)
+FINE = HttpAnswer(200, b"{}")
 PATIENCE = Patience(attempts=3, first_pause_s=0.1, longest_pause_s=2.0)
 
 
-def told(exchange: Exchange[Any], *answers: Answer | Lost) -> tuple[Any, list[float]]:
+def told(exchange: Exchange[Any], *answers: HttpAnswer | NoHttpAnswer) -> tuple[Any, list[float]]:
     """The result, and how long it waited in between."""
     pauses, coming, answer = [], iter(answers), None
     try:
         while True:
             step = exchange.send(answer)
-            answer = None if isinstance(step, Pause) else next(coming)
-            pauses += [step.seconds] if isinstance(step, Pause) else []
+            answer = None if isinstance(step, RetryPause) else next(coming)
+            pauses += [step.seconds] if isinstance(step, RetryPause) else []
     except StopIteration as over:
         return over.value, pauses
 
 
 @pytest.mark.parametrize("first", [FULL, NOT_SENT])
-def test_what_was_surely_not_done_is_always_tried_again(first: Answer | Lost) -> None:
+def test_what_was_surely_not_done_is_always_tried_again(first: HttpAnswer | NoHttpAnswer) -> None:
     heard, pauses = told(asked(REQUEST, PATIENCE, never), first, FINE)
     assert (heard.answer, heard.maybe_done, len(pauses)) == (FINE, False, 1)
 
 
 @pytest.mark.parametrize("first", [STORE, UNANSWERED])
-def test_what_may_have_been_done_is_tried_again_only_if_that_is_safe(first: Answer | Lost) -> None:
+def test_what_may_have_been_done_is_tried_again_only_if_that_is_safe(first: HttpAnswer | NoHttpAnswer) -> None:
     heard, _ = told(asked(REQUEST, PATIENCE), first, FINE)
     assert heard.maybe_done
     with pytest.raises((NoAnswer, ServerBusy)):
@@ -56,27 +56,27 @@ def test_patience_ends_with_what_was_said_last() -> None:
 
 
 def test_message_that_is_not_kept_is_looked_for_when_the_store_did_not_answer() -> None:
-    found = Answer(200, b'{"items": [{"key": "7", "verdict": "refused"}, {"key": "8", "verdict": "discarded"}]}')
-    shown = Answer(
+    found = HttpAnswer(200, b'{"items": [{"key": "7", "verdict": "refused"}, {"key": "8", "verdict": "discarded"}]}')
+    shown = HttpAnswer(
         200,
         b'{"message": {"key": "8"}, "verdict": "discarded", "reason": "r", "sentence": "s", "storage": "none",'
         b' "attempts": []}',
     )
-    fate, _ = told(publish(Message("paid"), 0, PATIENCE), STORE, found, shown)
+    fate, _ = told(publish(Publication("paid"), 0, PATIENCE), STORE, found, shown)
     assert (fate.key, fate.verdict) == (8, "discarded")
     with pytest.raises(ServerBusy):
-        told(publish(Message("paid", id="mine"), 0, PATIENCE), STORE)
+        told(publish(Publication("paid", id="mine"), 0, PATIENCE), STORE)
 
 
 def test_lines_that_were_answered_are_handed_out_before_the_others_are_missed() -> None:
-    exchange = publish_many([Message("paid", "a"), Message("paid", "b")], PATIENCE)
-    assert isinstance(exchange.send(None), Request)
-    handed = exchange.send(Answer(200, b'{"line": 1, "key": "7", "verdict": "buffered"}\n{"error": "disk full"}\n'))
+    exchange = publish_many([Publication("paid", "a"), Publication("paid", "b")], PATIENCE)
+    assert isinstance(exchange.send(None), HttpRequest)
+    handed = exchange.send(HttpAnswer(200, b'{"line": 1, "key": "7", "verdict": "buffered"}\n{"error": "disk full"}\n'))
     assert [(line.message.key, line.key) for line in handed.items] == [("a", 7)]  # type: ignore[union-attr]
     with pytest.raises(NoAnswer, match="1 have no answer: disk full"):
         exchange.send(None)
 
 
 def test_answer_that_is_no_problem_is_not_asked_for_twice() -> None:
-    refusal = Answer(409, b"")
+    refusal = HttpAnswer(409, b"")
     assert told(asked(REQUEST, PATIENCE), refusal)[0].answer == refusal

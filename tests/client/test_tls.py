@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from conjoin.client import Client, Patience, Tls
+from conjoin.client import Client, ClientTls, Patience
 from conjoin.errors import NoAnswer
 
 ONCE = Patience(attempts=1)
@@ -61,7 +61,7 @@ def address(certificate: Path) -> Iterator[str]:
 
 
 def test_certificate_is_checked_with_the_authority_that_was_named(address: str, certificate: Path) -> None:
-    with Client(address, tls=Tls(ca=certificate), patience=ONCE) as client:
+    with Client(address, tls=ClientTls(ca=certificate), patience=ONCE) as client:
         assert list(client.messages()) == []
     with Client(address, patience=ONCE) as client, pytest.raises(NoAnswer, match="certificate"):
         list(client.messages())

@@ -11,12 +11,12 @@ from conjoin.gateway.queries import store as queries
 from conjoin.gateway.queries import walking
 from conjoin.gateway.queries.store import Wanted
 from conjoin.gateway.queries.variable_tests import possible_rows, read_variable_test
-from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.problems import HttpProblem
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.testing.order import ORDER
@@ -62,7 +62,7 @@ def test_search_that_is_cut_short_finds_each_match_once_and_in_order(
         assert not page["is_cut"] or all(at >= page["looked_to"] for at in younger)
         found += page["items"]
         cut += page["is_cut"]
-    expected = list_page(told, "messages", Asked(filters, limit=1_000)).items
+    expected = list_page(told, "messages", ListQuery(filters, limit=1_000)).items
     assert sorted(int(item["key"]) for item in found) == sorted(item.key for item in expected)
     assert [item["published_at"] for item in found] == sorted((it["published_at"] for it in found), reverse=True)
     assert bool(cut) == (budget_s == 0.0)
@@ -81,7 +81,7 @@ def test_time_ends_a_search_where_older_messages_begin(told: Broker, monkeypatch
     page = queries.page(told, "messages", Wanted({"name": "never"}, since))
     assert (page["items"], page["cursor"], page["is_cut"]) == ([], None, False)
     monkeypatch.undo()
-    expected = [it.key for it in list_page(told, "messages", Asked({}, since, limit=1_000)).items]
+    expected = [it.key for it in list_page(told, "messages", ListQuery({}, since, limit=1_000)).items]
     assert sorted(int(it["key"]) for it in queries.page(told, "messages", Wanted({}, since))["items"]) == expected
     assert len(asked) < 10
 
@@ -147,5 +147,5 @@ def put(broker: Broker, row: Any) -> None:
 
 @pytest.mark.parametrize("text", ["amount", "= 4", "amount =", ".a = 1", "a..b = 1"])
 def test_what_is_no_test_of_a_variable_is_refused(text: str) -> None:
-    with pytest.raises(Problem, match="no test such as"):
+    with pytest.raises(HttpProblem, match="no test such as"):
         read_variable_test(text)

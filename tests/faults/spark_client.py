@@ -14,7 +14,7 @@ from typing import Any
 from conjoin.pipeline.session.java import ensure_java
 from conjoin.pipeline.spark_runner import SparkRunner
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.testing.checking import Answered, HistoryFile
+from conjoin.testing.checking import HistoryFile, RequestAnswered
 from tests.faults.task_writer import Task, asked_of
 from tests.faults.writer import BEGIN_US
 
@@ -43,7 +43,7 @@ def main(store: str, history: Path, count: int) -> None:
     with closing(HistoryFile(history)) as file:
         for request, reply in zip(asked, replies, strict=True):
             if not reply.repeated:
-                file.answered(Answered(request.request, "done", {"key": reply.key}))
+                file.answered(RequestAnswered(request.request, "done", {"key": reply.key}))
     sys.stdout.write(f"{sum(reply.repeated for reply in replies)}\n")
 
 

@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any, NamedTuple
 
-from conjoin.testing.checking import Asked, marked
+from conjoin.testing.checking import RequestMade, marked
 
 KEYS = 3
 HOUR_MS = 3_600_000
@@ -27,7 +27,7 @@ class Story:
         self._seed = seed
         self._writer = writer
 
-    def request(self, number: int, known: Known) -> Asked:
+    def request(self, number: int, known: Known) -> RequestMade:
         rng = Random(f"{self._seed}/{self._writer}/{number}")
         kind: Any = rng.choices(list(_KINDS), list(_KINDS.values()))[0]
         if kind == "complete" and not known.jobs:
@@ -35,7 +35,7 @@ class Story:
         if kind == "cancel" and not known.instances:
             kind = "create"
         name = f"{self._writer}{number}"
-        return Asked(name, kind, getattr(self, f"_{kind}")(name, rng, known))
+        return RequestMade(name, kind, getattr(self, f"_{kind}")(name, rng, known))
 
     def _create(self, name: str, rng: Random, known: Known) -> dict[str, Any]:
         keys = {"orderId": f"o-{rng.randrange(KEYS)}", "parcelId": f"p-{rng.randrange(KEYS)}"}

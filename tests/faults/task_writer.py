@@ -19,8 +19,8 @@ from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers import spark_tasks as tasks
 from conjoin.runtime.run.carriers.shard_threads import Inline, inline
-from conjoin.runtime.run.carriers.spark_tasks import Asking, TaskRow, run_task
-from conjoin.testing.checking import Answered, Asked, HistoryFile, marked
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task
+from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade, marked
 from tests.faults.processes import Fault, arm_sleep
 from tests.faults.story import HOUR_MS
 from tests.faults.writer import BEGIN_US
@@ -38,13 +38,13 @@ class Task(NamedTuple):
     at_once: int = tasks.AT_ONCE
 
 
-def asked_of(task: Task) -> list[Asked]:
+def asked_of(task: Task) -> list[RequestMade]:
     return [_asked(f"t{number}", f"o-{number % 97}") for number in range(task.size)]
 
 
-def _asked(request: str, key: str) -> Asked:
+def _asked(request: str, key: str) -> RequestMade:
     said = {"name": "paid", "key": key, "ttl_ms": HOUR_MS, "variables": marked(request, {})}
-    return Asked(request, "publish", said)
+    return RequestMade(request, "publish", said)
 
 
 def rows_of(task: Task) -> list[TaskRow]:
@@ -88,10 +88,10 @@ def _run_rows(task: Task) -> Iterator[None]:
     """What was carried out by another run is not known here, so it is answered there or nowhere."""
     tasks.AT_ONCE = task.at_once
     with closing(HistoryFile(task.history)) as history:
-        for result in run_task(Asking(task.store, SOURCE, BEGIN_US, 0), rows_of(task)):
+        for result in run_task(TaskRequest(task.store, SOURCE, BEGIN_US, 0), rows_of(task)):
             reply = loads(result.reply)
             if not reply.repeated:
-                history.answered(Answered(f"t{result.number}", "done", {"key": reply.key}))
+                history.answered(RequestAnswered(f"t{result.number}", "done", {"key": reply.key}))
             yield
 
 
@@ -121,14 +121,14 @@ class _SmallPublisher:
         self._runner.close()
         return Small(len(self._waits), max(self._waits), self._runner.timings[0].lost_races)
 
-    def _publish(self, asked: Asked) -> None:
+    def _publish(self, asked: RequestMade) -> None:
         self._history.asked(asked)
         future = self._runner.submit(0, NewMessage(**asked.said))
         future.add_done_callback(partial(self._answered, asked.request, time.monotonic()))
 
     def _answered(self, request: str, asked_at: float, future: "Future[Reply]") -> None:
         self._waits.append(time.monotonic() - asked_at)
-        self._history.answered(Answered(request, "done", {"key": future.result().key}))
+        self._history.answered(RequestAnswered(request, "done", {"key": future.result().key}))
 
 
 def publish_small(task: Task, per_second: int, enough: Any, told: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.testing.checking import Answered, Asked, HistoryFile, marked, read_history
+from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade, marked, read_history
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round
 from tests.faults.writer import Chapter, tell
@@ -139,9 +139,9 @@ def test_what_was_not_answered_may_have_happened_or_not(at: Round) -> None:
 
     rewrite(at, forget)
     with closing(HistoryFile(at.history)) as history:
-        history.asked(Asked("late", "publish", {"name": "paid", "variables": marked("late", {})}))
-        history.asked(Asked("failed", "publish", {"name": "paid", "variables": marked("failed", {})}))
-        history.answered(Answered("failed", "failed", {"code": "store_failed"}))
+        history.asked(RequestMade("late", "publish", {"name": "paid", "variables": marked("late", {})}))
+        history.asked(RequestMade("failed", "publish", {"name": "paid", "variables": marked("failed", {})}))
+        history.answered(RequestAnswered("failed", "failed", {"code": "store_failed"}))
     assert at.finding() == ("yes", "")
 
 

@@ -10,7 +10,7 @@ import pytest
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
 from conjoin.runtime.run.carriers.shard_threads import inline
-from conjoin.testing.checking import Answered, Asked, History, HistoryFile, marked, read_history
+from conjoin.testing.checking import HistoryFile, RecordedHistory, RequestAnswered, RequestMade, marked, read_history
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round
 from tests.faults.processes import end, start, write
@@ -41,13 +41,13 @@ def publish(chapter: Chapter, count: int, disk_bytes: int = 0) -> None:
                     writer.carry_out(message(f"small{number}", shard, {}))
 
 
-def message(name: str, shard: int, variables: dict[str, str]) -> Asked:
+def message(name: str, shard: int, variables: dict[str, str]) -> RequestMade:
     request = f"{name}-{shard}"
     said = {"name": "paid", "key": _KEYS[shard], "ttl_ms": HOUR_MS, "variables": marked(request, variables)}
-    return Asked(request, "publish", said)
+    return RequestMade(request, "publish", said)
 
 
-def answers_of(history: History, shard: int) -> list[Answered]:
+def answers_of(history: RecordedHistory, shard: int) -> list[RequestAnswered]:
     return [answer for request, answer in history.answers.items() if request.endswith(f"-{shard}")]
 
 

@@ -9,7 +9,7 @@ from conjoin import fault_points
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
 from conjoin.runtime.run.carriers.shard_threads import inline
-from conjoin.testing.checking import Asked, HistoryFile, marked, read_history
+from conjoin.testing.checking import HistoryFile, RequestMade, marked, read_history
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round
 from tests.faults.processes import KILLED, Fault, arm_sleep, asleep, end, start, write
@@ -21,15 +21,15 @@ ORDER = next(key for key in map("o-{}".format, range(50)) if shard_of(key, SHARD
 PARCEL = next(key for key in map("p-{}".format, range(50)) if shard_of(key, SHARDS) == 0)
 
 _KEYS = marked("create", {"orderId": ORDER, "parcelId": PARCEL})
-CREATE = Asked("create", "create", {"process_id": "audit", "variables": _KEYS})
-SHIPPED = Asked(
+CREATE = RequestMade("create", "create", {"process_id": "audit", "variables": _KEYS})
+SHIPPED = RequestMade(
     "shipped", "publish", {"name": "shipped", "key": PARCEL, "ttl_ms": HOUR_MS, "variables": marked("shipped", {})}
 )
-PAID = Asked("paid", "publish", {"name": "paid", "key": ORDER, "ttl_ms": 0, "variables": marked("paid", {})})
-PAID_NOW = Asked("paid_now", "correlate", {"name": "paid", "key": ORDER, "variables": marked("paid_now", {})})
+PAID = RequestMade("paid", "publish", {"name": "paid", "key": ORDER, "ttl_ms": 0, "variables": marked("paid", {})})
+PAID_NOW = RequestMade("paid_now", "correlate", {"name": "paid", "key": ORDER, "variables": marked("paid_now", {})})
 
 
-def ask(chapter: Chapter, requests: list[Asked], fault: Fault | None = None) -> None:
+def ask(chapter: Chapter, requests: list[RequestMade], fault: Fault | None = None) -> None:
     """Runs in a process of its own; with threads if the chapter has some."""
     if fault is not None:
         fault_points.arm(*fault)

@@ -21,7 +21,7 @@ from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import open_broker
 from conjoin.runtime.run.carriers.shard_threads import inline
-from conjoin.testing.checking import Answered, Asked, HistoryFile
+from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade
 from tests.faults.story import HOUR_MS, Known, Story
 
 BEGIN_US = 1_700_000_000_000_000
@@ -61,17 +61,17 @@ class Writer:
         self._history = history
         self.known = Known([], [])
 
-    def carry_out(self, asked: Asked) -> None:
+    def carry_out(self, asked: RequestMade) -> None:
         self._history.asked(asked)
         try:
             answer = getattr(self, f"_{asked.kind}")(asked.request, **asked.said)
         except ConjoinError as error:
-            self._history.answered(Answered(asked.request, "failed", {"code": error.code, "text": str(error)}))
+            self._history.answered(RequestAnswered(asked.request, "failed", {"code": error.code, "text": str(error)}))
             return
         if isinstance(answer, Refusal):
-            self._history.answered(Answered(asked.request, "refused", {"code": answer.code}))
+            self._history.answered(RequestAnswered(asked.request, "refused", {"code": answer.code}))
         else:
-            self._history.answered(Answered(asked.request, "done", answer))
+            self._history.answered(RequestAnswered(asked.request, "done", answer))
 
     def _create(self, request: str, **said: Any) -> Any:
         answer = self._broker.create_instance(**said)
@@ -134,7 +134,7 @@ def tell(chapter: Chapter) -> None:
                 pass
 
 
-def _requests(chapter: Chapter, writer: Writer, clock: StoryClock) -> Iterator[Asked]:
+def _requests(chapter: Chapter, writer: Writer, clock: StoryClock) -> Iterator[RequestMade]:
     story = Story(chapter.seed, chapter.writer)
     for number in range(chapter.first, chapter.first + chapter.count):
         clock.number = number

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from threading import Thread
 from typing import Any, TypeVar
 
-from conjoin.gateway.service import Limits, Service
+from conjoin.gateway.service import ServerLimits, Service
 from conjoin.gateway.serving import Addresses, Served, at_work, edges
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import temporary_broker
@@ -71,4 +71,4 @@ class ServerThread:
 
 
 def limited(**limits: int) -> Served:
-    return Served(grpc_port=0, rest_port=0, limits=Limits(**limits))
+    return Served(grpc_port=0, rest_port=0, limits=ServerLimits(**limits))

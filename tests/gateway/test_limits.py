@@ -13,7 +13,7 @@ import pytest
 
 from conjoin.gateway.rest import reading
 from conjoin.gateway.rest.http.connection import Connection
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited
 
@@ -157,6 +157,6 @@ def test_command_that_takes_too_long_is_answered_and_not_carried_out_if_it_has_n
     small.service.listeners.pop()
     client.publish("k", "after")
     client.close()
-    kept = {item.name for item in list_page(small.broker, "messages", Asked()).items}
+    kept = {item.name for item in list_page(small.broker, "messages", ListQuery()).items}
     assert {"late", "after"} <= kept
     assert "never" not in kept

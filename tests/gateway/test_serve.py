@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from tests.cli.command import Command
 from tests.gateway.grpc_client import Client
 from tests.gateway.models import with_job
@@ -63,7 +63,7 @@ def test_an_open_stream_ends_with_a_stop_and_what_was_answered_is_there(folder: 
     finally:
         process.kill()
     with closing(open_broker(folder)) as broker:
-        assert [item.key for item in list_page(broker, "messages", Asked(limit=10)).items] == [published]
+        assert [item.key for item in list_page(broker, "messages", ListQuery(limit=10)).items] == [published]
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from conjoin.errors import StoreFailed
-from conjoin.gateway.dispatch.dispatcher import Asking
-from conjoin.gateway.dispatch.loop_bridge import Bell
-from conjoin.gateway.dispatch.reply_group import Together
-from conjoin.gateway.dispatch.request_batcher import Tray
+from conjoin.gateway.dispatch.dispatcher import Dispatcher
+from conjoin.gateway.dispatch.loop_bridge import LoopBridge
+from conjoin.gateway.dispatch.reply_group import ReplyGroup
+from conjoin.gateway.dispatch.request_batcher import RequestBatcher
 from conjoin.runtime.client_api.calls import Ask, Call
 from conjoin.runtime.run.batches import Reply
 
@@ -46,7 +46,7 @@ def nothing_to_ask() -> Call[int]:
 
 def asked_of(shards: Any, calls: list[Call[int]]) -> list[int]:
     async def ask() -> list[int]:
-        asking = Asking(shards, None, 10, 1_000)  # type: ignore[arg-type]
+        asking = Dispatcher(shards, None, 10, 1_000)  # type: ignore[arg-type]
         answers = await asking.call_many(calls)
         assert asking.under_way == 0
         return answers
@@ -57,7 +57,7 @@ def asked_of(shards: Any, calls: list[Call[int]]) -> list[int]:
 def test_replies_of_several_threads_all_find_their_place() -> None:
     async def wait() -> list[Any]:
         loop = asyncio.get_running_loop()
-        together = Together(Bell(loop), loop.create_future(), 4_000)
+        together = ReplyGroup(LoopBridge(loop), loop.create_future(), 4_000)
         with ThreadPoolExecutor(4) as threads:
             for number in range(4_000):
                 threads.submit(together.place(number).set_result, Reply(key=number))
@@ -83,8 +83,8 @@ def test_shard_that_fails_is_told_when_all_have_answered() -> None:
 def test_runner_that_is_closed_leaves_nobody_waiting() -> None:
     async def ask() -> None:
         loop = asyncio.get_running_loop()
-        together = Together(Bell(loop), loop.create_future(), 1)
-        Tray(loop, Shards(closed=True)).put(0, "request", together.place(0))  # type: ignore[arg-type]
+        together = ReplyGroup(LoopBridge(loop), loop.create_future(), 1)
+        RequestBatcher(loop, Shards(closed=True)).put(0, "request", together.place(0))  # type: ignore[arg-type]
         await asyncio.wait_for(together.future, 10)
         assert isinstance(together.replies[0], RuntimeError)
 

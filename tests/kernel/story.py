@@ -212,7 +212,7 @@ class Story:
                 return f"{subscription} gave back {message}: {event.why}"
             case e.LockFreed():
                 return f"freed {event.process_id}"
-            case e.CommandRefused():
+            case e.OrderRefused():
                 return f"refused: {event.code}"
         raise AssertionError(event)
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, Fold
+from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, PartitionFold
 from conjoin.pipeline.correlate.fold.outputs import Outputs
 from conjoin.pipeline.correlate.fold.packed_batches import unpacked
 from conjoin.pipeline.correlate.fold.walk import MANY
@@ -39,7 +39,7 @@ def batch(number: int, ttl_ms: int, as_of: int) -> pa.RecordBatch:
 @pytest.mark.parametrize(("ttl_ms", "verdict"), [(10**9, "buffered"), (5, "expired"), (0, "discarded")])
 def test_every_message_of_a_large_key_gets_its_verdict(ttl_ms: int, verdict: str) -> None:
     as_of = BATCH * BATCHES * 1_000 + 10_000
-    fold = Fold(Policies(), None, Outputs(Layout(tuple(COLUMNS), COLUMNS, prior=False)))
+    fold = PartitionFold(Policies(), None, Outputs(Layout(tuple(COLUMNS), COLUMNS, prior=False)))
     positions: list[int] = []
     verdicts: list[str] = []
     remembered = 0

@@ -11,7 +11,7 @@ import pytest
 from conjoin.kernel.policies import Policies, read_policies
 from conjoin.pipeline.correlate.alike.patterns import all_compare_only
 from conjoin.pipeline.correlate.fold import fold as folding
-from conjoin.pipeline.correlate.fold.fold import Fold
+from conjoin.pipeline.correlate.fold.fold import PartitionFold
 from conjoin.pipeline.correlate.fold.outputs import Outputs
 from conjoin.pipeline.correlate.fold.packed_batches import unpacked
 from conjoin.pipeline.correlate.results import MESSAGE
@@ -75,9 +75,9 @@ def batch(seed: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], Fold]:
+def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], PartitionFold]:
     whole = batch(seed)
-    fold = Fold(policies, None, Outputs(Layout(tuple(COLUMNS), COLUMNS, prior=False)), shares_answers=shares)
+    fold = PartitionFold(policies, None, Outputs(Layout(tuple(COLUMNS), COLUMNS, prior=False)), shares_answers=shares)
     middle = whole.num_rows // 2
     halves = [whole.slice(0, middle), whole.slice(middle)]
     out: Counter[str] = Counter()

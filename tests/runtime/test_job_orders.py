@@ -3,7 +3,7 @@
 import pytest
 
 from conjoin.runtime.client_api.answers import DONE, ActivatedJob, Refusal
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.working_set import working_set
 from tests.runtime.broker_bench import Bench
@@ -51,12 +51,12 @@ def test_user_task_is_assigned_taken_over_and_given_back() -> None:
     assert code_of(bench.broker.assign_task(job.key, "ann")) == "NOT_FOUND"
     bench.wait_ms(60 * MINUTE_MS)
     bench.broker.tick()
-    (task,) = list_page(bench.broker, "jobs", Asked({"element": "ask"})).items
+    (task,) = list_page(bench.broker, "jobs", ListQuery({"element": "ask"})).items
     assert bench.broker.assign_task(task.key, "ann", override=False) is DONE
     assert code_of(bench.broker.assign_task(task.key, "bob", override=False)) == "INVALID_STATE"
     for assignee in ("bob", ""):
         assert bench.broker.assign_task(task.key, assignee) is DONE
-        (task,) = list_page(bench.broker, "jobs", Asked({"element": "ask"})).items
+        (task,) = list_page(bench.broker, "jobs", ListQuery({"element": "ask"})).items
         assert task.worker == assignee
     assert bench.broker.complete_job(task.key, {}) is DONE
     assert [it.difference for it in verify_store(bench.store)] == [None]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.runtime.reading.lists import LISTS, Asked, list_page
+from conjoin.runtime.reading.lists import LISTS, ListQuery, list_page
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 
@@ -29,7 +29,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
 
 
 def listed(bench: Bench, what: str, **filters: Any) -> list[Any]:
-    return list_page(bench.broker, what, Asked(filters)).items
+    return list_page(bench.broker, what, ListQuery(filters)).items
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_messages_are_found_by_who_took_them(bench: Bench) -> None:
 def test_messages_are_filtered_by_when_they_were_published(bench: Bench) -> None:
     now = bench.clock()
     for since, until, count in ((now, None, 1), (None, now, 2), (now - 1_000_000, now, 2), (now + 1, None, 0)):
-        assert len(list_page(bench.broker, "messages", Asked({}, since, until)).items) == count
+        assert len(list_page(bench.broker, "messages", ListQuery({}, since, until)).items) == count
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_jobs_are_listed_with_who_has_them(bench: Bench) -> None:
 def test_pages_give_every_row_once_whatever_is_published_meanwhile(bench: Bench, limit: int) -> None:
     for number in range(9):
         bench.publish(key=f"key {number}", ttl_ms=HOUR_MS)
-    expected = {item.key for item in list_page(bench.broker, "messages", Asked(limit=1_000)).items}
+    expected = {item.key for item in list_page(bench.broker, "messages", ListQuery(limit=1_000)).items}
     seen: list[int] = []
-    asked = Asked(limit=limit)
+    asked = ListQuery(limit=limit)
     while True:
         page = list_page(bench.broker, "messages", asked)
         assert len(page.items) <= limit
@@ -146,24 +146,24 @@ def test_pages_give_every_row_once_whatever_is_published_meanwhile(bench: Bench,
         if page.after is None:
             break
         bench.publish(key=f"later {len(seen)}", ttl_ms=HOUR_MS) if len(seen) < 6 else None
-        asked = Asked(limit=limit, after=page.after)
+        asked = ListQuery(limit=limit, after=page.after)
     assert len(seen) == len(set(seen))
     assert expected <= set(seen)
 
 
 def test_the_last_page_says_so_even_when_it_is_full(bench: Bench) -> None:
-    assert list_page(bench.broker, "messages", Asked(limit=3)).after is None
-    assert list_page(bench.broker, "messages", Asked(limit=2)).after is not None
+    assert list_page(bench.broker, "messages", ListQuery(limit=3)).after is None
+    assert list_page(bench.broker, "messages", ListQuery(limit=2)).after is not None
 
 
 def test_pages_of_a_filter_that_lets_few_pass_go_on_behind_them(bench: Bench) -> None:
     for number in range(8):
         bench.publish(key=f"key {number}", ttl_ms=HOUR_MS)
-    first = list_page(bench.broker, "messages", Asked({"state": "none"}, limit=1))
+    first = list_page(bench.broker, "messages", ListQuery({"state": "none"}, limit=1))
     assert [item.correlation_key for item in first.items] == ["t-1"]
     assert first.after is None
-    both = list_page(bench.broker, "messages", Asked({"verdict": "correlated"}, limit=1))
-    rest = list_page(bench.broker, "messages", Asked({"verdict": "correlated"}, limit=1, after=both.after))
+    both = list_page(bench.broker, "messages", ListQuery({"verdict": "correlated"}, limit=1))
+    rest = list_page(bench.broker, "messages", ListQuery({"verdict": "correlated"}, limit=1, after=both.after))
     assert {item.correlation_key for item in (*both.items, *rest.items)} == {"o-1", "t-1"}
 
 
@@ -172,7 +172,7 @@ def test_subscriptions_are_paged_by_a_key_of_three_parts(bench: Bench) -> None:
     seen = []
     after = None
     for _ in range(3):
-        page = list_page(bench.broker, "subscriptions", Asked(limit=1, after=after))
+        page = list_page(bench.broker, "subscriptions", ListQuery(limit=1, after=after))
         seen += [item.correlation_key for item in page.items]
         after = page.after
     assert sorted(seen) == ['o "4"', "o-1", "o-2"]
@@ -182,12 +182,12 @@ def test_subscriptions_are_paged_by_a_key_of_three_parts(bench: Bench) -> None:
 @pytest.mark.parametrize("cursor", ["", "nonsense", "WyJqb2IiLDFd", "WyJtZXNzYWdlIiwiMSJd", "bnVsbA", "ä"])
 def test_what_is_no_cursor_of_the_list_is_refused(bench: Bench, cursor: str) -> None:
     with pytest.raises(InputError, match="is no place in this list"):
-        list_page(bench.broker, "messages", Asked(after=cursor))
+        list_page(bench.broker, "messages", ListQuery(after=cursor))
 
 
 def test_all_that_is_wrong_with_filters_is_said_at_once(bench: Bench) -> None:
     with pytest.raises(InputError) as raised:
-        list_page(bench.broker, "incidents", Asked({"colour": "red", "name": "paid"}, since=0))
+        list_page(bench.broker, "incidents", ListQuery({"colour": "red", "name": "paid"}, since=0))
     assert raised.value.problems == [
         "incidents have no filter 'colour'",
         "incidents have no filter 'name'",
@@ -198,14 +198,14 @@ def test_all_that_is_wrong_with_filters_is_said_at_once(bench: Bench) -> None:
 @pytest.mark.parametrize(("what", "name"), [(what, name) for what, it in LISTS.items() for name in it.choices])
 def test_a_value_that_a_filter_cannot_have_is_named(bench: Bench, what: str, name: str) -> None:
     with pytest.raises(InputError, match=f"{name}: 'buffred' is none of "):
-        list_page(bench.broker, what, Asked({name: "buffred"}))
+        list_page(bench.broker, what, ListQuery({name: "buffred"}))
 
 
 def test_list_from_the_newest_has_the_same_pages_the_other_way_round(bench: Bench) -> None:
     forward = listed(bench, "messages")
     backward, after = [], None
     while True:
-        page = list_page(bench.broker, "messages", Asked(limit=2, after=after, newest_first=True))
+        page = list_page(bench.broker, "messages", ListQuery(limit=2, after=after, newest_first=True))
         backward += page.items
         after = page.after
         if after is None:

@@ -16,7 +16,7 @@ from conjoin.runtime.client_api.answers import CreatedInstance, Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, temporary_broker
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.runtime.run.set_aside import NO_EFFECT
@@ -87,7 +87,7 @@ def active(broker: Broker) -> list[int]:
 
 
 def listed(broker: Broker) -> list[Any]:
-    return list(list_page(broker, "set-aside", Asked({"state": "waiting"}, None, None, 50, None)).items)
+    return list(list_page(broker, "set-aside", ListQuery({"state": "waiting"}, None, None, 50, None)).items)
 
 
 def check(broker: Broker) -> None:

@@ -13,9 +13,9 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.run.batches import Done
+from conjoin.runtime.run.batches import Commit
 from conjoin.runtime.run.carriers.shard_threads import Inline, inline
-from conjoin.runtime.upkeep.supervision import LATE_S, LONGEST_PAUSE_S, Job, Repeating, Supervisor
+from conjoin.runtime.upkeep.supervision import LATE_S, LONGEST_PAUSE_S, Repeating, SupervisedJob, Supervisor
 
 WAIT_S = 30
 
@@ -44,7 +44,7 @@ def raised(text: str = "no") -> Exception:
 
 
 def test_a_failing_job_pauses_longer_and_longer_and_is_well_after_a_success() -> None:
-    job = Job("sweep", every_s=0.5, critical=True)
+    job = SupervisedJob("sweep", every_s=0.5, critical=True)
     pauses = []
     for _ in range(12):
         job.failed(raised())
@@ -57,7 +57,7 @@ def test_a_failing_job_pauses_longer_and_longer_and_is_well_after_a_success() ->
 
 
 def test_a_failure_that_repeats_is_logged_at_growing_intervals(caplog: pytest.LogCaptureFixture) -> None:
-    job = Job("sweep", every_s=0.5, critical=True)
+    job = SupervisedJob("sweep", every_s=0.5, critical=True)
     job.doing = "sweeping timers"
     error = raised("too large")
     with caplog.at_level(logging.ERROR):
@@ -124,7 +124,7 @@ def test_a_request_that_is_taken_back_while_it_is_carried_out_ends_no_thread(bro
     with inline(broker) as runner:
         at_work, go_on = Barrier(2), Event()
 
-        def listener(done: Done) -> None:
+        def listener(done: Commit) -> None:
             at_work.wait(WAIT_S)
             go_on.wait(WAIT_S)
 
@@ -148,7 +148,7 @@ def test_a_promise_and_a_listener_that_fail_keep_nobody_from_an_answer(broker: B
         def cancelled(self) -> bool:
             return False
 
-    def listener(done: Done) -> None:
+    def listener(done: Commit) -> None:
         raise ZeroDivisionError
 
     with inline(broker) as runner:

@@ -12,11 +12,11 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.codec.orders import written_order
-from conjoin.runtime.ingest.rows import Place
+from conjoin.runtime.ingest.rows import SourcePosition
 from conjoin.runtime.opening import create_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.carriers.careful import SourceRow
-from conjoin.runtime.run.carriers.spark_tasks import Asking, TaskRow, run_task, take_rows
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task, take_rows
 from conjoin.runtime.run.fold import Fold
 from conjoin.store import tables as t
 
@@ -59,14 +59,16 @@ ERRORS = pytest.mark.parametrize("error", [OverflowError("too large"), EndlessRe
 KEYS = ["a", "b", "bad-1", "c", "d", "e", "bad-2", "f"]
 
 
-def asking(broker: Broker) -> Asking:
-    return Asking(broker.store.address, "orders", broker.now, 0)
+def asking(broker: Broker) -> TaskRequest:
+    return TaskRequest(broker.store.address, "orders", broker.now, 0)
 
 
 def source_rows() -> list[SourceRow]:
     return [
         SourceRow(
-            NewMessage("paid", key, {"n": number}, 60_000, f"m-{number}"), ("p", number), Place("orders", "p", number)
+            NewMessage("paid", key, {"n": number}, 60_000, f"m-{number}"),
+            ("p", number),
+            SourcePosition("orders", "p", number),
         )
         for number, key in enumerate(KEYS)
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conjoin.store import tables as t
-from conjoin.store.port import Before, Head, Meets, Order, Store
+from conjoin.store.port import Before, Head, Meets, RowOrder, Store
 from conjoin.store.rows import PolicyRow, ReceivedRow
 from conjoin.store.tables import Table
 from tests.store.conftest import Place
@@ -207,7 +207,7 @@ def test_pages_go_by_columns_and_backward_too(store: Store, backward: bool) -> N
     rows = [instance(key, process_id="BaéΩb"[key % 5], started_at=key // 7) for key in range(30)]
     for index in range(2):
         commit(store.shard(index), {t.INSTANCE: rows[index::2]})
-    order = Order(("process_id", "started_at"), backward)
+    order = RowOrder(("process_id", "started_at"), backward)
     found: list[Any] = []
     after = None
     while page := list(store.rows(t.INSTANCE, {}, after, 4, order)):
@@ -262,7 +262,7 @@ def test_conditions_that_an_index_covers_part_of_mean_the_same_as_any_other(stor
     commit(store.shard(1), {t.MESSAGE: rows[1::2], t.INSTANCE: [instance(9, state="completed", parent_key=3)]})
 
     def found(table: Table, **where: Any) -> list[int]:
-        return [row.key for row in store.rows(table, where, None, 99, Order(backward=True))]
+        return [row.key for row in store.rows(table, where, None, 99, RowOrder(backward=True))]
 
     assert found(t.MESSAGE, verdict=Meets((("<>", "correlated"),))) == [4, 2, 1]
     assert found(t.MESSAGE, verdict=Meets((("=", "expired"), ("<>", "correlated"))), key=Meets((("<", 4),))) == [1]

@@ -11,7 +11,7 @@ from conjoin.errors import ReadStopped
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.reading.stretches import next_at_once, stretches
 from conjoin.store import create_store
 from conjoin.store import tables as t
@@ -69,14 +69,14 @@ def test_part_of_a_reading_may_have_less_time_than_all_of_it(broker: Broker) -> 
     with reading(Reading(_HOUR_S)):
         with pytest.raises(ReadStopped), at_most(0.05):
             endless(broker)
-        assert list_page(broker, "messages", Asked(limit=5)).items
+        assert list_page(broker, "messages", ListQuery(limit=5)).items
 
 
 def test_reading_that_was_given_up_before_it_began_reads_nothing(broker: Broker) -> None:
     its = Reading(_HOUR_S)
     its.cancel()
     with reading(its), pytest.raises(ReadStopped):
-        list_page(broker, "messages", Asked())
+        list_page(broker, "messages", ListQuery())
 
 
 @pytest.mark.parametrize("backward", [False, True])
@@ -89,14 +89,14 @@ def test_stretches_find_what_one_statement_finds(broker: Broker, backward: bool)
 
 
 def test_list_whose_time_is_up_says_how_far_it_came_and_goes_on_there(broker: Broker) -> None:
-    asked = Asked({"process": "nobody"}, limit=5)
+    asked = ListQuery({"process": "nobody"}, limit=5)
     with reading(Reading(_HOUR_S, late_after_s=0.0)):
         page = list_page(broker, "messages", asked)
         assert page.is_cut
         assert page.after is not None
         pages = 1
         while page.after is not None:
-            page = list_page(broker, "messages", Asked(asked.filters, limit=5, after=page.after))
+            page = list_page(broker, "messages", ListQuery(asked.filters, limit=5, after=page.after))
             pages += 1
             assert page.items == []
     assert not page.is_cut
@@ -108,7 +108,7 @@ def test_pages_that_were_cut_have_every_row_once(broker: Broker) -> None:
     after = None
     with reading(Reading(_HOUR_S, late_after_s=0.0)):
         while True:
-            page = list_page(broker, "messages", Asked({"name": "kept", "state": "buffered"}, limit=7, after=after))
+            page = list_page(broker, "messages", ListQuery({"name": "kept", "state": "buffered"}, limit=7, after=after))
             found += [item.key for item in page.items]
             after = page.after
             if after is None:
@@ -119,7 +119,7 @@ def test_pages_that_were_cut_have_every_row_once(broker: Broker) -> None:
 def test_without_a_reading_everything_takes_the_time_it_takes(broker: Broker) -> None:
     began = time.monotonic()
     with at_most(0.0):
-        assert len(list_page(broker, "messages", Asked({"state": "buffered"}, limit=1_000)).items) == 300
+        assert len(list_page(broker, "messages", ListQuery({"state": "buffered"}, limit=1_000)).items) == 300
     assert time.monotonic() >= began
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conjoin.store import tables as t
-from conjoin.store.port import Meets, Order
+from conjoin.store.port import Meets, RowOrder
 from conjoin.store.sqlite.files import DIALECT
 from tests.store.sqlite_place import make
 
@@ -81,6 +81,6 @@ def test_few_of_very_many_are_found_by_an_index_in_the_order_of_their_keys(
     folder: Path, table: t.Table, where: dict[str, object], index: str
 ) -> None:
     keys = Meets(((">=", 1), ("<", 2)))
-    [step] = steps(folder, DIALECT.list_rows(table, {**where, "key": keys}, None, 10, Order(backward=True))[0])
+    [step] = steps(folder, DIALECT.list_rows(table, {**where, "key": keys}, None, 10, RowOrder(backward=True))[0])
     assert step.startswith(f"SEARCH {table.name} USING INDEX {index}")
     assert step.endswith("key>? AND key<?)")

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from conjoin.bpmn.names import BPMN, DEFINITION, FLEANS, FLOW_NODES, SCOPES, WORDS, ZEEBE
-from conjoin.bpmn.reading.dialects import Dialect
+from conjoin.bpmn.reading.dialects import ModelDialect
 from conjoin.bpmn.reading.xml import Tree, Xml
 from conjoin.errors import Problem
 from conjoin.kernel.policies import Policies
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Part:
+class ModelPart:
     """Whatever in the file a problem can point at."""
 
     xml: Xml
@@ -46,7 +46,7 @@ class Part:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Flow(Part):
+class SequenceFlow(ModelPart):
     """A sequence flow; an end that does not exist is None."""
 
     source: "Node | None" = None
@@ -58,10 +58,10 @@ class Flow(Part):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Event(Part):
+class Event(ModelPart):
     """An event definition; `type` is `message`, `timer` and so on."""
 
-    message: "Message | None" = None
+    message: "MessageElement | None" = None
 
     @property
     def type(self) -> str:
@@ -69,7 +69,7 @@ class Event(Part):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Message(Part):
+class MessageElement(ModelPart):
     """A message of the file."""
 
     @property
@@ -87,19 +87,19 @@ class Message(Part):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Node(Part):
+class Node(ModelPart):
     """A flow node, or a process. The lists are in document order."""
 
     scope: "Node | None" = None
     children: list["Node"] = field(default_factory=list)
-    flows: list[Flow] = field(default_factory=list)
+    flows: list[SequenceFlow] = field(default_factory=list)
     """The sequence flows written directly in this scope."""
     events: list[Event] = field(default_factory=list)
-    incoming: list[Flow] = field(default_factory=list)
-    outgoing: list[Flow] = field(default_factory=list)
+    incoming: list[SequenceFlow] = field(default_factory=list)
+    outgoing: list[SequenceFlow] = field(default_factory=list)
     boundaries: list["Node"] = field(default_factory=list)
     attached_to: "Node | None" = None
-    message: Message | None = None
+    message: MessageElement | None = None
     """Of a receive or send task; that of an event is with its definition."""
 
     @property
@@ -120,7 +120,7 @@ class Node(Part):
         return self.tag == "startEvent" and self.scope is not None and self.scope.scope is None
 
     @property
-    def caught(self) -> Message | None:
+    def caught(self) -> MessageElement | None:
         """The message that it waits for, if it does."""
         if self.tag == "receiveTask":
             return self.message
@@ -151,13 +151,13 @@ class Document:
     """A file, and under which rules it is read."""
 
     tree: Tree
-    dialect: Dialect
+    dialect: ModelDialect
     policies: Policies
     left_out: tuple[Problem, ...] = ()
     """What was added where its author left it out: a warning for each."""
     processes: list[Node] = field(default_factory=list)
     """The executable ones."""
-    roots: dict[str, Part] = field(default_factory=dict)
+    roots: dict[str, ModelPart] = field(default_factory=dict)
     """Messages, errors and signals by id."""
 
     @property
@@ -167,7 +167,7 @@ class Document:
             yield from process.within()
 
     @property
-    def flows(self) -> Iterator[Flow]:
+    def flows(self) -> Iterator[SequenceFlow]:
         for scope in self.scopes:
             yield from scope.flows
 
@@ -177,18 +177,18 @@ class Document:
             yield process
             yield from (node for node in process.within() if node.tag in SCOPES)
 
-    def problem(self, part: Part, rule: str, text: str, advice: str) -> Problem:
+    def problem(self, part: ModelPart, rule: str, text: str, advice: str) -> Problem:
         """A problem on the line of a part, named by the element that the part belongs to."""
         return Problem(self.tree.file, part.line, owner_id(part.xml), rule, text, advice)
 
-    def part(self, xml: Xml) -> Part:
-        return Part(xml, self.tree.lines[xml])
+    def part(self, xml: Xml) -> ModelPart:
+        return ModelPart(xml, self.tree.lines[xml])
 
-    def message(self, xml: Xml) -> Message | None:
+    def message(self, xml: Xml) -> MessageElement | None:
         found = self.referred(xml, "messageRef")
-        return found if isinstance(found, Message) else None
+        return found if isinstance(found, MessageElement) else None
 
-    def referred(self, xml: Xml, attribute_name: str) -> Part | None:
+    def referred(self, xml: Xml, attribute_name: str) -> ModelPart | None:
         """The message, error or signal that an attribute refers to."""
         return self.roots.get(plain(xml.get(attribute_name)))
 

@@ -7,7 +7,7 @@ import re
 from collections import OrderedDict
 from threading import Lock
 
-from conjoin.feel import Expression as Compiled
+from conjoin.feel import CompiledExpression as Compiled
 from conjoin.feel import compile_expression
 from conjoin.kernel.plan import Expression, ExpressionStoppedError, Literal
 

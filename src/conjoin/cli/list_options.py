@@ -9,7 +9,7 @@ from conjoin.cli.reading import read_ms
 from conjoin.errors import InputError
 from conjoin.kernel.iso8601 import read_instant
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.reading.lists import Page
+from conjoin.runtime.reading.lists import ListPage
 from conjoin.runtime.visibility.plain_values import told
 
 
@@ -45,7 +45,7 @@ def read_when(text: str | None, option: str, now: int) -> int | None:
         raise InputError([f"{option}: {text!r} is not {example}"]) from None
 
 
-def print_page(page: Page, columns: Sequence[str], nothing: str, as_json: bool) -> None:
+def print_page(page: ListPage, columns: Sequence[str], nothing: str, as_json: bool) -> None:
     items = [told(item) for item in page.items]
     if as_json:
         lines = [json_text(item) for item in items]

@@ -26,7 +26,7 @@ from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.explain.explain import explain
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 
 _COLUMNS = {
     "messages": ("key", "name", "correlation_key", "published_at", "verdict", "reason", "attempts"),
@@ -61,7 +61,7 @@ def _show(what: str, filters: dict[str, Any], typed: _Typed, as_json: bool) -> N
     with opened_broker(typed.data, typed.store) as broker:
         since = read_when(typed.since, "--since", broker.now)
         until = read_when(typed.until, "--until", broker.now)
-        page = list_page(broker, what, Asked(given, since, until, typed.limit, typed.after))
+        page = list_page(broker, what, ListQuery(given, since, until, typed.limit, typed.after))
     print_page(page, _COLUMNS[what], f"no {what.replace('-', ' ')}", as_json)
 
 

@@ -12,7 +12,7 @@ Step = Callable[[str], None]
 _EVERY_S = 0.2
 
 
-class Stage(Protocol):
+class StageProgress(Protocol):
     """How far the running stages are."""
 
     @property
@@ -21,7 +21,7 @@ class Stage(Protocol):
     def done(self) -> int: ...
 
 
-Ask = Callable[[], Stage | None]
+Ask = Callable[[], StageProgress | None]
 
 
 @contextmanager

@@ -5,22 +5,22 @@ A retry is never a second message: every message has an id.
 """
 
 from conjoin.client.async_client import AsyncClient
-from conjoin.client.carrying import Basic, Bearer, Tls
+from conjoin.client.carrying import Basic, Bearer, ClientTls
 from conjoin.client.client import Client
 from conjoin.client.exchange import Patience
-from conjoin.client.jobs import ModelledError, Work
+from conjoin.client.jobs import ModelledError, WorkerOptions
 from conjoin.client.values import (
-    Correlated,
-    DeployedProcess,
-    Explanation,
+    BulkResult,
+    CorrelationResult,
     Fate,
     FoundInstance,
     FoundMessage,
-    Incident,
-    Instance,
-    Job,
-    Line,
-    Message,
+    MessageExplanation,
+    ProcessIncident,
+    ProcessInstance,
+    ProcessVersion,
+    Publication,
+    WorkerJob,
 )
 
 __all__ = [
@@ -28,19 +28,19 @@ __all__ = [
     "Basic",
     "Bearer",
     "Client",
-    "Correlated",
-    "DeployedProcess",
-    "Explanation",
+    "CorrelationResult",
+    "ProcessVersion",
+    "MessageExplanation",
     "Fate",
     "FoundInstance",
     "FoundMessage",
-    "Incident",
-    "Instance",
-    "Job",
-    "Line",
-    "Message",
+    "ProcessIncident",
+    "ProcessInstance",
+    "WorkerJob",
+    "BulkResult",
+    "Publication",
     "ModelledError",
     "Patience",
-    "Tls",
-    "Work",
+    "ClientTls",
+    "WorkerOptions",
 ]

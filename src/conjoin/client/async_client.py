@@ -6,26 +6,26 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from conjoin.client import carrying, jobs, messages, processes, searches
-from conjoin.client.carrying import Credentials, Tls, httpx
+from conjoin.client.carrying import ClientTls, Credentials, httpx
 from conjoin.client.client import ADDRESS, USUAL, Variables, read_files
-from conjoin.client.exchange import Exchange, File, Handle, HandOut, Patience, Pause, Request
-from conjoin.client.jobs import ModelledError, Work
+from conjoin.client.exchange import Exchange, File, Handle, HandOut, HttpRequest, Patience, RetryPause
+from conjoin.client.jobs import ModelledError, WorkerOptions
 from conjoin.client.processes import LATEST
 from conjoin.client.values import (
-    Correlated,
-    DeployedProcess,
-    Explanation,
+    BulkResult,
+    CorrelationResult,
     Fate,
     FoundInstance,
     FoundMessage,
-    Incident,
-    Instance,
-    Job,
-    Line,
-    Message,
+    MessageExplanation,
+    ProcessIncident,
+    ProcessInstance,
+    ProcessVersion,
+    Publication,
+    WorkerJob,
 )
 
-Handler = Callable[[Job], Awaitable[Variables | None]]
+Handler = Callable[[WorkerJob], Awaitable[Variables | None]]
 _A = TypeVar("_A")
 
 
@@ -36,7 +36,7 @@ class AsyncClient:
         self,
         address: str = ADDRESS,
         credentials: Credentials | None = None,
-        tls: Tls | None = None,
+        tls: ClientTls | None = None,
         timeout_s: float = 10.0,
         patience: Patience = USUAL,
     ) -> None:
@@ -53,23 +53,23 @@ class AsyncClient:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def publish(self, message: Message) -> Fate:
+    async def publish(self, message: Publication) -> Fate:
         """Once, however often it takes; the answer says what has become of it so far."""
         return await self._done(messages.publish(message, 0, self._patience))
 
-    async def publish_and_wait(self, message: Message, wait_ms: int = 10_000) -> Fate:
+    async def publish_and_wait(self, message: Publication, wait_ms: int = 10_000) -> Fate:
         """Answers when somebody has it, or when the wait is over."""
         return await self._done(messages.publish(message, wait_ms, self._patience))
 
-    async def correlate(self, message: Message) -> Correlated:
+    async def correlate(self, message: Publication) -> CorrelationResult:
         """Now, or not at all: `NotFound` if nobody waits."""
         return await self._done(messages.correlate(message, self._patience))
 
-    def publish_many(self, some: Iterable[Message]) -> AsyncIterator[Line]:
+    def publish_many(self, some: Iterable[Publication]) -> AsyncIterator[BulkResult]:
         """Any number of them, as fast as the server stores them; a line for each, in their order."""
         return self._found(messages.publish_many(some, self._patience))
 
-    async def explain(self, what: Message | int) -> Explanation:
+    async def explain(self, what: Publication | int) -> MessageExplanation:
         """A message by its key, or one that is not sent."""
         return await self._done(messages.explain(what, self._patience))
 
@@ -77,7 +77,7 @@ class AsyncClient:
         """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and what else the list filters by."""
         return self._found(searches.messages(filters, self._patience))
 
-    async def deploy(self, *files: str | Path | File, tenant: str = "") -> list[DeployedProcess]:
+    async def deploy(self, *files: str | Path | File, tenant: str = "") -> list[ProcessVersion]:
         """Files of models, or names with their contents: all of them or none."""
         return await self._done(processes.deploy(read_files(files), tenant, self._patience))
 
@@ -88,13 +88,13 @@ class AsyncClient:
         version: int = LATEST,
         tenant: str = "",
         business_id: str = "",
-    ) -> Instance:
+    ) -> ProcessInstance:
         new = processes.new_instance(process_id, variables, version, tenant, business_id)
         return await self._done(processes.create(new, 0, self._patience))
 
     async def run_instance(
         self, process_id: str, variables: Variables | None = None, wait_ms: int = 10_000, tenant: str = ""
-    ) -> Instance:
+    ) -> ProcessInstance:
         """Created, and answered when it has ended, with its variables; `TookTooLong` if it has not by then."""
         new = processes.new_instance(process_id, variables, tenant=tenant)
         return await self._done(processes.create(new, wait_ms, self._patience))
@@ -112,14 +112,14 @@ class AsyncClient:
     async def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> None:
         await self._done(processes.set_variables(scope_key, variables, local, self._patience))
 
-    def incidents(self, **filters: Any) -> AsyncIterator[Incident]:
+    def incidents(self, **filters: Any) -> AsyncIterator[ProcessIncident]:
         """Those that are open, by the filters of `/v2`: `processInstanceKey`, `errorType` and others."""
         return self._found(searches.incidents(filters, self._patience))
 
     async def resolve_incident(self, key: int) -> None:
         await self._done(processes.resolve(key, self._patience))
 
-    async def activate_jobs(self, wanted: Work) -> list[Job]:
+    async def activate_jobs(self, wanted: WorkerOptions) -> list[WorkerJob]:
         return await self._done(jobs.activate(wanted, self._patience))
 
     async def complete_job(self, key: int, variables: Variables | None = None) -> None:
@@ -134,7 +134,7 @@ class AsyncClient:
     async def update_retries(self, key: int, retries: int) -> None:
         await self._done(jobs.update_retries(key, retries, self._patience))
 
-    async def work(self, wanted: Work, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
+    async def work(self, wanted: WorkerOptions, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
         """Hands jobs to a function until `is_over`, which is asked before each poll.
 
         What the function answers are the variables of the completed job; `ModelledError` ends it with an error of the
@@ -169,17 +169,17 @@ class AsyncClient:
             return
 
     async def _carried(self, step: Any) -> Any:
-        if isinstance(step, Pause):
+        if isinstance(step, RetryPause):
             await asyncio.sleep(step.seconds)
             return None
-        assert isinstance(step, Request)
+        assert isinstance(step, HttpRequest)
         try:
             return carrying.answer_of(await self._http.request(**carrying.how(step, self._timeout_s)))
         except httpx.TransportError as error:
             return carrying.lost(error)
 
 
-async def _handled(handler: Handler, job: Job) -> Any:
+async def _handled(handler: Handler, job: WorkerJob) -> Any:
     try:
         return await handler(job)
     except Exception as error:  # noqa: BLE001 - the border to somebody else's function: its failure is the job's

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conjoin.client.exchange import Answer, Lost, Request
+from conjoin.client.exchange import HttpAnswer, HttpRequest, NoHttpAnswer
 from conjoin.errors import ExtraMissing
 
 try:
@@ -14,7 +14,7 @@ try:
 except ModuleNotFoundError as missing:
     raise ExtraMissing("conjoin.Client", "httpx", "client") from missing
 
-__all__ = ["Basic", "Bearer", "Credentials", "Tls", "answer_of", "how", "httpx", "lost", "settings"]
+__all__ = ["Basic", "Bearer", "Credentials", "ClientTls", "answer_of", "how", "httpx", "lost", "settings"]
 
 KEPT_S = 2.0
 """An idle connection is not used again after this; servers close theirs after five seconds, in the middle of a call."""
@@ -37,7 +37,7 @@ class Basic:
         return f"Basic({self.user!r}, ...)"
 
 
-class Tls(NamedTuple):
+class ClientTls(NamedTuple):
     """Files: who vouches for the server, if not those whom the machine trusts; and who we are, if it wants to know."""
 
     ca: str | Path | None = None
@@ -50,7 +50,7 @@ REFUSED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.Un
 """Nothing went out."""
 
 
-def settings(address: str, credentials: Credentials | None, tls: Tls | None, timeout_s: float) -> dict[str, Any]:
+def settings(address: str, credentials: Credentials | None, tls: ClientTls | None, timeout_s: float) -> dict[str, Any]:
     """For either client of httpx."""
     basic = (credentials.user, credentials.password) if isinstance(credentials, Basic) else None
     bearer = {"Authorization": f"Bearer {credentials.token}"} if isinstance(credentials, Bearer) else {}
@@ -64,14 +64,14 @@ def settings(address: str, credentials: Credentials | None, tls: Tls | None, tim
     }
 
 
-def _trusting(tls: Tls) -> ssl.SSLContext:
+def _trusting(tls: ClientTls) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=tls.ca)
     if tls.certificate is not None:
         context.load_cert_chain(tls.certificate, tls.key)
     return context
 
 
-def how(request: Request, timeout_s: float) -> Mapping[str, Any]:
+def how(request: HttpRequest, timeout_s: float) -> Mapping[str, Any]:
     """A request as httpx takes it."""
     said: dict[str, Any] = {"method": request.method, "url": request.path, "timeout": timeout_s + request.later_s}
     if request.query:
@@ -83,10 +83,10 @@ def how(request: Request, timeout_s: float) -> Mapping[str, Any]:
     return said
 
 
-def answer_of(response: httpx.Response) -> Answer:
-    return Answer(response.status_code, response.content, response.headers.get("retry-after", ""))
+def answer_of(response: httpx.Response) -> HttpAnswer:
+    return HttpAnswer(response.status_code, response.content, response.headers.get("retry-after", ""))
 
 
-def lost(error: httpx.TransportError) -> Lost:
+def lost(error: httpx.TransportError) -> NoHttpAnswer:
     text = str(error) or type(error).__name__
-    return Lost(text, not isinstance(error, REFUSED))
+    return NoHttpAnswer(text, not isinstance(error, REFUSED))

@@ -6,27 +6,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from conjoin.client import carrying, jobs, messages, processes, searches
-from conjoin.client.carrying import Credentials, Tls, httpx
-from conjoin.client.exchange import Exchange, File, Handle, HandOut, Patience, Pause, Request
-from conjoin.client.jobs import ModelledError, Work
+from conjoin.client.carrying import ClientTls, Credentials, httpx
+from conjoin.client.exchange import Exchange, File, Handle, HandOut, HttpRequest, Patience, RetryPause
+from conjoin.client.jobs import ModelledError, WorkerOptions
 from conjoin.client.processes import LATEST
 from conjoin.client.values import (
-    Correlated,
-    DeployedProcess,
-    Explanation,
+    BulkResult,
+    CorrelationResult,
     Fate,
     FoundInstance,
     FoundMessage,
-    Incident,
-    Instance,
-    Job,
-    Line,
-    Message,
+    MessageExplanation,
+    ProcessIncident,
+    ProcessInstance,
+    ProcessVersion,
+    Publication,
+    WorkerJob,
 )
 
 ADDRESS = "http://127.0.0.1:8080"
 Variables = Mapping[str, Any]
-Handler = Callable[[Job], Variables | None]
+Handler = Callable[[WorkerJob], Variables | None]
 _A = TypeVar("_A")
 USUAL = Patience()
 
@@ -38,7 +38,7 @@ class Client:
         self,
         address: str = ADDRESS,
         credentials: Credentials | None = None,
-        tls: Tls | None = None,
+        tls: ClientTls | None = None,
         timeout_s: float = 10.0,
         patience: Patience = USUAL,
     ) -> None:
@@ -55,23 +55,23 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def publish(self, message: Message) -> Fate:
+    def publish(self, message: Publication) -> Fate:
         """Once, however often it takes; the answer says what has become of it so far."""
         return self._done(messages.publish(message, 0, self._patience))
 
-    def publish_and_wait(self, message: Message, wait_ms: int = 10_000) -> Fate:
+    def publish_and_wait(self, message: Publication, wait_ms: int = 10_000) -> Fate:
         """Answers when somebody has it, or when the wait is over."""
         return self._done(messages.publish(message, wait_ms, self._patience))
 
-    def correlate(self, message: Message) -> Correlated:
+    def correlate(self, message: Publication) -> CorrelationResult:
         """Now, or not at all: `NotFound` if nobody waits."""
         return self._done(messages.correlate(message, self._patience))
 
-    def publish_many(self, some: Iterable[Message]) -> Iterator[Line]:
+    def publish_many(self, some: Iterable[Publication]) -> Iterator[BulkResult]:
         """Any number of them, as fast as the server stores them; a line for each, in their order."""
         return self._found(messages.publish_many(some, self._patience))
 
-    def explain(self, what: Message | int) -> Explanation:
+    def explain(self, what: Publication | int) -> MessageExplanation:
         """A message by its key, or one that is not sent."""
         return self._done(messages.explain(what, self._patience))
 
@@ -79,7 +79,7 @@ class Client:
         """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and what else the list filters by."""
         return self._found(searches.messages(filters, self._patience))
 
-    def deploy(self, *files: str | Path | File, tenant: str = "") -> list[DeployedProcess]:
+    def deploy(self, *files: str | Path | File, tenant: str = "") -> list[ProcessVersion]:
         """Files of models, or names with their contents: all of them or none."""
         return self._done(processes.deploy(read_files(files), tenant, self._patience))
 
@@ -90,13 +90,13 @@ class Client:
         version: int = LATEST,
         tenant: str = "",
         business_id: str = "",
-    ) -> Instance:
+    ) -> ProcessInstance:
         new = processes.new_instance(process_id, variables, version, tenant, business_id)
         return self._done(processes.create(new, 0, self._patience))
 
     def run_instance(
         self, process_id: str, variables: Variables | None = None, wait_ms: int = 10_000, tenant: str = ""
-    ) -> Instance:
+    ) -> ProcessInstance:
         """Created, and answered when it has ended, with its variables; `TookTooLong` if it has not by then."""
         new = processes.new_instance(process_id, variables, tenant=tenant)
         return self._done(processes.create(new, wait_ms, self._patience))
@@ -114,14 +114,14 @@ class Client:
     def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> None:
         self._done(processes.set_variables(scope_key, variables, local, self._patience))
 
-    def incidents(self, **filters: Any) -> Iterator[Incident]:
+    def incidents(self, **filters: Any) -> Iterator[ProcessIncident]:
         """Those that are open, by the filters of `/v2`: `processInstanceKey`, `errorType` and others."""
         return self._found(searches.incidents(filters, self._patience))
 
     def resolve_incident(self, key: int) -> None:
         self._done(processes.resolve(key, self._patience))
 
-    def activate_jobs(self, wanted: Work) -> list[Job]:
+    def activate_jobs(self, wanted: WorkerOptions) -> list[WorkerJob]:
         return self._done(jobs.activate(wanted, self._patience))
 
     def complete_job(self, key: int, variables: Variables | None = None) -> None:
@@ -136,7 +136,7 @@ class Client:
     def update_retries(self, key: int, retries: int) -> None:
         self._done(jobs.update_retries(key, retries, self._patience))
 
-    def work(self, wanted: Work, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
+    def work(self, wanted: WorkerOptions, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
         """Hands jobs to a function until `is_over`, which is asked before each poll.
 
         What the function answers are the variables of the completed job; `ModelledError` ends it with an error of the
@@ -170,17 +170,17 @@ class Client:
             return
 
     def _carried(self, step: Any) -> Any:
-        if isinstance(step, Pause):
+        if isinstance(step, RetryPause):
             time.sleep(step.seconds)
             return None
-        assert isinstance(step, Request)
+        assert isinstance(step, HttpRequest)
         try:
             return carrying.answer_of(self._http.request(**carrying.how(step, self._timeout_s)))
         except httpx.TransportError as error:
             return carrying.lost(error)
 
 
-def _handled(handler: Handler, job: Job) -> Any:
+def _handled(handler: Handler, job: WorkerJob) -> Any:
     try:
         return handler(job)
     except Exception as error:  # noqa: BLE001 - the border to somebody else's function: its failure is the job's

@@ -23,7 +23,7 @@ File = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """`asked` is what a person calls it; it answers in the time of the client, or so much later."""
 
     asked: str
@@ -38,20 +38,20 @@ class Request:
     later_s: float = 0.0
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     status: int
     body: bytes
     retry_after: str = ""
 
 
-class Lost(NamedTuple):
+class NoHttpAnswer(NamedTuple):
     """There is no answer. `was_sent`: the server may have got the request, and may have done what it asks."""
 
     text: str
     was_sent: bool
 
 
-class Pause(NamedTuple):
+class RetryPause(NamedTuple):
     seconds: float
 
 
@@ -67,7 +67,7 @@ class Handle(NamedTuple):
     job: Any
 
 
-Step = Request | Pause | HandOut | Handle
+Step = HttpRequest | RetryPause | HandOut | Handle
 Exchange = Generator[Step, Any, _A]
 
 
@@ -88,7 +88,7 @@ class Patience:
 class Heard(NamedTuple):
     """`maybe_done`: an earlier attempt has no answer, so this one may be the second to arrive."""
 
-    answer: Answer
+    answer: HttpAnswer
     maybe_done: bool
 
 
@@ -100,35 +100,39 @@ def never() -> bool:
     return False
 
 
-def asked(request: Request, patience: Patience, may_repeat: Callable[[], bool] = _always) -> Exchange[Heard]:
+def asked(request: HttpRequest, patience: Patience, may_repeat: Callable[[], bool] = _always) -> Exchange[Heard]:
     """Until there is an answer. `may_repeat` is asked when an earlier attempt may have been carried out."""
     maybe_done = False
     for attempt in range(patience.attempts):
         answer = yield request
-        if isinstance(answer, Answer) and answer.status not in LATER:
+        if isinstance(answer, HttpAnswer) and answer.status not in LATER:
             return Heard(answer, maybe_done)
         maybe_done = maybe_done or not _surely_not_done(answer)
         is_last = attempt == patience.attempts - 1
         if is_last or (maybe_done and not may_repeat()):
             break
-        yield Pause(patience.pause_s(attempt, answer.retry_after if isinstance(answer, Answer) else ""))
-    raise NoAnswer(request.asked, answer.text) if isinstance(answer, Lost) else problem_of(request.asked, *answer[:2])
+        yield RetryPause(patience.pause_s(attempt, answer.retry_after if isinstance(answer, HttpAnswer) else ""))
+    raise (
+        NoAnswer(request.asked, answer.text)
+        if isinstance(answer, NoHttpAnswer)
+        else problem_of(request.asked, *answer[:2])
+    )
 
 
-def _surely_not_done(answer: Answer | Lost) -> bool:
-    if isinstance(answer, Lost):
+def _surely_not_done(answer: HttpAnswer | NoHttpAnswer) -> bool:
+    if isinstance(answer, NoHttpAnswer):
         return not answer.was_sent
     return b'"RESOURCE_EXHAUSTED"' in answer.body
 
 
-def body_of(heard: Heard, request: Request) -> bytes:
+def body_of(heard: Heard, request: HttpRequest) -> bytes:
     """Of a success; anything else is raised."""
     if heard.answer.status >= 300:
         raise problem_of(request.asked, heard.answer.status, heard.answer.body)
     return heard.answer.body
 
 
-def done(request: Request, patience: Patience, gone_is_done: bool = False) -> Exchange[bytes]:
+def done(request: HttpRequest, patience: Patience, gone_is_done: bool = False) -> Exchange[bytes]:
     """The body of a call that may be repeated. `gone_is_done`: the second attempt finds nothing left to do."""
     heard = yield from asked(request, patience)
     if gone_is_done and heard.maybe_done and heard.answer.status == 404:

@@ -17,9 +17,9 @@ from conjoin.client.exchange import (
     Exchange,
     HandOut,
     Heard,
+    HttpRequest,
     Patience,
-    Pause,
-    Request,
+    RetryPause,
     asked,
     body_of,
     done,
@@ -27,25 +27,33 @@ from conjoin.client.exchange import (
     never,
 )
 from conjoin.client.problems import problem_of
-from conjoin.client.values import DEFAULT_TENANT, Attempt, Correlated, Explanation, Fate, Line, Message
+from conjoin.client.values import (
+    DEFAULT_TENANT,
+    BulkResult,
+    CorrelationResult,
+    DeliveryAttempt,
+    Fate,
+    MessageExplanation,
+    Publication,
+)
 from conjoin.errors import AlreadyThere, NoAnswer, ServerBusy, TookTooLong
 
 LINES_A_REQUEST = 5_000
 _MARGIN_MS = 1_000
 """A message is not sent again when its id may be forgotten before it arrives."""
 _MESSAGES = "/conjoin/v1/messages"
-_EXPLANATION = msgspec.json.Decoder(Explanation, strict=False)
-_CORRELATED = msgspec.json.Decoder(Correlated, strict=False)
+_EXPLANATION = msgspec.json.Decoder(MessageExplanation, strict=False)
+_CORRELATED = msgspec.json.Decoder(CorrelationResult, strict=False)
 
 
-def with_id(message: Message) -> Message:
+def with_id(message: Publication) -> Publication:
     return message if message.id else replace(message, id=uuid4().hex)
 
 
-def publish(message: Message, wait_ms: int, patience: Patience) -> Exchange[Fate]:
+def publish(message: Publication, wait_ms: int, patience: Patience) -> Exchange[Fate]:
     sent = with_id(message)
     body = encoded({**_fields(sent), "wait_ms": wait_ms})
-    request = Request(f"publish {sent.name!r}", "POST", _MESSAGES, body, later_s=wait_ms / 1_000)
+    request = HttpRequest(f"publish {sent.name!r}", "POST", _MESSAGES, body, later_s=wait_ms / 1_000)
     try:
         heard = yield from asked(request, patience, _while_remembered([sent]))
     except (NoAnswer, ServerBusy, TookTooLong) as unknown:
@@ -61,7 +69,7 @@ def publish(message: Message, wait_ms: int, patience: Patience) -> Exchange[Fate
     return _fate(msgspec.json.decode(body_of(heard, request)), sent.id)
 
 
-def _there_already(sent: Message, request: Request, heard: Heard, patience: Patience) -> Exchange[Fate]:
+def _there_already(sent: Publication, request: HttpRequest, heard: Heard, patience: Patience) -> Exchange[Fate]:
     """An attempt without an answer has done it."""
     refused = problem_of(request.asked, *heard.answer[:2])
     found = (yield from _found(sent, patience)) if isinstance(refused, AlreadyThere) else None
@@ -70,47 +78,47 @@ def _there_already(sent: Message, request: Request, heard: Heard, patience: Pati
     return found
 
 
-def _found(sent: Message, patience: Patience) -> Exchange[Fate | None]:
+def _found(sent: Publication, patience: Patience) -> Exchange[Fate | None]:
     """The message that was accepted with this id, looked for until patience is over."""
     about = {"name": sent.name, "key": sent.key, "id": sent.id, "tenant": sent.tenant or DEFAULT_TENANT}
     query = {name: value for name, value in about.items() if value} | {"order": "desc"}
-    request = Request(f"find message {sent.id!r}", "GET", _MESSAGES, query=query)
+    request = HttpRequest(f"find message {sent.id!r}", "GET", _MESSAGES, query=query)
     for attempt in range(patience.attempts):
         found = msgspec.json.decode((yield from done(request, patience)))["items"]
         accepted = [item for item in found if item["verdict"] != "refused"]
         if accepted:
             key = int(accepted[0]["key"])
-            shown = yield from done(Request(f"show message {key}", "GET", f"{_MESSAGES}/{key}"), patience)
+            shown = yield from done(HttpRequest(f"show message {key}", "GET", f"{_MESSAGES}/{key}"), patience)
             return _fate(msgspec.json.decode(shown), sent.id)
-        yield Pause(patience.pause_s(attempt, ""))
+        yield RetryPause(patience.pause_s(attempt, ""))
     return None
 
 
-def correlate(message: Message, patience: Patience) -> Exchange[Correlated]:
+def correlate(message: Publication, patience: Patience) -> Exchange[CorrelationResult]:
     """Now or not at all, and with one attempt that the server may have seen: it keeps no id of it."""
     said = {"name": message.name, "correlationKey": message.key, "variables": dict(message.variables)}
     said |= {"tenantId": message.tenant} if message.tenant else {}
     said |= {"businessId": message.business_id} if message.business_id else {}
-    request = Request(f"correlate {message.name!r}", "POST", "/v2/messages/correlation", encoded(said))
+    request = HttpRequest(f"correlate {message.name!r}", "POST", "/v2/messages/correlation", encoded(said))
     heard = yield from asked(request, patience, never)
     return _CORRELATED.decode(body_of(heard, request))
 
 
-def explain(what: Message | int, patience: Patience) -> Exchange[Explanation]:
+def explain(what: Publication | int, patience: Patience) -> Exchange[MessageExplanation]:
     """A message that was published, by its key; or what would become of one that was not."""
     if isinstance(what, int):
-        request = Request(f"explain message {what}", "GET", f"{_MESSAGES}/{what}/explain")
+        request = HttpRequest(f"explain message {what}", "GET", f"{_MESSAGES}/{what}/explain")
         return _EXPLANATION.decode((yield from done(request, patience)))
-    request = Request(f"explain {what.name!r}", "POST", "/conjoin/v1/explain", encoded(_fields(what)))
+    request = HttpRequest(f"explain {what.name!r}", "POST", "/conjoin/v1/explain", encoded(_fields(what)))
     told = msgspec.json.decode((yield from done(request, patience)))
-    return msgspec.convert(told["dry_run"], Explanation, strict=False)
+    return msgspec.convert(told["dry_run"], MessageExplanation, strict=False)
 
 
-def publish_many(messages: Iterable[Message], patience: Patience) -> Exchange[None]:
+def publish_many(messages: Iterable[Publication], patience: Patience) -> Exchange[None]:
     """Hands out a line for each message, in their order."""
     ahead = map(with_id, messages)
     while some := list(islice(ahead, LINES_A_REQUEST)):
-        request = Request(
+        request = HttpRequest(
             *(f"publish {len(some)} messages", "POST", f"{_MESSAGES}/bulk"),
             b"".join(encoded(_fields(message)) + b"\n" for message in some),
             "application/x-ndjson",
@@ -127,26 +135,26 @@ def publish_many(messages: Iterable[Message], patience: Patience) -> Exchange[No
             raise NoAnswer(request.asked, text)
 
 
-def _line(message: Message, told: Mapping[str, Any], maybe_done: bool) -> Line:
+def _line(message: Publication, told: Mapping[str, Any], maybe_done: bool) -> BulkResult:
     if maybe_done and told.get("code") == AlreadyThere.code:
-        return Line(message, verdict="accepted", reason="sent_before")
+        return BulkResult(message, verdict="accepted", reason="sent_before")
     shown = {name: told.get(name, "") for name in ("verdict", "reason", "error")}
-    return Line(message, int(told.get("key", 0)), **shown)
+    return BulkResult(message, int(told.get("key", 0)), **shown)
 
 
-def _while_remembered(sent: Iterable[Message]) -> Callable[[], bool]:
+def _while_remembered(sent: Iterable[Publication]) -> Callable[[], bool]:
     """The server counts from when it has the message, and that is later than now."""
     shortest_ms, began = min(message.ttl_ms or 0 for message in sent), monotonic()
     return lambda: (monotonic() - began) * 1_000 + _MARGIN_MS < shortest_ms
 
 
-def _fields(message: Message) -> dict[str, Any]:
+def _fields(message: Publication) -> dict[str, Any]:
     said = {"name": message.name, "key": message.key, "variables": dict(message.variables)}
     more = {"ttl": message.ttl_ms, "id": message.id, "tenant": message.tenant, "business_id": message.business_id}
     return said | {name: value for name, value in more.items() if value not in (None, "")}
 
 
 def _fate(told: Mapping[str, Any], id_: str) -> Fate:
-    attempts = msgspec.convert(told["attempts"], tuple[Attempt, ...], strict=False)
+    attempts = msgspec.convert(told["attempts"], tuple[DeliveryAttempt, ...], strict=False)
     about = (told["verdict"], told["reason"], told["sentence"], told["storage"])
     return Fate(int(told["message"]["key"]), id_, *about, attempts)

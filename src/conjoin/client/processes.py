@@ -9,21 +9,21 @@ from typing import Any
 
 import msgspec
 
-from conjoin.client.exchange import Exchange, File, Patience, Request, asked, body_of, done, encoded, never
-from conjoin.client.values import DeployedProcess, Instance
+from conjoin.client.exchange import Exchange, File, HttpRequest, Patience, asked, body_of, done, encoded, never
+from conjoin.client.values import ProcessInstance, ProcessVersion
 
 Variables = Mapping[str, Any]
 LATEST = -1
-_INSTANCE = msgspec.json.Decoder(Instance, strict=False)
+_INSTANCE = msgspec.json.Decoder(ProcessInstance, strict=False)
 
 
-def deploy(files: Sequence[File], tenant: str, patience: Patience) -> Exchange[list[DeployedProcess]]:
+def deploy(files: Sequence[File], tenant: str, patience: Patience) -> Exchange[list[ProcessVersion]]:
     """A model that has not changed stays the version that it is, so it may be sent again."""
     names = ", ".join(name for name, _ in files)
     fields = {"tenantId": tenant} if tenant else {}
-    request = Request(f"deploy {names}", "POST", "/v2/deployments", files=files, fields=fields)
+    request = HttpRequest(f"deploy {names}", "POST", "/v2/deployments", files=files, fields=fields)
     told = msgspec.json.decode((yield from done(request, patience)))["deployments"]
-    return [msgspec.convert(it["processDefinition"], DeployedProcess, strict=False) for it in told]
+    return [msgspec.convert(it["processDefinition"], ProcessVersion, strict=False) for it in told]
 
 
 def new_instance(
@@ -35,25 +35,25 @@ def new_instance(
     return said | {name: value for name, value in more.items() if value}
 
 
-def create(said: Mapping[str, Any], wait_ms: int, patience: Patience) -> Exchange[Instance]:
+def create(said: Mapping[str, Any], wait_ms: int, patience: Patience) -> Exchange[ProcessInstance]:
     waited = {"awaitCompletion": True, "requestTimeout": wait_ms} if wait_ms else {}
     asks, body = f"create {said['processDefinitionId']!r}", encoded({**said, **waited})
-    request = Request(asks, "POST", "/v2/process-instances", body, later_s=wait_ms / 1_000)
+    request = HttpRequest(asks, "POST", "/v2/process-instances", body, later_s=wait_ms / 1_000)
     heard = yield from asked(request, patience, never)
     return _INSTANCE.decode(body_of(heard, request))
 
 
 def cancel(key: int, patience: Patience) -> Exchange[None]:
-    request = Request(f"cancel instance {key}", "POST", f"/v2/process-instances/{key}/cancellation")
+    request = HttpRequest(f"cancel instance {key}", "POST", f"/v2/process-instances/{key}/cancellation")
     yield from done(request, patience, gone_is_done=True)
 
 
 def resolve(key: int, patience: Patience) -> Exchange[None]:
-    request = Request(f"resolve incident {key}", "POST", f"/v2/incidents/{key}/resolution")
+    request = HttpRequest(f"resolve incident {key}", "POST", f"/v2/incidents/{key}/resolution")
     yield from done(request, patience, gone_is_done=True)
 
 
 def set_variables(key: int, variables: Variables, local: bool, patience: Patience) -> Exchange[None]:
     body = encoded({"variables": dict(variables), "local": local})
-    request = Request(f"set variables of {key}", "PUT", f"/v2/element-instances/{key}/variables", body)
+    request = HttpRequest(f"set variables of {key}", "PUT", f"/v2/element-instances/{key}/variables", body)
     yield from done(request, patience)

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from conjoin.client.exchange import Exchange, HandOut, Patience, Request, done, encoded
-from conjoin.client.values import FoundInstance, FoundMessage, Incident
+from conjoin.client.exchange import Exchange, HandOut, HttpRequest, Patience, done, encoded
+from conjoin.client.values import FoundInstance, FoundMessage, ProcessIncident
 
 A_PAGE = 200
 Filters = Mapping[str, Any]
@@ -16,7 +16,7 @@ Filters = Mapping[str, Any]
 def messages(filters: Filters, patience: Patience) -> Exchange[None]:
     query = {name: str(value) for name, value in _given(filters).items()} | {"limit": str(A_PAGE)}
     while True:
-        request = Request("list messages", "GET", "/conjoin/v1/messages", query=query)
+        request = HttpRequest("list messages", "GET", "/conjoin/v1/messages", query=query)
         page = msgspec.json.decode((yield from done(request, patience)))
         yield HandOut(msgspec.convert(page["items"], list[FoundMessage], strict=False))
         if page["cursor"] is None:
@@ -29,7 +29,7 @@ def instances(filters: Filters, patience: Patience) -> Exchange[None]:
 
 
 def incidents(filters: Filters, patience: Patience) -> Exchange[None]:
-    yield from _all("incidents", filters, list[Incident], patience)
+    yield from _all("incidents", filters, list[ProcessIncident], patience)
 
 
 def variables(instance_key: int, patience: Patience) -> Exchange[dict[str, Any]]:
@@ -57,7 +57,7 @@ def _page(what: str, filters: Filters, after: str, patience: Patience) -> Exchan
     """Its items, and where to go on; nowhere after the last one."""
     body = encoded({"filter": _given(filters), "page": {"limit": A_PAGE, "after": after or None}})
     whole = {"truncateValues": "false"} if what == "variables" else {}
-    request = Request(f"search {what}", "POST", f"/v2/{what}/search", body, query=whole)
+    request = HttpRequest(f"search {what}", "POST", f"/v2/{what}/search", body, query=whole)
     told = msgspec.json.decode((yield from done(request, patience)))
     return told["items"], told["page"]["endCursor"] or ""
 

@@ -10,7 +10,7 @@ DEFAULT_TENANT = "<default>"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Publication:
     """`ttl_ms` None is the time to live of its policy; without an id the client makes one."""
 
     name: str
@@ -22,7 +22,7 @@ class Message:
     business_id: str = ""
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class DeliveryAttempt(msgspec.Struct, frozen=True):
     """Who was given a message; `why` it was given back."""
 
     outcome: str
@@ -42,7 +42,7 @@ class Fate(msgspec.Struct, frozen=True):
     reason: str
     sentence: str
     storage: str
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[DeliveryAttempt, ...] = ()
 
     @property
     def instances(self) -> tuple[int, ...]:
@@ -50,17 +50,17 @@ class Fate(msgspec.Struct, frozen=True):
         return tuple(instance for instance in having if instance is not None)
 
 
-class Line(msgspec.Struct, frozen=True):
+class BulkResult(msgspec.Struct, frozen=True):
     """What became of one of many. `error`: it was not published, and why; a `key` of 0 is not known."""
 
-    message: Message
+    message: Publication
     key: int = 0
     verdict: str = ""
     reason: str = ""
     error: str = ""
 
 
-class Explanation(msgspec.Struct, frozen=True):
+class MessageExplanation(msgspec.Struct, frozen=True):
     """Why, in one sentence and as data."""
 
     verdict: str
@@ -69,7 +69,7 @@ class Explanation(msgspec.Struct, frozen=True):
     decided_at: str = ""
     storage: str = ""
     parameters: dict[str, Any] = {}
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[DeliveryAttempt, ...] = ()
     near_misses: tuple[dict[str, Any], ...] = ()
 
 
@@ -85,26 +85,26 @@ class FoundMessage(msgspec.Struct, frozen=True):
     verdict: str
     reason: str
     storage: str
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[DeliveryAttempt, ...] = ()
 
 
 class _Camel(msgspec.Struct, frozen=True, rename="camel"):
     """As `/v2` spells it."""
 
 
-class Correlated(_Camel, frozen=True):
+class CorrelationResult(_Camel, frozen=True):
     message_key: int
     process_instance_key: int
 
 
-class DeployedProcess(_Camel, frozen=True):
+class ProcessVersion(_Camel, frozen=True):
     process_definition_id: str
     process_definition_version: int
     process_definition_key: int
     resource_name: str
 
 
-class Instance(_Camel, frozen=True):
+class ProcessInstance(_Camel, frozen=True):
     process_instance_key: int
     process_definition_id: str
     process_definition_version: int
@@ -126,7 +126,7 @@ class FoundInstance(_Camel, frozen=True):
     business_id: str | None = None
 
 
-class Incident(_Camel, frozen=True):
+class ProcessIncident(_Camel, frozen=True):
     incident_key: int
     process_instance_key: int
     process_definition_id: str
@@ -136,7 +136,7 @@ class Incident(_Camel, frozen=True):
     job_key: int | None = None
 
 
-class Job(_Camel, frozen=True):
+class WorkerJob(_Camel, frozen=True):
     job_key: int
     type: str
     process_instance_key: int

@@ -29,7 +29,7 @@ class Open(NamedTuple):
 _NOT_YET = Open(dict.fromkeys(queries.COUNTED), None, {}, 0)
 
 
-class Figures:
+class OverviewCounts:
     """One count at a time, in the background; nobody waits for it longer than a moment."""
 
     def __init__(self, console: Console) -> None:

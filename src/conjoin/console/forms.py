@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from conjoin.console.cookies import cookie
 from conjoin.gateway.memory_budget import json_cost
-from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.problems import HttpProblem, invalid
 from conjoin.gateway.rest.reading import body_of, hold, of_type
 
 TOKEN = "conjoin_token"
@@ -23,7 +23,7 @@ def new_token() -> str:
 
 
 async def checked_form(request: Request) -> dict[str, list[str]]:
-    """Raises `Problem` for a form that is not ours."""
+    """Raises `HttpProblem` for a form that is not ours."""
     of_type(request, "application/x-www-form-urlencoded")
     try:
         form = parse_qs((await body_of(request)).decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
@@ -32,5 +32,5 @@ async def checked_form(request: Request) -> dict[str, list[str]]:
     hold(request, sum(json_cost(value.encode()) for values in form.values() for value in values))
     known, given = cookie(request, TOKEN), form.pop("token", [""])[-1]
     if not known or not compare_digest(known.encode(), given.encode()):
-        raise Problem(403, "FORBIDDEN", "The form is no longer valid: load its page again, and send it once more")
+        raise HttpProblem(403, "FORBIDDEN", "The form is no longer valid: load its page again, and send it once more")
     return form

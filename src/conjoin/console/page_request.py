@@ -21,7 +21,7 @@ from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Admitted
 from conjoin.gateway.rest.endpoint import USER, Gateway, accepted, address_of
 from conjoin.gateway.rest.http.disconnects import while_there
-from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.problems import HttpProblem
 from conjoin.gateway.rest.reading import memory_for
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import status_of
@@ -37,7 +37,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_READ_ONLY = Problem(403, "FORBIDDEN", "This console only shows: it was started with --read-only-console")
+_READ_ONLY = HttpProblem(403, "FORBIDDEN", "This console only shows: it was started with --read-only-console")
 
 
 class Console(NamedTuple):
@@ -156,7 +156,7 @@ def _route(console: Console, path: str, method: str, page: Page) -> Route:
                 if console.read_only and not path.endswith("/rehearse"):
                     raise _READ_ONLY
                 return await _made(visit, page)
-        except Problem as problem:
+        except HttpProblem as problem:
             shown = visit.rendered("problem.html", problem.status, title=problem.title, detail=problem.detail)
             shown.headers.update(problem.headers or {})
             return shown

@@ -14,7 +14,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.receiving.channel_rows import Row
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.reading.user_tasks import USER_TASK
 
 _MODELS = files("conjoin.demo") / "models"
@@ -62,7 +62,7 @@ class Clerk:
 
     async def approve(self, leave: int) -> None:
         """The oldest user task, if more than so many wait."""
-        tasks = await self._service.look(list_page, self._service.broker, "jobs", Asked({"type": USER_TASK}))
+        tasks = await self._service.look(list_page, self._service.broker, "jobs", ListQuery({"type": USER_TASK}))
         if len(tasks.items) > leave:
             await self._service.complete_job(tasks.items[0].key, {"approved": True})
 
@@ -76,7 +76,7 @@ class Clerk:
         await self._service.carry_out(self._inbox.run)
 
     async def operate(self, word: str, message_id: str) -> None:
-        await self._service.carry_out(self._inbox.operate_on_all, Asked({"id": message_id}), SIMPLE[word], _WORKER)
+        await self._service.carry_out(self._inbox.operate_on_all, ListQuery({"id": message_id}), SIMPLE[word], _WORKER)
 
     async def _jobs(self, job_type: str, most: int) -> list[Any]:
         found = await self._service.activate_jobs(JobsWanted(job_type, _WORKER, _LEASE_MS, most), -1)

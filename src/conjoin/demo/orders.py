@@ -17,7 +17,7 @@ GOODS = (
 FIRST = 1_000
 
 
-class Order(NamedTuple):
+class ShopOrder(NamedTuple):
     id: str
     customer: str
     goods: str
@@ -28,10 +28,10 @@ class Order(NamedTuple):
         return {"orderId": self.id, "customer": self.customer, "goods": self.goods, "amount": self.amount}
 
 
-def orders(chance: Random) -> Iterator[Order]:
+def orders(chance: Random) -> Iterator[ShopOrder]:
     """Small ones and large ones: those of 500 and more are approved by a person first."""
     number = FIRST
     while True:
         goods, price = chance.choice(GOODS)
-        yield Order(f"order-{number}", chance.choice(CUSTOMERS), goods, price)
+        yield ShopOrder(f"order-{number}", chance.choice(CUSTOMERS), goods, price)
         number += 1

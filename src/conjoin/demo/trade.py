@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 
 from conjoin.demo.clerk import Clerk
-from conjoin.demo.orders import Order, orders
+from conjoin.demo.orders import ShopOrder, orders
 
 ORDERED, PAID, CALLED_OFF = "Order placed", "Money collected", "Order called off"
 HOUR_S = 3_600
@@ -22,9 +22,9 @@ class Trade:
         self.clerk = clerk
         self._chance = chance
         self._orders = orders(chance)
-        self._unpaid: list[Order] = []
+        self._unpaid: list[ShopOrder] = []
 
-    async def place(self, set_aside: bool = False) -> Order:
+    async def place(self, set_aside: bool = False) -> ShopOrder:
         """What is set aside is a small order, so that nobody has to approve it."""
         order = next(self._orders)
         while set_aside and order.amount >= _LARGE:

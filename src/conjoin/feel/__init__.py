@@ -7,7 +7,7 @@ linear time. One evaluation has one budget of work and of bytes (see `budget.py`
 """
 
 from conjoin.feel.errors import FeelSyntaxError
-from conjoin.feel.expression import Expression, compile_expression
+from conjoin.feel.expression import CompiledExpression, compile_expression
 from conjoin.feel.text import to_json_value
 from conjoin.feel.values.iso import parse_date_time, parse_duration
 from conjoin.feel.values.temporal import Date, DateTime, Duration, Time
@@ -16,7 +16,7 @@ __all__ = [
     "Date",
     "DateTime",
     "Duration",
-    "Expression",
+    "CompiledExpression",
     "FeelSyntaxError",
     "Time",
     "compile_expression",

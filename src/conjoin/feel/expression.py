@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conjoin.feel.compiling import Compiler, Site
+from conjoin.feel.compiling import Compiler, NodeSite
 from conjoin.feel.compiling.running import Closure, Frame, Unmetered, Variables
 from conjoin.feel.errors import BudgetSpent, FeelSyntaxError, Unanswerable
 from conjoin.feel.parsing.parser import parse
@@ -17,7 +17,7 @@ Stopped = Callable[[str], Exception]
 """Makes what is raised when an evaluation costs too much, from a text for people."""
 
 
-class Expression:
+class CompiledExpression:
     """Called with variables and the command's time (microseconds since 1970). Variables with a `meter` (an object with
     `work_left` and `bytes_left`, None at first) hand what is left of a budget from one expression to the next.
 
@@ -77,7 +77,7 @@ class Expression:
             return True
         return True
 
-    def stored(self) -> "Expression":
+    def stored(self) -> "CompiledExpression":
         """The same for a value that becomes a variable: JSON, whatever the expression computes."""
         if self.is_reference:
             return self
@@ -86,7 +86,7 @@ class Expression:
         def stored(scope: Variables, frame: Frame) -> Any:
             return to_json_value(closure(scope, frame), frame)
 
-        return Expression(self.text, stored, self._compiler, self.is_reference, self._stopped)
+        return CompiledExpression(self.text, stored, self._compiler, self.is_reference, self._stopped)
 
     def __repr__(self) -> str:
         return f"Expression({self.text!r})"
@@ -96,7 +96,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."
 
 
-def compile_expression(text: str, stopped: Stopped | None = None) -> Expression:
+def compile_expression(text: str, stopped: Stopped | None = None) -> CompiledExpression:
     """The expression a text (without its leading `=`) stands for; `FeelSyntaxError` says what is wrong with it.
 
     An evaluation that costs too much raises what `stopped` makes; without it, the value is null.
@@ -104,10 +104,10 @@ def compile_expression(text: str, stopped: Stopped | None = None) -> Expression:
     compiler = Compiler(text)
     try:
         tree = parse(text)
-        closure = compiler.closure(tree, Site())
+        closure = compiler.closure(tree, NodeSite())
     except RecursionError:
         raise FeelSyntaxError(text, 1, "nesting", "the expression is nested too deeply") from None
-    return Expression("=" + text, closure, compiler, _is_reference(tree), stopped)
+    return CompiledExpression("=" + text, closure, compiler, _is_reference(tree), stopped)
 
 
 def _is_reference(tree: Node) -> bool:

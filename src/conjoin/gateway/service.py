@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-from conjoin.gateway.dispatch.dispatcher import Asking
+from conjoin.gateway.dispatch.dispatcher import Dispatcher
 from conjoin.gateway.jobs.dispatcher import JobDesk
 from conjoin.gateway.jobs.instance_results import Results
 from conjoin.gateway.memory_budget import MemoryBudget
@@ -34,7 +34,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.explain.explain import NamedExplanation, explain_named
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.run.batches import Done as Commit
+from conjoin.runtime.run.batches import Commit as Commit
 from conjoin.runtime.run.carriers.shard_threads import Inline
 from conjoin.runtime.upkeep.erase import erase_payload
 
@@ -46,7 +46,7 @@ BULK_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """What is more is refused (RESOURCE_EXHAUSTED) before memory grows."""
 
     in_flight: int = 2_000
@@ -73,9 +73,9 @@ class Limits:
 class Service:
     """For one event loop: made and used inside it. `close` it before the runner."""
 
-    def __init__(self, broker: Broker, inline: Inline, limits: Limits | None = None) -> None:
+    def __init__(self, broker: Broker, inline: Inline, limits: ServerLimits | None = None) -> None:
         self.broker = broker
-        self.limits = limits or Limits()
+        self.limits = limits or ServerLimits()
         self.inbox: Inbox | None = None
         """If one is configured; for `look`."""
         self.memory = MemoryBudget(self.limits.bytes_in_flight)
@@ -83,7 +83,7 @@ class Service:
         most = self.limits.looks
         self._searches = Readers("search", self.limits.readers, most)
         self._lookups, self._writers = Readers("lookup", 2, most), Readers("writer", 2, most)
-        self._asking = Asking(inline, self.look_up, self.limits.in_flight, self.limits.request_timeout_ms)
+        self._asking = Dispatcher(inline, self.look_up, self.limits.in_flight, self.limits.request_timeout_ms)
         self._desk = JobDesk(broker, self._asking, self.limits.waiting)
         self._results = Results(broker, self.look_up, self.limits.waiting)
         self._bulks = asyncio.Semaphore(self.limits.bulks)

@@ -21,9 +21,9 @@ from conjoin.gateway.open_files import on_loop_error, raise_limit
 from conjoin.gateway.rest.app import Pages, make_app
 from conjoin.gateway.rest.http.hosts import Hosts, names_in_certificate
 from conjoin.gateway.rest.http.server import RestServer
-from conjoin.gateway.security.authentication.tls import Tls
+from conjoin.gateway.security.authentication.tls import ServerTls
 from conjoin.gateway.security.guarding import SecurityGuard
-from conjoin.gateway.service import Limits, Service
+from conjoin.gateway.service import ServerLimits, Service
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.inbox import Inbox
@@ -54,8 +54,8 @@ class Served:
     receivers: Sequence[Receiver] = ()
     """Who is told of what went wrong with messages."""
     guard: Guard = allow_all
-    tls: Tls | None = None
-    limits: Limits = field(default_factory=Limits)
+    tls: ServerTls | None = None
+    limits: ServerLimits = field(default_factory=ServerLimits)
     sweep_every_s: float = 0.5
     """Timers are so late at most."""
     pages: Pages | None = None

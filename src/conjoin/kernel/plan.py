@@ -14,7 +14,7 @@ class ExpressionStoppedError(Exception):
     """An evaluation that cost too much; the text is for people. `decide` makes an incident of it."""
 
 
-class Meter:
+class CostMeter:
     """What several expressions may cost together: variables that have a `meter` hand it from one to the next."""
 
     __slots__ = ("bytes_left", "work_left")
@@ -61,7 +61,7 @@ def value_or_null(expression: Expression, variables: Mapping[str, Any], now: int
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class VariableMapping:
     """One input or output mapping: the value of `source` goes to the path `target`."""
 
     source: Expression
@@ -175,8 +175,8 @@ class Element:
     """In the order in which they are taken: the reverse of the document's. Without the default flow at a gateway."""
     incoming: tuple[Flow, ...] = ()
     default: Flow | None = None
-    inputs: tuple[Mapped, ...] = ()
-    outputs: tuple[Mapped, ...] = ()
+    inputs: tuple[VariableMapping, ...] = ()
+    outputs: tuple[VariableMapping, ...] = ()
     boundaries: tuple["Element", ...] = ()
     """The boundary events on it, in the order in which they open: the reverse of the document's."""
     attached_to: "Element | None" = None

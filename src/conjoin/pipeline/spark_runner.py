@@ -19,7 +19,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.codec.orders import written_order
 from conjoin.runtime.run.batches import Reply
-from conjoin.runtime.run.carriers.spark_tasks import POST, Asking, ResultRow, TaskRow, run_task
+from conjoin.runtime.run.carriers.spark_tasks import POST, ResultRow, TaskRequest, TaskRow, run_task
 
 _ASKED = "shard int, number bigint, request string"
 _TOLD = "number bigint, counter bigint, reply binary, answers binary, receivers array<int>"
@@ -78,7 +78,7 @@ class SparkRunner:
         return answers
 
     def _job(self, rows: list[TaskRow]) -> list[ResultRow]:
-        asking = Asking(self._address, self._source, self._clock(), self._counter)
+        asking = TaskRequest(self._address, self._source, self._clock(), self._counter)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
             asked = (TaskRow(**row) for batch in batches for row in batch.to_pylist())

@@ -16,7 +16,7 @@ ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
 
 
 @dataclass(slots=True)
-class InstanceHistory:
+class InstanceStory:
     key: int
     process_id: str
     version: int
@@ -47,8 +47,8 @@ class Instances:
     """What became of instances, told by the events of an engine or of a log. They stand in the order they came."""
 
     def __init__(self) -> None:
-        self.instances: dict[int, InstanceHistory] = {}
-        self._instance_of: dict[int, InstanceHistory] = {}
+        self.instances: dict[int, InstanceStory] = {}
+        self._instance_of: dict[int, InstanceStory] = {}
 
     def note(self, kind: str, event: Any, definitions: Definitions) -> None:
         """`kind` is the name of the event; only some tell anything."""
@@ -60,7 +60,7 @@ class Instances:
 
     def _created(self, event: Any, definition: Definition) -> None:
         told = (event.key, definition.process_id, definition.version, event.started, event.parent_key)
-        instance = InstanceHistory(*told, dict(event.variables))
+        instance = InstanceStory(*told, dict(event.variables))
         self.instances[event.key] = self._instance_of[event.key] = instance
 
     def _instance_completed(self, event: Any) -> None:

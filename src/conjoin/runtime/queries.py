@@ -10,11 +10,11 @@ from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.history import History, InstanceHistory, MessageHistory
+from conjoin.runtime.history import History, InstanceStory, MessageHistory
 from conjoin.runtime.visibility.plain_values import told
 
 
-class OpenSubscription(NamedTuple):
+class ListedSubscription(NamedTuple):
     instance_key: int
     element_id: str
     name: str
@@ -36,16 +36,16 @@ class OpenIncident(NamedTuple):
     text: str
 
 
-class Taken(NamedTuple):
+class TakenBy(NamedTuple):
     """Who has a message: the instance, and the element that caught it."""
 
     instance_key: int
     element_id: str
 
 
-def open_subscriptions(engine: Engine) -> list[OpenSubscription]:
+def open_subscriptions(engine: Engine) -> list[ListedSubscription]:
     return [
-        OpenSubscription(subscription.instance_id, subscription.element_id or "", subscription.name, key)
+        ListedSubscription(subscription.instance_id, subscription.element_id or "", subscription.name, key)
         for shard in engine.shards
         for (_, key), subscription in shard.spaces.subscriptions()
     ]
@@ -84,12 +84,12 @@ def open_incidents(engine: Engine) -> list[OpenIncident]:
     return sorted(found)
 
 
-def taken_by(message: Message) -> list[Taken]:
+def taken_by(message: Message) -> list[TakenBy]:
     targets: list[Any] = list(message.targets)
     return [
-        Taken(target.instance_id, target.start.element_id or "")
+        TakenBy(target.instance_id, target.start.element_id or "")
         if isinstance(target, e.InstanceStarted)
-        else Taken(target.instance_id, target.subscription.element_id)
+        else TakenBy(target.instance_id, target.subscription.element_id)
         for target in targets
     ]
 
@@ -119,7 +119,7 @@ class MemoryView:
         return self._engine.now
 
     @property
-    def instances(self) -> dict[int, InstanceHistory]:
+    def instances(self) -> dict[int, InstanceStory]:
         return self._history.instances
 
     @property

@@ -9,8 +9,8 @@ from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.messages import read_message
-from conjoin.runtime.history import InstanceHistory, Instances, MessageHistory
-from conjoin.runtime.queries import OpenIncident, OpenJob, OpenSubscription
+from conjoin.runtime.history import Instances, InstanceStory, MessageHistory
+from conjoin.runtime.queries import ListedSubscription, OpenIncident, OpenJob
 from conjoin.runtime.run.log import Entry, read_block
 from conjoin.store import tables as t
 from conjoin.store.tables import Table
@@ -30,7 +30,7 @@ class StoredHistory:
         return self._broker.now
 
     @property
-    def instances(self) -> dict[int, InstanceHistory]:
+    def instances(self) -> dict[int, InstanceStory]:
         """As far as the log goes now."""
         definitions = self._broker.catalog.view().definitions
         for entry in self._new_entries():
@@ -59,9 +59,9 @@ class StoredHistory:
                 told.append(MessageHistory(message, row.correlation_key, row.tenant_id, self._published[row.key]))
         return sorted(told, key=lambda it: rank_of(it.message.key))
 
-    def open_subscriptions(self) -> list[OpenSubscription]:
+    def open_subscriptions(self) -> list[ListedSubscription]:
         return [
-            OpenSubscription(row.instance_key, row.element_id, row.name, row.correlation_key)
+            ListedSubscription(row.instance_key, row.element_id, row.name, row.correlation_key)
             for row in self._rows(t.SUBSCRIPTION)
             if row.closed_at is None
         ]

@@ -61,14 +61,14 @@ class Meets:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RowOrder:
     """Of a list: by these columns, then by the key of the table; all of it forward, or all of it backward."""
 
     columns: tuple[str, ...] = ()
     backward: bool = False
 
 
-BY_KEY = Order()
+BY_KEY = RowOrder()
 
 
 class IdHolder(NamedTuple):
@@ -287,7 +287,7 @@ class Store(Protocol):
         where: Mapping[str, Any],
         after: tuple[Any, ...] | None,
         limit: int,
-        order: Order = BY_KEY,
+        order: RowOrder = BY_KEY,
     ) -> Iterable[Any]:
         """For lists: rows of all shards by key, those after a key, whose columns have these values.
 

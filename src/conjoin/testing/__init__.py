@@ -16,6 +16,6 @@ A failing assertion says what became of the message or instance, and why. With p
 from conjoin.testing.assertions import assert_that
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.local_engine import LocalEngine, Refused
-from conjoin.testing.records import Instance, Job, Message
+from conjoin.testing.records import InstanceHandle, JobHandle, MessageHandle
 
-__all__ = ["FakeClock", "Instance", "Job", "LocalEngine", "Message", "Refused", "assert_that"]
+__all__ = ["FakeClock", "InstanceHandle", "JobHandle", "LocalEngine", "MessageHandle", "Refused", "assert_that"]

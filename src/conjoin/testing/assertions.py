@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import Any, overload
 
-from conjoin.testing.records import Instance, Message
+from conjoin.testing.records import InstanceHandle, MessageHandle
 
 _MISSING = object()
 
 
 class MessageAssertions:
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: MessageHandle) -> None:
         self._message = message
 
-    def was_correlated_to(self, instance: Instance, at: str | None = None) -> "MessageAssertions":
+    def was_correlated_to(self, instance: InstanceHandle, at: str | None = None) -> "MessageAssertions":
         """The instance has it; `at` names the element that caught it."""
         elements = [taken.element_id for taken in self._message.taken if taken.instance_key == instance.key]
         place = f" at {at}" if at else ""
@@ -52,7 +52,7 @@ class MessageAssertions:
 
 
 class InstanceAssertions:
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: InstanceHandle) -> None:
         self._instance = instance
 
     def is_active(self) -> "InstanceAssertions":
@@ -119,7 +119,7 @@ class InstanceAssertions:
             raise AssertionError(f"expected {self._instance} {expected}. {account_of(self._instance)}")
 
 
-def account_of(instance: Instance) -> str:
+def account_of(instance: InstanceHandle) -> str:
     """What an instance does, in a few sentences."""
     told = [f"It is {instance.state}"]
     if instance.active_elements:
@@ -138,8 +138,8 @@ def _listed(parts: Iterable[str]) -> str:
 
 
 @overload
-def assert_that(subject: Message) -> MessageAssertions: ...
+def assert_that(subject: MessageHandle) -> MessageAssertions: ...
 @overload
-def assert_that(subject: Instance) -> InstanceAssertions: ...
-def assert_that(subject: Message | Instance) -> MessageAssertions | InstanceAssertions:
-    return MessageAssertions(subject) if isinstance(subject, Message) else InstanceAssertions(subject)
+def assert_that(subject: InstanceHandle) -> InstanceAssertions: ...
+def assert_that(subject: MessageHandle | InstanceHandle) -> MessageAssertions | InstanceAssertions:
+    return MessageAssertions(subject) if isinstance(subject, MessageHandle) else InstanceAssertions(subject)

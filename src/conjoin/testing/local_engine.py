@@ -15,7 +15,7 @@ from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.runtime.history import History
 from conjoin.runtime.queries import open_jobs, user_tasks
 from conjoin.testing.clock import FakeClock
-from conjoin.testing.records import Instance, Job, Message
+from conjoin.testing.records import InstanceHandle, JobHandle, MessageHandle
 from conjoin.testing.scenarios.durations import read_ms
 
 Variables = Mapping[str, Any]
@@ -49,7 +49,7 @@ class LocalEngine:
 
     def start(
         self, process_id: str, variables: Variables | None = None, version: int = 0, business_id: str = ""
-    ) -> Instance:
+    ) -> InstanceHandle:
         created = self._granted(self._engine.create_instance(process_id, variables or {}, version, business_id))
         return self._instance(created.key)
 
@@ -62,16 +62,16 @@ class LocalEngine:
         ttl: str | int = 0,
         id: str = "",
         business_id: str = "",
-    ) -> Message:
+    ) -> MessageHandle:
         """`ttl` is milliseconds, or `30s`, `5m`, `1h`."""
         new = NewMessage(name, key, variables or {}, _duration_ms(ttl), id, business_id)
         published = self._granted(self._engine.publish(new))
         told = next(told for told in reversed(self._history.messages) if told.message.key == published.key)
-        return Message(published.key, told, self._engine, self._history)
+        return MessageHandle(published.key, told, self._engine, self._history)
 
     def correlate(
         self, name: str, key: str = "", variables: Variables | None = None, *, business_id: str = ""
-    ) -> Instance:
+    ) -> InstanceHandle:
         """Synchronous: the instance that took the message; raises `Refused` when nobody did."""
         new = NewMessage(name, key, variables or {}, business_id=business_id)
         return self._instance(self._granted(self._engine.correlate(new)).instance_key)
@@ -84,19 +84,19 @@ class LocalEngine:
         self.clock.advance_ms(_duration_ms(duration))
         self._engine.tick()
 
-    def activate(self, type: str, limit: int = 1) -> list[Job]:
+    def activate(self, type: str, limit: int = 1) -> list[JobHandle]:
         """The oldest jobs of a type, as a worker gets them."""
         return [self._job(job) for job in self._granted(self._engine.activate_jobs(type, limit))]
 
-    def complete(self, type: str, variables: Variables | None = None, limit: int = 1) -> list[Job]:
+    def complete(self, type: str, variables: Variables | None = None, limit: int = 1) -> list[JobHandle]:
         """Do the oldest jobs of a type; there must be as many as asked for."""
         return [self._done(job, self._engine.complete_job(job.key, variables or {})) for job in self._some(type, limit)]
 
-    def fail(self, type: str, retries: int = 0, message: str = "") -> Job:
+    def fail(self, type: str, retries: int = 0, message: str = "") -> JobHandle:
         job = self._some(type, 1)[0]
         return self._done(job, self._engine.fail_job(job.key, retries, message))
 
-    def throw_error(self, type: str, code: str, variables: Variables | None = None) -> Job:
+    def throw_error(self, type: str, code: str, variables: Variables | None = None) -> JobHandle:
         job = self._some(type, 1)[0]
         return self._done(job, self._engine.throw_error(job.key, code, "", variables))
 
@@ -108,22 +108,22 @@ class LocalEngine:
                 return
         raise Refused("NOT_FOUND", f"no user task waits at {element_id!r}")
 
-    def cancel(self, instance: Instance) -> None:
+    def cancel(self, instance: InstanceHandle) -> None:
         self._granted(self._engine.cancel_instance(instance.key))
 
-    def set_variables(self, instance: Instance, variables: Variables) -> None:
+    def set_variables(self, instance: InstanceHandle, variables: Variables) -> None:
         self._granted(self._engine.set_variables(instance.key, variables))
 
-    def resolve_incidents(self, instance: Instance) -> None:
+    def resolve_incidents(self, instance: InstanceHandle) -> None:
         """Every open one of the instance, oldest first."""
         for incident in instance.incidents:
             self._granted(self._engine.resolve_incident(incident.key))
 
-    def update_retries(self, job: Job, retries: int) -> None:
+    def update_retries(self, job: JobHandle, retries: int) -> None:
         self._granted(self._engine.update_retries(job.key, retries))
 
     @property
-    def instances(self) -> list[Instance]:
+    def instances(self) -> list[InstanceHandle]:
         """Every instance there ever was, in the order in which they came to be."""
         return [self._instance(key) for key in self._history.instances]
 
@@ -134,23 +134,23 @@ class LocalEngine:
         self._engine.tick()
         return answer
 
-    def _instance(self, key: int) -> Instance:
-        return Instance(key, self._engine, self._history)
+    def _instance(self, key: int) -> InstanceHandle:
+        return InstanceHandle(key, self._engine, self._history)
 
-    def _some(self, type: str, limit: int) -> list[Job]:
+    def _some(self, type: str, limit: int) -> list[JobHandle]:
         jobs = self.activate(type, limit)
         if len(jobs) < limit:
             there = sorted({job.type for job in open_jobs(self._engine)})
             raise Refused("NOT_FOUND", f"{len(jobs)} of {limit} jobs of type {type!r}; open are jobs of {there}")
         return jobs
 
-    def _done(self, job: Job, answer: Done | Refusal) -> Job:
+    def _done(self, job: JobHandle, answer: Done | Refusal) -> JobHandle:
         self._granted(answer)
         return job
 
-    def _job(self, job: ActivatedJob) -> Job:
+    def _job(self, job: ActivatedJob) -> JobHandle:
         about = (job.key, job.type, job.element_id, job.retries, dict(job.variables))
-        return Job(*about, self._instance(job.instance_key))
+        return JobHandle(*about, self._instance(job.instance_key))
 
 
 def _duration_ms(duration: str | int) -> int:

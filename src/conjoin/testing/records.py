@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conjoin.runtime.engine.memory import Engine
-from conjoin.runtime.history import ACTIVE, History, InstanceHistory, MessageHistory
+from conjoin.runtime.history import ACTIVE, History, InstanceStory, MessageHistory
 from conjoin.runtime.queries import (
+    ListedSubscription,
     OpenIncident,
-    OpenSubscription,
-    Taken,
+    TakenBy,
     explanation,
     open_incidents,
     open_subscriptions,
@@ -17,13 +17,13 @@ from conjoin.runtime.queries import (
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class InstanceHandle:
     key: int
     _engine: Engine = field(repr=False, compare=False)
     _history: History = field(repr=False, compare=False)
 
     @property
-    def _told(self) -> InstanceHistory:
+    def _told(self) -> InstanceStory:
         return self._history.instances[self.key]
 
     @property
@@ -61,22 +61,22 @@ class Instance:
         return [incident for incident in open_incidents(self._engine) if incident.instance_key == self.key]
 
     @property
-    def subscriptions(self) -> list[OpenSubscription]:
+    def subscriptions(self) -> list[ListedSubscription]:
         return [wait for wait in open_subscriptions(self._engine) if wait.instance_key == self.key]
 
     @property
-    def children(self) -> list["Instance"]:
+    def children(self) -> list["InstanceHandle"]:
         """The instances that its call activities have called."""
         mine = self._told.elements
         told = self._history.instances.values()
-        return [Instance(child.key, self._engine, self._history) for child in told if child.parent_key in mine]
+        return [InstanceHandle(child.key, self._engine, self._history) for child in told if child.parent_key in mine]
 
     def __str__(self) -> str:
         return f"instance {self.key} of process {self.process_id}"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageHandle:
     key: int
     _told: MessageHistory = field(repr=False, compare=False)
     _engine: Engine = field(repr=False, compare=False)
@@ -96,13 +96,13 @@ class Message:
         return self._told.message.stored and self._told.message.deadline > self._engine.now
 
     @property
-    def taken(self) -> list[Taken]:
+    def taken(self) -> list[TakenBy]:
         return taken_by(self._told.message)
 
     @property
-    def receivers(self) -> list[Instance]:
+    def receivers(self) -> list[InstanceHandle]:
         """The instances that have it, those that it started included."""
-        return [Instance(taken.instance_key, self._engine, self._history) for taken in self.taken]
+        return [InstanceHandle(taken.instance_key, self._engine, self._history) for taken in self.taken]
 
     @property
     def verdict(self) -> str:
@@ -114,7 +114,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobHandle:
     """A job that a test has activated; `variables` are what its worker sees."""
 
     key: int
@@ -122,4 +122,4 @@ class Job:
     element_id: str
     retries: int
     variables: dict[str, Any]
-    instance: Instance
+    instance: InstanceHandle

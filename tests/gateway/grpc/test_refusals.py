@@ -7,7 +7,7 @@ from time import monotonic
 import grpc
 import pytest
 
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited
 
@@ -101,7 +101,7 @@ def test_requests_beyond_the_limit_are_refused_and_one_whose_deadline_passes_is_
         go_on.set()
         assert first.result(timeout=10) > 0
     client.publish("k", "fourth")
-    kept = [item.name for item in list_page(server.broker, "messages", Asked()).items]
+    kept = [item.name for item in list_page(server.broker, "messages", ListQuery()).items]
     client.close()
     server.stop()
     assert kept == ["first", "fourth"]

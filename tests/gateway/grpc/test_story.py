@@ -4,7 +4,7 @@ import json
 from threading import Thread
 
 from conjoin.gateway.service import Service
-from conjoin.runtime.reading.lists import Asked, Page, list_page
+from conjoin.runtime.reading.lists import ListPage, ListQuery, list_page
 from tests.bpmn.snippets import BEGIN, END, model, script
 from tests.gateway.grpc_client import Client
 from tests.gateway.models import with_job, with_message, with_message_and_job
@@ -89,8 +89,8 @@ def test_failed_job_is_an_incident_until_it_is_resolved(client: Client, gateway:
 
 
 def _incidents(gateway: ServerThread, instance: int) -> list[object]:
-    async def look(service: Service) -> Page:
-        return await service.look(list_page, service.broker, "incidents", Asked({"instance": instance}))
+    async def look(service: Service) -> ListPage:
+        return await service.look(list_page, service.broker, "incidents", ListQuery({"instance": instance}))
 
     return gateway.run(look).items
 

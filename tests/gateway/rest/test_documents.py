@@ -61,9 +61,9 @@ def test_keys_that_no_record_has_are_not_found_however_large(rest: Rest) -> None
 def test_numbers_at_the_ends_of_their_ranges_are_taken_and_the_next_ones_are_not(rest: Rest) -> None:
     document = rest.get("/openapi.json").json()["components"]["schemas"]
     for shape, field, path, more in (
-        ("Failure", "retryBackOff", "/v2/jobs/7/failure", {}),
-        ("Failure", "retries", "/v2/jobs/7/failure", {}),
-        ("Publication", "timeToLive", "/v2/messages/publication", {"name": "ranges", "correlationKey": "r"}),
+        ("FailJobBody", "retryBackOff", "/v2/jobs/7/failure", {}),
+        ("FailJobBody", "retries", "/v2/jobs/7/failure", {}),
+        ("PublishMessageBody", "timeToLive", "/v2/messages/publication", {"name": "ranges", "correlationKey": "r"}),
     ):
         [number] = [it for it in document[shape]["properties"][field]["anyOf"] if it["type"] == "integer"]
         for value, is_taken in (

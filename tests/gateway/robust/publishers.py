@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 import httpx
 
-from conjoin.testing.checking import Answered, Asked, HistoryFile, marked
+from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade, marked
 from tests.faults.story import Known, Story
 from tests.gateway.grpc_client import Client
 from tests.gateway.robust.serving import ServingProcess
@@ -33,10 +33,10 @@ class Notes:
 
     history: HistoryFile
     seed: str
-    unanswered: "deque[Asked]"
+    unanswered: "deque[RequestMade]"
     acknowledged: int = 0
 
-    def requests(self, round_: int, writer: str) -> Iterator[Asked]:
+    def requests(self, round_: int, writer: str) -> Iterator[RequestMade]:
         """Without an end. Some are those of the round before that nobody has answered."""
         story, rng = Story(f"{self.seed}/{round_}", writer), Random(f"{self.seed}/{round_}/{writer}")
         for number in count():
@@ -48,26 +48,26 @@ class Notes:
             new = replace(asked, said={**_spread(asked.said, number), **_id(asked, name)})
             yield _as_new(again or new, name)
 
-    def _again(self) -> Asked | None:
+    def _again(self) -> RequestMade | None:
         try:
             return self.unanswered.popleft()
         except IndexError:
             return None
 
-    def done(self, asked: Asked, key: int) -> None:
-        self.history.answered(Answered(asked.request, "done", {"key": key}))
+    def done(self, asked: RequestMade, key: int) -> None:
+        self.history.answered(RequestAnswered(asked.request, "done", {"key": key}))
         self.acknowledged += 1
 
-    def refused(self, asked: Asked, code: str) -> None:
-        self.history.answered(Answered(asked.request, "refused", {"code": code}))
+    def refused(self, asked: RequestMade, code: str) -> None:
+        self.history.answered(RequestAnswered(asked.request, "refused", {"code": code}))
 
-    def failed(self, asked: Asked) -> None:
+    def failed(self, asked: RequestMade) -> None:
         """Perhaps it was done. Creations have no id, so only messages are sent again."""
         if asked.kind == "publish":
             self.unanswered.append(asked)
 
 
-def _id(asked: Asked, name: str) -> dict[str, str]:
+def _id(asked: RequestMade, name: str) -> dict[str, str]:
     return {"message_id": name} if asked.kind == "publish" else {}
 
 
@@ -78,10 +78,10 @@ def _spread(said: Any, number: int) -> dict[str, Any]:
     return {**said, "variables": variables} | ({"key": said["key"] + group} if "key" in said else {})
 
 
-def _as_new(asked: Asked, name: str) -> Asked:
+def _as_new(asked: RequestMade, name: str) -> RequestMade:
     """The same once more is another request."""
     variables = {key: value for key, value in asked.said["variables"].items() if not key.startswith("request_")}
-    return Asked(name, asked.kind, {**asked.said, "variables": marked(name, variables)})
+    return RequestMade(name, asked.kind, {**asked.said, "variables": marked(name, variables)})
 
 
 Publisher = Callable[[ServingProcess, Notes, int], None]
@@ -103,7 +103,7 @@ def over_grpc(server: ServingProcess, notes: Notes, round_: int, writer: str = "
         client.close()
 
 
-def _asked_over_grpc(client: Client, asked: Asked) -> int:
+def _asked_over_grpc(client: Client, asked: RequestMade) -> int:
     said, variables = asked.said, json.dumps(asked.said["variables"])
     if asked.kind == "create":
         created = client.CreateProcessInstance(bpmnProcessId=said["process_id"], variables=variables, version=-1)
@@ -130,7 +130,7 @@ def over_rest(server: ServingProcess, notes: Notes, round_: int) -> None:
                 notes.refused(asked, told["title"])
 
 
-def _rest_call(asked: Asked) -> tuple[str, Any]:
+def _rest_call(asked: RequestMade) -> tuple[str, Any]:
     said = asked.said
     if asked.kind == "create":
         return "/v2/process-instances", {"processDefinitionId": said["process_id"], "variables": said["variables"]}
@@ -152,7 +152,7 @@ def as_lines(server: ServingProcess, notes: Notes, round_: int) -> None:
                 return
 
 
-def _send_lines(client: httpx.Client, some: list[Asked], notes: Notes) -> None:
+def _send_lines(client: httpx.Client, some: list[RequestMade], notes: Notes) -> None:
     lines = [
         {
             "name": it["name"],

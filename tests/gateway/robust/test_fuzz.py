@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.robust.serving import COMMAND, ROOT, ServingProcess
 
@@ -72,5 +72,5 @@ def verified(store: Path) -> bool:
 
 def kept(store: Path) -> list[str]:
     with closing(open_broker(store)) as broker:
-        found = list_page(broker, "messages", Asked({"name": "good"}, limit=100_000)).items
+        found = list_page(broker, "messages", ListQuery({"name": "good"}, limit=100_000)).items
     return [it.correlation_key for it in sorted(found, key=lambda it: it.published_at)]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.gateway.service import Limits
+from conjoin.gateway.service import ServerLimits
 from conjoin.gateway.serving import Served
 from tests.gateway.rest.conftest import MODELS, Rest, RestThread
 
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent
 LONGEST_S = max(60, int(float(os.environ.get("SECONDS", "15"))))
 EXAMPLES = 25
 # Nobody shall wait for what does not happen.
-QUICK = Served(grpc_port=0, rest_port=0, limits=Limits(request_timeout_ms=2_000, long_poll_ms=50))
+QUICK = Served(grpc_port=0, rest_port=0, limits=ServerLimits(request_timeout_ms=2_000, long_poll_ms=50))
 
 
 @pytest.fixture

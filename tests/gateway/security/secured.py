@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 
 from conjoin.console.app import console_routes
 from conjoin.gateway.grpc.wire import SERVICE, WIRE
-from conjoin.gateway.security.authentication.callers import Known, write_callers
+from conjoin.gateway.security.authentication.callers import KnownCaller, write_callers
 from conjoin.gateway.security.authentication.hashes import id_of_token, new_token, token_hash
 from conjoin.gateway.security.configuration import Security, read_security
 from conjoin.gateway.service import Service
@@ -41,7 +41,7 @@ def known(path: Path, roles: Mapping[str, str]) -> dict[str, str]:
     """A token for each name, by name; the file has their hashes."""
     tokens = {name: new_token() for name in roles}
     callers = {
-        name: Known([roles[name]], f"{id_of_token(token)}:{token_hash(token)}") for name, token in tokens.items()
+        name: KnownCaller([roles[name]], f"{id_of_token(token)}:{token_hash(token)}") for name, token in tokens.items()
     }
     write_callers(path, callers)
     return tokens

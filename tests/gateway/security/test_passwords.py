@@ -9,10 +9,10 @@ from conjoin.gateway.security.authentication import guesses as guesses_module
 from conjoin.gateway.security.authentication import passwords as passwords_module
 from conjoin.gateway.security.authentication.guesses import Guesses, Who, network_of
 from conjoin.gateway.security.authentication.hashes import is_password, password_hash
-from conjoin.gateway.security.authentication.passwords import Kept, PasswordChecks
+from conjoin.gateway.security.authentication.passwords import PasswordCheck, PasswordChecks
 from conjoin.gateway.statuses import TooManyRequests
 
-ALICE, BOB = Kept("of alice", True), Kept("of bob", True)
+ALICE, BOB = PasswordCheck("of alice", True), PasswordCheck("of bob", True)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_flood_of_wrong_passwords_locks_out_nobody_else(checked: list[str], na
                 checks.is_right(
                     Who("alice" if name == "one" else f"alice{number}", "10.0.0.1"),
                     f"wrong{number}",
-                    ALICE if name != "unknown" else Kept("of alice", False),
+                    ALICE if name != "unknown" else PasswordCheck("of alice", False),
                 )
             )
             for number in range(200)
@@ -90,7 +90,7 @@ def test_a_right_password_is_checked_once_however_often_it_comes_in(checked: lis
             await checks.is_right(who, f"wrong{number}", BOB)
         assert await checks.is_right(who, "bob", BOB) is True, "whoever is known to be right is not slowed down"
         assert isinstance(await checks.is_right(who, "another", BOB), TooManyRequests)
-        assert await checks.is_right(who, "bob", Kept("changed", True)) is not True
+        assert await checks.is_right(who, "bob", PasswordCheck("changed", True)) is not True
 
     run(work)
     assert checked.count("bob") <= 2

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conjoin.gateway.security.authentication.callers import Known, read_callers, write_callers
+from conjoin.gateway.security.authentication.callers import KnownCaller, read_callers, write_callers
 from conjoin.gateway.security.authentication.hashes import password_hash
 from tests.gateway.grpc_client import HOUR_MS
 from tests.gateway.models import with_job, with_message
@@ -210,7 +210,7 @@ def test_file_is_read_again_so_a_password_works_and_a_token_is_over(changed: Sec
     path = tmp_path / "callers.json"
     callers = read_callers(path)
     del callers["watching"]
-    write_callers(path, {**callers, "alice": Known(["watching"], password=password_hash(PASSWORD))})
+    write_callers(path, {**callers, "alice": KnownCaller(["watching"], password=password_hash(PASSWORD))})
     assert path.stat().st_mode & 0o077 == 0
     give_up = time.monotonic() + 60
     with changed.http("watching") as http:

@@ -11,7 +11,7 @@ from typing import Any
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, book, due_at_of, operate, plan
 from conjoin.kernel.inbox.grouping import group_key_of
 from conjoin.kernel.inbox.message import TARGET_ERROR, Hint
-from conjoin.kernel.inbox.operations import Operation, Refusal
+from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, intend
 from conjoin.kernel.inbox.run import goes_on, states_in_plan
 from conjoin.kernel.inbox.schedule import RUN, next_job_at
@@ -96,7 +96,7 @@ class Inbox:
     def operate(self, key: int, operation: Operation, second: float) -> str:
         """Carry an operation out; the code of its refusal, or nothing."""
         answer = operate(self.rows[key], operation, round(second * S), self.settings)
-        if isinstance(answer, Refusal):
+        if isinstance(answer, OperationRefused):
             return answer.code
         self.rows[key] = answer
         return ""

@@ -8,7 +8,7 @@ from conjoin.kernel.inbox import InboxMessage, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
 from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.configuration.filters import Types
-from conjoin.kernel.inbox.configuration.headers import DeadLetter
+from conjoin.kernel.inbox.configuration.headers import RejectedRow
 from conjoin.kernel.inbox.message import Hint, MessageType, identity_of
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import read_policies
@@ -151,10 +151,10 @@ def test_what_the_filter_does_not_want_is_passed_over(payload: bytes | None) -> 
 @pytest.mark.parametrize(
     ("arrival", "letter"),
     [
-        (ARRIVAL._replace(payload=None), DeadLetter("unreadable", "payload")),
-        (ARRIVAL._replace(payload=b"12345"), DeadLetter("too_large", "payload", "12345")),
-        (with_header("TTL", "soon"), DeadLetter("bad_ttl", "ttl", "soon")),
+        (ARRIVAL._replace(payload=None), RejectedRow("unreadable", "payload")),
+        (ARRIVAL._replace(payload=b"12345"), RejectedRow("too_large", "payload", "12345")),
+        (with_header("TTL", "soon"), RejectedRow("bad_ttl", "ttl", "soon")),
     ],
 )
-def test_what_cannot_be_taken_is_a_dead_letter(arrival: Arrival, letter: DeadLetter) -> None:
+def test_what_cannot_be_taken_is_a_dead_letter(arrival: Arrival, letter: RejectedRow) -> None:
     assert accept(arrival, CHANNEL, preset(payload_max=4)) == letter

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conjoin.kernel.inbox.configuration.headers import DeadLetter, Headers, MessageHeaders, header_texts, read_headers
+from conjoin.kernel.inbox.configuration.headers import Headers, MessageHeaders, RejectedRow, header_texts, read_headers
 from conjoin.kernel.inbox.message import MessageType
 
 ALL_OF_THEM = {
@@ -18,7 +18,7 @@ ALL_OF_THEM = {
 READ = MessageHeaders("m-7", 60_000_000, 10_000, 1_800_000_000, "json", MessageType("acme.orders", "Paid", "2"))
 
 
-def one(name: str, value: str | bytes) -> MessageHeaders | DeadLetter:
+def one(name: str, value: str | bytes) -> MessageHeaders | RejectedRow:
     return read_headers([(f"X-CORRELATE-{name}", value)])
 
 
@@ -84,7 +84,7 @@ def test_a_header_that_cannot_be_read_is_a_dead_letter_with_its_reason(
     name: str, value: str | bytes, reason: str
 ) -> None:
     letter = one(name, value)
-    assert isinstance(letter, DeadLetter)
+    assert isinstance(letter, RejectedRow)
     assert letter.reason == reason
     assert letter.field.lower() in f"x-correlate-{name}".lower()
     assert 0 < len(letter.value) <= 200

@@ -11,8 +11,8 @@ from conjoin.kernel.inbox.operations import (
     Correct,
     Delete,
     Operation,
+    OperationRefused,
     Pause,
-    Refusal,
     Release,
     Resume,
     RetryNow,
@@ -41,7 +41,7 @@ def done(message: InboxMessage, operation: Operation, **changes: Any) -> InboxMe
 
 def refused(message: InboxMessage, operation: Operation, **changes: Any) -> str:
     answer = operate(message, operation, NOW, preset(**changes))
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, OperationRefused)
     assert answer.text
     return answer.code
 

@@ -7,7 +7,7 @@ from typing import Any
 from conjoin.kernel.correlation.commands import OpenSubscription
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.keys import Keys
-from conjoin.kernel.plan import Element, Flow, JobDefinition, Literal, Mapped, MessageDefinition, Plan
+from conjoin.kernel.plan import Element, Flow, JobDefinition, Literal, MessageDefinition, Plan, VariableMapping
 from conjoin.kernel.process import APPLY, ProcessState, decide
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
@@ -26,8 +26,8 @@ class Var:
         return variables.get(self.name)
 
 
-def maps(source: Any, target: str) -> Mapped:
-    return Mapped(source, tuple(target.split(".")))
+def maps(source: Any, target: str) -> VariableMapping:
+    return VariableMapping(source, tuple(target.split(".")))
 
 
 def task(id_: str, **more: Any) -> Element:

@@ -8,7 +8,7 @@ from conjoin.kernel.plan import Element, Literal, ScriptDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.rules import variables
-from conjoin.kernel.process.rules.variables import View, flattened, mapped
+from conjoin.kernel.process.rules.variables import ScopeView, flattened, mapped
 from conjoin.kernel.process.step import Failure
 from tests.kernel.process.plans import Half, Var, catch, maps, row, task
 
@@ -23,7 +23,7 @@ class Failing:
 
 
 def test_the_innermost_of_a_name_is_seen() -> None:
-    view = View(({"a": 1}, {"a": 2, "b": None}, {"b": 3, "c": 4}))
+    view = ScopeView(({"a": 1}, {"a": 2, "b": None}, {"b": 3, "c": 4}))
     assert (view["a"], view.get("b", 9), view["c"], "d" in view, view.get("d", 9)) == (1, None, 4, False, 9)
     assert flattened(view) == {"a": 1, "b": None, "c": 4}
     assert dict(view) == flattened(view)

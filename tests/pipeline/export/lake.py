@@ -12,9 +12,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from conjoin.pipeline.export import Exported, Order
+from conjoin.pipeline.export import Exported, ExportRequest
 from conjoin.pipeline.export.exporting import carry_out
-from conjoin.pipeline.export.ranges import Range
+from conjoin.pipeline.export.ranges import CommitRange
 from conjoin.pipeline.export.target import DELTA, PARQUET
 from conjoin.pipeline.export.writing import DAY_OF
 from conjoin.pipeline.source.reader import ConjoinReader
@@ -40,7 +40,7 @@ class Lake:
             self.bench.publish("paid", key, HOUR_MS)
 
     def export(self, *tables: str) -> Exported:
-        order = Order(self.address, self.folder, tables, self._format)
+        order = ExportRequest(self.address, self.folder, tables, self._format)
         return carry_out(order, ArrowWriter(self.address), lambda text: None)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
@@ -69,7 +69,7 @@ class ArrowWriter:
     def __init__(self, address: str) -> None:
         self._address = address
 
-    def events(self, ranges: Sequence[Range], folder: Path) -> int:
+    def events(self, ranges: Sequence[CommitRange], folder: Path) -> int:
         return self._write("events", [{"where": it.where} for it in ranges], folder, ["shard", "day"])
 
     def table(self, name: str, folder: Path) -> int:

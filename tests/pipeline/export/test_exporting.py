@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 
 from conjoin.cli.main import run
 from conjoin.errors import InputError, StoreFailed
-from conjoin.pipeline.export import Order
+from conjoin.pipeline.export import ExportRequest
 from conjoin.pipeline.export.exporting import carry_out, opened_target
 from conjoin.pipeline.export.target import DELTA, PARQUET
 from conjoin.pipeline.source.tables import TABLES
@@ -130,7 +130,7 @@ def dying_beside(survived: int, step: str) -> Callable[..., None]:
 def test_a_folder_keeps_its_format(lake: Lake) -> None:
     lake.export("messages")
     with pytest.raises(InputError, match="holds an export as parquet: give another folder"):
-        carry_out(Order(lake.address, lake.folder, ["messages"], DELTA), ArrowWriter(lake.address), print)
+        carry_out(ExportRequest(lake.address, lake.folder, ["messages"], DELTA), ArrowWriter(lake.address), print)
 
 
 def dying_after(survived: int, step: Callable[[Path, Path], Any]) -> Callable[[Path, Path], Any]:
@@ -169,7 +169,7 @@ def test_a_log_that_is_shortened_while_it_is_read_is_not_exported(lake: Lake) ->
 
     lake.orders("o-1", "o-2", "o-3")
     with pytest.raises(StoreFailed, match="was shortened while it was exported"):
-        carry_out(Order(lake.address, lake.folder, ["events"]), Slow(lake.address), print)
+        carry_out(ExportRequest(lake.address, lake.folder, ["events"]), Slow(lake.address), print)
     assert not (lake.folder / "events").exists()
 
 
@@ -181,7 +181,7 @@ def test_rows_that_were_written_elsewhere_are_missed(lake: Lake, tmp_path: Path)
 
     lake.orders("o-1")
     with pytest.raises(InputError, match="1 rows of messages were written elsewhere"):
-        carry_out(Order(lake.address, lake.folder, ["messages"]), Remote(lake.address), print)
+        carry_out(ExportRequest(lake.address, lake.folder, ["messages"]), Remote(lake.address), print)
     assert not (lake.folder / "messages").exists()
 
 

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 
 from conjoin.cli.main import run
 from conjoin.errors import ExtraMissing, InputError, StoreMissing
-from conjoin.pipeline.export import Exported, Order, export_tables, exporting
+from conjoin.pipeline.export import Exported, ExportRequest, export_tables, exporting
 from conjoin.pipeline.export.target import DELTA
 from conjoin.pipeline.export.writing import DAY_OF
 from conjoin.pipeline.source.columns import INSTANT
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def export(spark: "SparkSession", lake: Lake, *tables: str) -> Exported:
-    return export_tables(spark, Order(lake.address, lake.folder, tables))
+    return export_tables(spark, ExportRequest(lake.address, lake.folder, tables))
 
 
 def rows(spark: "SparkSession", lake: Lake, table: str) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ def test_delta_tables_have_every_event_once_and_every_other_table_as_it_is(
 ) -> None:
     lake = Lake(tmp_path, DELTA)
     lake.orders("o-1", "o-2", "o-3")
-    order = Order(lake.address, lake.folder, ("events", "messages", "incidents"), DELTA)
+    order = ExportRequest(lake.address, lake.folder, ("events", "messages", "incidents"), DELTA)
     export_tables(spark, order)
     lake.bench.wait_ms(24 * HOUR_MS)
     lake.orders("o-1", "o-4")
@@ -77,15 +77,15 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(StoreMissing):
-        export_tables(spark, Order(str(tmp_path / "nowhere"), tmp_path / "lake"))
+        export_tables(spark, ExportRequest(str(tmp_path / "nowhere"), tmp_path / "lake"))
     with pytest.raises(InputError, match="there is no table 'mesages', but messages, verdicts"):
-        export_tables(spark, Order(str(tmp_path), tmp_path / "lake", ("mesages",)))
+        export_tables(spark, ExportRequest(str(tmp_path), tmp_path / "lake", ("mesages",)))
     with pytest.raises(InputError, match="no folder of this machine"):
-        export_tables(spark, Order(str(tmp_path), Path("s3://bucket/lake")))
+        export_tables(spark, ExportRequest(str(tmp_path), Path("s3://bucket/lake")))
     with monkeypatch.context() as patch:
         patch.setattr(exporting, "find_spec", lambda name: None)
         with pytest.raises(ExtraMissing, match=r"deltalake: pip install 'conjoin\[delta\]'"):
-            export_tables(spark, Order(str(tmp_path), tmp_path / "lake", format=DELTA))
+            export_tables(spark, ExportRequest(str(tmp_path), tmp_path / "lake", format=DELTA))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,10 +2,10 @@
 
 import sys
 
-from conjoin.pipeline.inbox.draining import Round, drain
+from conjoin.pipeline.inbox.draining import DrainRound, drain
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import preset
 
 if __name__ == "__main__":
     now = FakeClock()()
-    drain(Round(sys.argv[1], now, now, preset(), 5, 60.0, {0: []}, True), 0)
+    drain(DrainRound(sys.argv[1], now, now, preset(), 5, 60.0, {0: []}, True), 0)

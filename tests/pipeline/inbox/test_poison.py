@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.inbox.message import DONE
-from conjoin.pipeline.inbox.draining import Round, drain
+from conjoin.pipeline.inbox.draining import DrainRound, drain
 from conjoin.pipeline.ingest.arrivals import take_arrivals
 from conjoin.pipeline.ingest.packs import IngestRow
 from conjoin.runtime.inbox.on_shard import fold
 from conjoin.runtime.inbox.receiving.arriving import keep_arrivals
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import read_row
-from conjoin.runtime.run.carriers.spark_tasks import Asking
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
 from conjoin.store import tables as t
 from tests.pipeline.inbox.stores import SHARDS, make
 from tests.runtime.inbox.bench import Bench, preset
@@ -36,7 +36,7 @@ def run(bench: Bench) -> None:
     """A task for each shard, as a job has it, and what is left between them."""
     now = bench.broker.now
     for shard in range(SHARDS):
-        drain(Round(bench.broker.store.address, now, now, bench.settings, 100, 60.0, {shard: []}, True), shard)
+        drain(DrainRound(bench.broker.store.address, now, now, bench.settings, 100, 60.0, {shard: []}, True), shard)
     bench.broker.post.deliver()
 
 
@@ -88,7 +88,7 @@ def test_a_row_that_cannot_be_stored_is_a_dead_letter_and_the_others_are_stored_
         return keep_arrivals(work, request)
 
     monkeypatch.setitem(fold._CARRY_OUT, InboxArrivals, keep)
-    asking = Asking(bench.broker.store.address, "files", bench.broker.now, 0)
+    asking = TaskRequest(bench.broker.store.address, "files", bench.broker.now, 0)
     figures = {"rows": 12, "repeated": 0, "persisted": 11, "dead_letters": 1, "duplicates": 0}
     assert take_arrivals(asking, 0, rows) == figures
     [letter] = bench.broker.store.rows(t.DEAD_LETTER, {}, None, 9)

@@ -4,12 +4,12 @@ import lxml.html
 import pytest
 
 from conjoin.pipeline.report import page_of
-from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, Figures, Hourly, Lost, Volume
+from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, Hourly, LostFigures, ReportFigures, Volume
 from conjoin.pipeline.report.markup import Markup, tag
-from conjoin.pipeline.report.plots import HEIGHT, WIDTH, Part, Pillar, stacked, steps
+from conjoin.pipeline.report.plots import HEIGHT, WIDTH, ColumnPart, Pillar, stacked, steps
 from conjoin.pipeline.report.words import advice, advised, shown_ages
 
-EMPTY = Figures(0, 3_600_000, 3_600_000_000, 0, 0, (), (), (), (), (), (), (), ())
+EMPTY = ReportFigures(0, 3_600_000, 3_600_000_000, 0, 0, (), (), (), (), (), (), (), ())
 HOUR_US = 3_600_000_000
 
 
@@ -23,14 +23,14 @@ def saved(**by_step: int) -> tuple[int, ...]:
 
 
 def test_the_shortest_time_to_live_is_advised_that_saves_nine_of_ten() -> None:
-    assert advised(Lost("paid", 100, 0, saved(at_2=8, at_5=9, at_20=10))) == (LADDER_MS[5], 9)
-    assert advised(Lost("paid", 100, 0, saved(at_2=8, at_20=10))) == (LADDER_MS[20], 10)
-    assert advised(Lost("paid", 100, 0, saved())) is None
+    assert advised(LostFigures("paid", 100, 0, saved(at_2=8, at_5=9, at_20=10))) == (LADDER_MS[5], 9)
+    assert advised(LostFigures("paid", 100, 0, saved(at_2=8, at_20=10))) == (LADDER_MS[20], 10)
+    assert advised(LostFigures("paid", 100, 0, saved())) is None
 
 
 def test_advice_says_when_no_time_to_live_would_help() -> None:
-    assert "no time to live would have saved any" in advice(Lost("paid", 3, 60_000, saved()))
-    assert advice(Lost(None, 1_200, 0, saved(at_4=7))) == (
+    assert "no time to live would have saved any" in advice(LostFigures("paid", 3, 60_000, saved()))
+    assert advice(LostFigures(None, 1_200, 0, saved(at_4=7))) == (
         "other names: 1,200 lost. A time to live of 1 min would have saved at least 7 of them;"
         " half of them had 0 ms or less."
     )
@@ -53,7 +53,7 @@ def test_an_empty_store_has_a_page() -> None:
 
 def test_hours_without_messages_leave_a_gap() -> None:
     hours = (Hourly("paid", 0, "expired", "nobody_waited", 1), Hourly("paid", 3 * HOUR_US, "correlated", "x", 2))
-    figures = Figures(0, 0, HOUR_US, 0, 0, (Volume("paid", 3, 0),), hours, (), (), (), (), (), ())
+    figures = ReportFigures(0, 0, HOUR_US, 0, 0, (Volume("paid", 3, 0),), hours, (), (), (), (), (), ())
     page = lxml.html.fromstring(page_of(figures, "shop"))
     labels = [text.text_content() for text in page.xpath("(//*[local-name() = 'svg'])[1]/text[@class='label']")]
     assert labels == [f"1970-01-01 0{hour}:00" for hour in range(4)]
@@ -62,7 +62,10 @@ def test_hours_without_messages_leave_a_gap() -> None:
 @pytest.mark.parametrize("count", [1, 7, 200])
 @pytest.mark.parametrize("most", [1, 9, 41, 123_456])
 def test_columns_stay_inside_the_plot_and_stand_on_each_other(count: int, most: int) -> None:
-    pillars = [Pillar(str(n), [Part("kept", "a", most * n // count), Part("lost", "b", most)]) for n in range(count)]
+    pillars = [
+        Pillar(str(n), [ColumnPart("kept", "a", most * n // count), ColumnPart("lost", "b", most)])
+        for n in range(count)
+    ]
     plot = lxml.html.fromstring(stacked(pillars, "x"))
     rects = [{name: float(rect.get(name)) for name in ("x", "y", "width", "height")} for rect in plot.xpath("//rect")]
     assert len(rects) == sum(part.value > 0 for pillar in pillars for part in pillar.parts)

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from conjoin.pipeline.source.options import Asked, read_options
+from conjoin.pipeline.source.options import ReadOptions, read_options
 from conjoin.pipeline.source.reader import ConjoinReader
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
@@ -77,7 +77,7 @@ def _finish_a_job(bench: StoreBench) -> None:
     bench.broker.complete_job(job.key, {"done": True})
 
 
-def asking(address: str, table: str, **options: Any) -> Asked:
+def asking(address: str, table: str, **options: Any) -> ReadOptions:
     place = "url" if address.startswith("postgresql://") else "path"
     return read_options({place: address, "table": table, **{name: str(value) for name, value in options.items()}})
 
@@ -87,5 +87,5 @@ def rows_of(reader: ConjoinReader) -> list[dict[str, Any]]:
     return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
 
 
-def read(asked: Asked) -> list[dict[str, Any]]:
+def read(asked: ReadOptions) -> list[dict[str, Any]]:
     return rows_of(ConjoinReader(asked))

@@ -16,7 +16,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.run.log import read_block
 from conjoin.runtime.upkeep.reshard import reshard_store
 from tests.pipeline.source.stories import SHARDS, asking, read
@@ -31,7 +31,7 @@ def rows(broker: Broker, table: str, **options: Any) -> list[dict[str, Any]]:
 
 
 def listed(broker: Broker, what: str) -> list[Any]:
-    return list_page(broker, what, Asked(limit=10_000)).items
+    return list_page(broker, what, ListQuery(limit=10_000)).items
 
 
 def shown(value: Any, name: str) -> Any:

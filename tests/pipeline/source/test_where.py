@@ -15,7 +15,7 @@ from pyspark.sql.datasource import (
     Not,
 )
 
-from conjoin.pipeline.source.options import Asked
+from conjoin.pipeline.source.options import ReadOptions
 from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.pipeline.source.where import Unreadable, read_where
@@ -120,7 +120,7 @@ def test_the_same_rows_pass_whoever_looks_at_them(stories: Broker, table: str, s
 
 
 def test_filters_of_the_option_and_of_spark_go_together(sqlite_stories: Broker) -> None:
-    asked: Asked = asking(sqlite_stories.store.address, "events", where="kind = 'MessagePublished'")
+    asked: ReadOptions = asking(sqlite_stories.store.address, "events", where="kind = 'MessagePublished'")
     its = PushingReader(asked)
     left = EqualTo(("name",), "paid")
     assert its.pushFilters([left, GreaterThanOrEqual(("version",), 1)]) == [left]

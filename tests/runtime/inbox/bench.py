@@ -8,7 +8,7 @@ from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
-from conjoin.kernel.inbox.operations import Operation, Refusal
+from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Delivered, Outcome
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_bytes
@@ -120,4 +120,4 @@ class Bench:
     def operate(self, id_: str, operation: Operation, who: str = "eve") -> str:
         """The code of a refusal, or nothing."""
         answer = self.inbox.operate(self.row(id_).key, operation, who)
-        return answer.code if isinstance(answer, Refusal) else ""
+        return answer.code if isinstance(answer, OperationRefused) else ""

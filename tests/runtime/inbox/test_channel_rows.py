@@ -9,7 +9,7 @@ from conjoin.errors import InputError
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
-from conjoin.kernel.inbox.operations import Correct, Refusal
+from conjoin.kernel.inbox.operations import Correct, OperationRefused
 from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
 from conjoin.runtime.inbox.receiving.row_files import CSV, JSON_LINES, read_rows
 from conjoin.runtime.ingest.dead_letters import DeadLetter
@@ -166,7 +166,7 @@ def test_what_a_person_says_stands_over_the_mapping(mapped: Bench) -> None:
 def test_a_corrected_payload_that_cannot_be_mapped_is_refused(mapped: Bench, payload: bytes) -> None:
     before = mapped.row("m-1")
     answer = mapped.inbox.operate(before.key, Correct(payload=payload), "eve")
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, OperationRefused)
     assert (answer.code, mapped.row("m-1")) == ("invalid", before)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.operations import Pause
-from conjoin.runtime.reading.lists import Asked
+from conjoin.runtime.reading.lists import ListQuery
 from tests.runtime.inbox.bench import CHANNEL, REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 
@@ -30,7 +30,7 @@ def told(make: Make) -> Bench:
 
 
 def ids(bench: Bench, filters: dict[str, Any], **more: Any) -> set[str]:
-    return {item.message_id for item in bench.inbox.page(Asked(filters, **more)).items}
+    return {item.message_id for item in bench.inbox.page(ListQuery(filters, **more)).items}
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_messages_are_found_by_their_age(told: Bench) -> None:
 def test_pages_leave_nothing_out_and_repeat_nothing(told: Bench, size: int) -> None:
     seen, after = [], None
     while True:
-        page = told.inbox.page(Asked(limit=size, after=after))
+        page = told.inbox.page(ListQuery(limit=size, after=after))
         seen += [item.message_id for item in page.items]
         if page.after is None:
             break
@@ -77,11 +77,11 @@ def test_pages_leave_nothing_out_and_repeat_nothing(told: Bench, size: int) -> N
 @pytest.mark.parametrize("filters", [{"state": "praked"}, {"error": "timeout"}, {"colour": "red"}])
 def test_a_slip_of_the_pen_is_told(told: Bench, filters: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        told.inbox.page(Asked(filters))
+        told.inbox.page(ListQuery(filters))
 
 
 def test_an_item_says_what_became_of_its_message(told: Bench) -> None:
-    items = {item.message_id: item for item in told.inbox.page(Asked()).items}
+    items = {item.message_id: item for item in told.inbox.page(ListQuery()).items}
     verdicts = {id_: (item.verdict, item.reason) for id_, item in items.items()}
     assert verdicts == {
         "done": ("correlated", "waiting_instance"),

@@ -1,6 +1,6 @@
 """Metrics: everything that happens is counted under its name, and states and ages are as they are now."""
 
-from conjoin.runtime.inbox.metrics import Gauges, Meter
+from conjoin.runtime.inbox.metrics import Gauges, InboxMeter
 from tests.runtime.inbox.bench import Bench, preset
 from tests.runtime.inbox.conftest import Make
 
@@ -34,7 +34,7 @@ def test_what_a_process_has_done_is_counted(single: Make) -> None:
 
 
 def test_every_name_of_the_specification_is_there_from_the_start() -> None:
-    names = {sample.name for sample in Meter().samples(Gauges({}, 0))}
+    names = {sample.name for sample in InboxMeter().samples(Gauges({}, 0))}
     assert names >= {
         *("received", "accepted", "ignored", "dropped", "persisted", "duplicate", "dead_lettered", "correlated"),
         *("failed", "retried", "parked", "expired", "messages", "oldest_due_ms", "run_ms"),

@@ -9,8 +9,8 @@ from conjoin.kernel.inbox.operations import (
     Correct,
     Delete,
     Operation,
+    OperationRefused,
     Pause,
-    Refusal,
     Release,
     Resume,
     RetryNow,
@@ -22,7 +22,7 @@ from conjoin.runtime.inbox import inbox as inbox_module
 from conjoin.runtime.inbox.across_shards.moving import finish_moves
 from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.requests import InboxMoveIn, InboxMoveOut, InboxRequest
-from conjoin.runtime.reading.lists import Asked
+from conjoin.runtime.reading.lists import ListQuery
 from tests.runtime.inbox.bench import REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 
@@ -184,7 +184,7 @@ def test_nobody_interferes_with_a_message_while_it_moves(sharded: Make, monkeypa
             shard, inbox_module.InboxOperate([key], Pause(), "eve", bench.settings)
         ).answers
     ]
-    assert sorted(answer.code for answer in answers if isinstance(answer, Refusal)) == [
+    assert sorted(answer.code for answer in answers if isinstance(answer, OperationRefused)) == [
         "moving",
         "not_found",
         "not_found",
@@ -233,7 +233,7 @@ def test_what_makes_no_sense_is_refused_and_leaves_no_line(bench: Bench, operati
 
 def test_a_key_that_there_is_not_is_refused(bench: Bench) -> None:
     answer = bench.inbox.operate(4711, Pause(), "eve")
-    assert isinstance(answer, Refusal)
+    assert isinstance(answer, OperationRefused)
     assert answer.code == "not_found"
 
 
@@ -241,7 +241,7 @@ def test_a_whole_selection_is_released(make: Make) -> None:
     bench = make(preset(max_attempts=1))
     bench.send_many([bench.arrival(f"o-{n}", f"m-{n}", payload=b"{" if n % 3 else b"{}") for n in range(30)])
     bench.run()
-    asked = Asked({"state": "parked", "error": "decode_error"})
+    asked = ListQuery({"state": "parked", "error": "decode_error"})
     assert bench.inbox.operate_on_all(asked, Release(), "eve") == (20, {})
     states = list(bench.states().values())
     assert (states.count("waiting"), states.count("parked")) == (20, 10)
@@ -253,14 +253,14 @@ def test_of_a_selection_those_that_cannot_be_changed_are_counted(single: Make) -
     for number in range(3):
         bench.send(f"o-{number}", f"m-{number}")
     bench.run()
-    assert bench.inbox.operate_on_all(Asked(), Pause(), "eve") == (2, {"ended": 1})
+    assert bench.inbox.operate_on_all(ListQuery(), Pause(), "eve") == (2, {"ended": 1})
 
 
 def test_a_selection_is_larger_than_a_commit(single: Make) -> None:
     bench = single()
     bench.send_many([bench.arrival(f"o-{n}", f"m-{n}") for n in range(250)])
     bench.inbox._at_once = 100
-    assert bench.inbox.operate_on_all(Asked({"state": "waiting"}), Pause(), "eve") == (250, {})
+    assert bench.inbox.operate_on_all(ListQuery({"state": "waiting"}), Pause(), "eve") == (250, {})
     assert set(bench.states().values()) == {"paused"}
 
 
@@ -271,6 +271,6 @@ def test_a_selection_is_rehearsed_without_changing_anything(sharded: Make) -> No
     bench.run()
     bench.operate("m-0", Delete())
     before = bench.rows()
-    assert bench.inbox.rehearse_on_all(Asked(), Release()) == (4, {"ended": 1})
+    assert bench.inbox.rehearse_on_all(ListQuery(), Release()) == (4, {"ended": 1})
     assert bench.rows() == before
-    assert bench.inbox.operate_on_all(Asked(), Release(), "eve") == (4, {"ended": 1})
+    assert bench.inbox.operate_on_all(ListQuery(), Release(), "eve") == (4, {"ended": 1})

@@ -7,7 +7,7 @@ from conjoin.kernel.inbox.schedule import CLEANUP, RUN
 from conjoin.kernel.instants import NEVER
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.schedule import InboxSchedule, Lease
+from conjoin.runtime.inbox.schedule import HeldLease, InboxSchedule
 from conjoin.runtime.upkeep.supervision import Repeating
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import CHANNELS, Bench, preset
@@ -116,8 +116,8 @@ def test_without_a_cluster_nobody_is_asked(single: Make) -> None:
     assert steps(bench, schedule(bench), 10) == [(10, RUN)]
 
 
-def lease(bench: Bench, settings: InboxSettings, holder: str = "one") -> Lease:
-    return Lease(bench.broker.store.catalog, bench.clock, holder, settings, RUN)
+def lease(bench: Bench, settings: InboxSettings, holder: str = "one") -> HeldLease:
+    return HeldLease(bench.broker.store.catalog, bench.clock, holder, settings, RUN)
 
 
 def test_a_long_run_renews_its_lease_and_a_late_one_has_lost_it(make: Make) -> None:

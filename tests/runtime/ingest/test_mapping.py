@@ -12,9 +12,9 @@ from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.ingest.dead_letters import REASONS, DeadLetter
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping
 from conjoin.runtime.ingest.requests import read_request, written_request
-from conjoin.runtime.ingest.rows import Place, RowReader
+from conjoin.runtime.ingest.rows import RowReader, SourcePosition
 
-AT = Place("orders", "a.jsonl", 7)
+AT = SourcePosition("orders", "a.jsonl", 7)
 PAID = b'{"type": "paid", "order": {"id": 17}, "eventId": "e-1", "at": "2026-01-01T00:00:00Z", "amount": 9.50}'
 
 

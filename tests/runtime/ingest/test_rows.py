@@ -7,10 +7,10 @@ from conjoin.runtime.client_api.messages import NewMessage, unusable
 from conjoin.runtime.inbox.receiving.hints import read_hint
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import SPELLINGS
-from conjoin.runtime.ingest.rows import Place, RowReader
+from conjoin.runtime.ingest.rows import RowReader, SourcePosition
 from tests.gateway.robust.nasty_values import LITERALS
 
-PLACE = Place("file", "part", 7)
+PLACE = SourcePosition("file", "part", 7)
 
 
 @pytest.mark.parametrize(

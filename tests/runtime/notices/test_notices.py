@@ -13,7 +13,7 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.notices import Notifier, Receiver, Round, kafka, notifier, read_receivers
+from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, kafka, notifier, read_receivers
 from conjoin.runtime.notices.configuration import is_for
 from conjoin.runtime.notices.notice import Notice
 from conjoin.runtime.notices.webhook import post
@@ -246,12 +246,12 @@ def test_a_server_tells_by_itself_and_goes_on_after_a_failure(scene: Scene) -> N
     rounds, over = [], Event()
 
     class Once(Notifier):
-        def round(self) -> Round:
+        def round(self) -> NoticeRound:
             rounds.append(len(rounds))
             if len(rounds) == 1:
                 raise StoreFailed("busy")
             over.set()
-            return Round(0, {})
+            return NoticeRound(0, {})
 
     thread = Repeating("notices", Once(scene.broker, [ALL], scene.listener, scene.clock).round, 0.001)
     thread.start()

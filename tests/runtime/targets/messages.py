@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from conjoin.kernel.inbox.message import Hint, InboxMessage
-from conjoin.runtime.targets.calls import Request
+from conjoin.runtime.targets.calls import TargetRequest
 
 NOW = 1_700_000_000_000_000
 
@@ -24,6 +24,6 @@ def message(payload: bytes = b"", encoding: str = "json", **hint: Any) -> InboxM
 
 
 def body_of(request: object) -> dict[str, Any]:
-    assert isinstance(request, Request), request
+    assert isinstance(request, TargetRequest), request
     body: dict[str, Any] = json.loads(request.body)
     return body

@@ -7,16 +7,16 @@ import pytest
 
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR, TARGET_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
-from conjoin.runtime.targets.calls import Answer, Request
+from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
 from conjoin.runtime.targets.camunda7 import Camunda7
 from tests.runtime.targets.messages import NOW, body_of, message
 
 PLAIN = Camunda7()
 
 
-def request(asked: InboxMessage, dialect: Camunda7 = PLAIN) -> Request:
+def request(asked: InboxMessage, dialect: Camunda7 = PLAIN) -> TargetRequest:
     made = dialect.request_of(asked, NOW)
-    assert isinstance(made, Request), made
+    assert isinstance(made, TargetRequest), made
     return made
 
 
@@ -173,24 +173,24 @@ def test_a_payload_that_cannot_be_read_is_a_decode_error() -> None:
 def test_an_instance_that_waited_is_named() -> None:
     body = b"""[{"resultType": "Execution", "processInstance": null,
         "execution": {"id": "e-1", "processInstanceId": "i-1", "ended": false, "tenantId": null}}]"""
-    assert PLAIN.outcome_of(Answer(200, body)) == Delivered("correlated", "waiting_instance", "i-1")
+    assert PLAIN.outcome_of(TargetAnswer(200, body)) == Delivered("correlated", "waiting_instance", "i-1")
 
 
 def test_an_instance_that_was_started_is_named() -> None:
     body = b"""[{"resultType": "ProcessDefinition", "execution": null,
         "processInstance": {"id": "i-2", "definitionId": "order:1:7", "businessKey": "order-7", "ended": false}}]"""
-    assert PLAIN.outcome_of(Answer(200, body)) == Delivered("correlated", "started_instance", "i-2")
+    assert PLAIN.outcome_of(TargetAnswer(200, body)) == Delivered("correlated", "started_instance", "i-2")
 
 
 def test_a_signal_has_no_content_in_its_answer() -> None:
-    assert PLAIN.outcome_of(Answer(204)) == Delivered("correlated", "handed_over")
+    assert PLAIN.outcome_of(TargetAnswer(204)) == Delivered("correlated", "handed_over")
 
 
 @pytest.mark.parametrize("why", ["No process definition or execution matches the parameters", "3 executions match"])
 def test_nobody_or_several_are_retried(why: str) -> None:
     cause = f"org.camunda.bpm.engine.MismatchingMessageCorrelationException: Cannot correlate message 'paid': {why}"
     body = json.dumps({"type": "RestException", "message": cause, "code": 0}).encode()
-    failed = PLAIN.outcome_of(Answer(400, body))
+    failed = PLAIN.outcome_of(TargetAnswer(400, body))
     assert failed == Failed(
         TARGET_ERROR, f"Camunda 7 found nobody, or several, to take the message\nCaused by: RestException: {cause}"
     )
@@ -199,7 +199,7 @@ def test_nobody_or_several_are_retried(why: str) -> None:
 
 def test_a_message_that_camunda_cannot_use_is_held() -> None:
     body = b'{"type": "InvalidRequestException", "message": "Cannot deliver message: no such type"}'
-    assert PLAIN.outcome_of(Answer(400, body)) == Failed(
+    assert PLAIN.outcome_of(TargetAnswer(400, body)) == Failed(
         TARGET_ERROR,
         "Camunda 7 answered 400: it cannot use this message as it is\n"
         "Caused by: InvalidRequestException: Cannot deliver message: no such type",
@@ -209,4 +209,4 @@ def test_a_message_that_camunda_cannot_use_is_held() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"[1]", b"{}", b'[{"resultType": "Execution"}]', b"<html>Log in"])
 def test_a_success_in_words_of_others_is_not_called_delivered(body: bytes) -> None:
-    assert isinstance(PLAIN.outcome_of(Answer(200, body)), Unanswered)
+    assert isinstance(PLAIN.outcome_of(TargetAnswer(200, body)), Unanswered)

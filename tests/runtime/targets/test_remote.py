@@ -9,7 +9,7 @@ from conjoin.kernel.inbox.attempts import attempt_line
 from conjoin.kernel.inbox.configuration.settings import HOLD, InboxSettings
 from conjoin.kernel.inbox.message import DONE, MAPPING_ERROR, PARKED, WAITING
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered, book, intend
-from conjoin.runtime.targets import Camunda7, Camunda8, Carrier, Credentials, RemoteTarget
+from conjoin.runtime.targets import Camunda7, Camunda8, Credentials, HttpCarrier, RemoteTarget
 from tests.runtime.targets import servers
 from tests.runtime.targets.messages import NOW, message
 from tests.runtime.targets.servers import FakeTarget
@@ -22,14 +22,14 @@ TWICE = '{"title": "ALREADY_EXISTS", "status": 409, "detail": "a message with th
 
 @pytest.fixture
 def camunda7(target: FakeTarget) -> Iterator[RemoteTarget]:
-    carrier = Carrier(f"{target.url}/engine-rest", SECRETS)
+    carrier = HttpCarrier(f"{target.url}/engine-rest", SECRETS)
     with closing(RemoteTarget(Camunda7(), carrier, lambda: NOW)) as remote:
         yield remote
 
 
 @pytest.fixture
 def camunda8(target: FakeTarget) -> Iterator[RemoteTarget]:
-    carrier = Carrier(target.url, Credentials(token="to-ken"))
+    carrier = HttpCarrier(target.url, Credentials(token="to-ken"))
     with closing(RemoteTarget(Camunda8(), carrier, lambda: NOW)) as remote:
         yield remote
 

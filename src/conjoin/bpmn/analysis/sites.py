@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conjoin.bpmn.document import Document, Event, Node, Part, attribute, bpmn_name, local_name, text_of
+from conjoin.bpmn.document import Document, Event, ModelPart, Node, attribute, bpmn_name, local_name, text_of
 from conjoin.bpmn.keys import correlation_key
 from conjoin.bpmn.names import ZEEBE
 
@@ -37,16 +37,16 @@ _TEXTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class ExpressionSite:
     """A text that is an expression, or may be one. That something is not written at all is for other rules."""
 
-    part: Part
+    part: ModelPart
     what: str
     text: str
     must_be_expression: bool
 
 
-def sites(document: Document) -> Iterator[Site]:
+def sites(document: Document) -> Iterator[ExpressionSite]:
     """Every place of the executable processes and of what they refer to."""
     for process in document.processes:
         for xml in process.xml.iter("*"):
@@ -54,20 +54,20 @@ def sites(document: Document) -> Iterator[Site]:
     yield from _of_roots(document)
 
 
-def _of_element(part: Part) -> Iterator[Site]:
+def _of_element(part: ModelPart) -> Iterator[ExpressionSite]:
     name = bpmn_name(part.xml)
     if name in _TEXTS:
-        yield Site(part, _TEXTS[name][0], text_of(part.xml) or "", _TEXTS[name][1])
+        yield ExpressionSite(part, _TEXTS[name][0], text_of(part.xml) or "", _TEXTS[name][1])
     elif str(part.xml.tag).startswith(f"{{{ZEEBE}}}"):
         for key, (what, must) in _ATTRIBUTES.get(local_name(part.xml), {}).items():
             text = attribute(part.xml, key)
             if text:
-                yield Site(part, what, text, must)
+                yield ExpressionSite(part, what, text, must)
 
 
-def _of_roots(document: Document) -> Iterator[Site]:
+def _of_roots(document: Document) -> Iterator[ExpressionSite]:
     """The names, codes and keys of the messages, signals and errors that are used, each once."""
-    seen: set[Site] = set()
+    seen: set[ExpressionSite] = set()
     for node in document.nodes:
         for part in (node.message, *(_used(document, event) for event in node.events)):
             for site in _of_root(part, node) if part else ():
@@ -76,15 +76,15 @@ def _of_roots(document: Document) -> Iterator[Site]:
                     yield site
 
 
-def _used(document: Document, event: Event) -> Part | None:
+def _used(document: Document, event: Event) -> ModelPart | None:
     reference = {"signal": "signalRef", "error": "errorRef"}.get(event.type)
     return document.referred(event.xml, reference) if reference else event.message
 
 
-def _of_root(part: Part, node: Node) -> Iterator[Site]:
+def _of_root(part: ModelPart, node: Node) -> Iterator[ExpressionSite]:
     if part.tag == "error":
-        yield Site(part, "the error code", part.xml.get("errorCode") or "", _EITHER)
+        yield ExpressionSite(part, "the error code", part.xml.get("errorCode") or "", _EITHER)
         return
-    yield Site(part, f"the name of the {part.tag}", part.name or "", _EITHER)
+    yield ExpressionSite(part, f"the name of the {part.tag}", part.name or "", _EITHER)
     if node.caught is part:
-        yield Site(part, "the correlation key", correlation_key(node) or "", _EITHER)
+        yield ExpressionSite(part, "the correlation key", correlation_key(node) or "", _EITHER)

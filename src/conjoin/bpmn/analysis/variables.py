@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from conjoin.bpmn.analysis.sites import sites
 from conjoin.bpmn.compile.activities import mapping_elements
-from conjoin.bpmn.document import Document, Node, Part, attribute, read_flag
+from conjoin.bpmn.document import Document, ModelPart, Node, attribute, read_flag
 from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.bpmn.names import BPMN
 from conjoin.feel import FeelSyntaxError
@@ -37,7 +37,7 @@ def _own(node: Node) -> set[str]:
     script = node.extension("script")
     found = set() if script is None else {attribute(script, "resultVariable") or ""}
     xml = node.xml.find(f"{{{BPMN}}}multiInstanceLoopCharacteristics")
-    loop = None if xml is None else Part(xml, node.line).extension("loopCharacteristics")
+    loop = None if xml is None else ModelPart(xml, node.line).extension("loopCharacteristics")
     if loop is not None:
         found |= {attribute(loop, "inputElement") or "", attribute(loop, "outputCollection") or ""} | _LOOP_VARIABLES
     return found

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from conjoin.bpmn.document import Node, Part, attribute, read_flag, text_of
+from conjoin.bpmn.document import ModelPart, Node, attribute, read_flag, text_of
 from conjoin.bpmn.expressions import expression, number_expression, stored_expression, variable_of
 from conjoin.bpmn.names import BPMN, ZEEBE
 from conjoin.bpmn.reading.xml import Xml
-from conjoin.kernel.plan import CallDefinition, JobDefinition, Literal, Loop, Mapped, ScriptDefinition
+from conjoin.kernel.plan import CallDefinition, JobDefinition, Literal, Loop, ScriptDefinition, VariableMapping
 
 USER_TASK_JOB = "io.camunda.zeebe:userTask"
 FORM_KEY_HEADER = "io.camunda.zeebe:formKey"
@@ -68,7 +68,7 @@ def compile_loop(node: Node) -> Loop | None:
     xml = node.xml.find(f"{{{BPMN}}}multiInstanceLoopCharacteristics")
     if xml is None:
         return None
-    loop = Part(xml, node.line).extension("loopCharacteristics")
+    loop = ModelPart(xml, node.line).extension("loopCharacteristics")
     output = attribute(loop, "outputElement")
     enough = text_of(xml.find(f"{{{BPMN}}}completionCondition"))
     return Loop(
@@ -82,10 +82,12 @@ def compile_loop(node: Node) -> Loop | None:
     )
 
 
-def compile_mappings(node: Node, name: str) -> tuple[Mapped, ...]:
+def compile_mappings(node: Node, name: str) -> tuple[VariableMapping, ...]:
     """The mappings of one name, `input` or `output`, in the order in which they are written."""
     return tuple(
-        Mapped(stored_expression(attribute(xml, "source") or ""), tuple((attribute(xml, "target") or "").split(".")))
+        VariableMapping(
+            stored_expression(attribute(xml, "source") or ""), tuple((attribute(xml, "target") or "").split("."))
+        )
         for xml in mapping_elements(node, name)
     )
 

@@ -1,6 +1,6 @@
 """Event definitions to what the kernel listens to, or throws."""
 
-from conjoin.bpmn.document import Document, Event, Node, Part, text_of
+from conjoin.bpmn.document import Document, Event, ModelPart, Node, text_of
 from conjoin.bpmn.expressions import expression, key_expression
 from conjoin.bpmn.keys import correlation_key
 from conjoin.bpmn.names import BPMN, THROWING
@@ -67,7 +67,7 @@ def _error(document: Document, event: Event) -> ErrorDefinition:
     return ErrorDefinition(expression(code) if code else None)
 
 
-def _referred(document: Document, event: Event, attribute: str) -> Part:
+def _referred(document: Document, event: Event, attribute: str) -> ModelPart:
     found = document.referred(event.xml, attribute)
     assert found is not None
     return found

@@ -14,7 +14,7 @@ from conjoin.bpmn.compile.activities import (
 )
 from conjoin.bpmn.compile.events import compile_event
 from conjoin.bpmn.document import Document, Node, attribute, plain
-from conjoin.bpmn.document import Flow as Line
+from conjoin.bpmn.document import SequenceFlow as Line
 from conjoin.bpmn.expressions import expression
 from conjoin.kernel.plan import Element, Flow, LinkDefinition, MessageDefinition, Plan
 

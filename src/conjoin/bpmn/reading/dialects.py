@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Dialect(NamedTuple):
+class ModelDialect(NamedTuple):
     """All False is Zeebe: what it refuses is refused."""
 
     bare_keys: bool = False
@@ -14,10 +14,10 @@ class Dialect(NamedTuple):
     """What examples in documents leave out is added (`leniency.py`), with a warning."""
 
 
-DIALECTS: dict[str, Dialect] = {
-    "zeebe": Dialect(),
-    "zeebe-0.2x": Dialect(bare_keys=True),
-    "correlate": Dialect(bare_keys=True, keyless=True, lenient=True),
-    "fleans": Dialect(bare_keys=True, keyless=True, lenient=True),
+DIALECTS: dict[str, ModelDialect] = {
+    "zeebe": ModelDialect(),
+    "zeebe-0.2x": ModelDialect(bare_keys=True),
+    "correlate": ModelDialect(bare_keys=True, keyless=True, lenient=True),
+    "fleans": ModelDialect(bare_keys=True, keyless=True, lenient=True),
 }
 """By profile; the names are those of `kernel/policies.py`."""

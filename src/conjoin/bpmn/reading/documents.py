@@ -1,6 +1,16 @@
 """Trees to documents: any tree of the right root is read, however wrong the model is, for the rules to look at."""
 
-from conjoin.bpmn.document import Document, Event, Flow, Message, Node, Part, bpmn_name, plain, read_flag
+from conjoin.bpmn.document import (
+    Document,
+    Event,
+    MessageElement,
+    ModelPart,
+    Node,
+    SequenceFlow,
+    bpmn_name,
+    plain,
+    read_flag,
+)
 from conjoin.bpmn.names import BPMN, DEFINITION, FLOW_NODES
 from conjoin.bpmn.reading.dialects import DIALECTS
 from conjoin.bpmn.reading.leniency import complete
@@ -16,7 +26,7 @@ def read_document(tree: Tree, profile: str, policies: Policies | None) -> Docume
     for xml in tree.root:
         name = bpmn_name(xml)
         if name in ("message", "error", "signal"):
-            kind = Message if name == "message" else Part
+            kind = MessageElement if name == "message" else ModelPart
             document.roots.setdefault(xml.get("id") or "", kind(xml, tree.lines[xml]))
     for xml in tree.root.iterchildren(f"{{{BPMN}}}process"):
         if read_flag(xml.get("isExecutable"), default=False):
@@ -33,7 +43,7 @@ def _read_node(document: Document, xml: Xml, scope: Node | None) -> Node:
         if name in FLOW_NODES:
             node.children.append(_read_node(document, child, node))
         elif name == "sequenceFlow":
-            node.flows.append(Flow(child, document.tree.lines[child]))
+            node.flows.append(SequenceFlow(child, document.tree.lines[child]))
         elif name.endswith(DEFINITION):
             node.events.append(Event(child, document.tree.lines[child], document.message(child)))
     return node
@@ -54,7 +64,7 @@ def _connect(process: Node) -> None:
                 node.attached_to.boundaries.append(node)
 
 
-def _connect_flow(flow: Flow, by_id: dict[str, Node]) -> None:
+def _connect_flow(flow: SequenceFlow, by_id: dict[str, Node]) -> None:
     flow.source = by_id.get(plain(flow.xml.get("sourceRef")))
     flow.target = by_id.get(plain(flow.xml.get("targetRef")))
     if flow.source:

@@ -18,7 +18,7 @@ RULE = "limits"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ModelLimits:
     xml_elements: int = 100_000
     processes: int = 100
     flow_nodes: int = 5_000
@@ -32,17 +32,17 @@ class Limits:
     start_name_steps: int = 10_000
 
 
-LIMITS = Limits()
+LIMITS = ModelLimits()
 _SPLIT = "Split the model: call activities and messages join the parts."
 
 
-def over_limits(document: Document, limits: Limits = LIMITS) -> tuple[Problem, ...]:
+def over_limits(document: Document, limits: ModelLimits = LIMITS) -> tuple[Problem, ...]:
     """Everything that is too large; sizes of the whole file alone, if one of them is."""
     whole = tuple(_whole(document, limits))
     return whole or (*_parts(document, limits), *_expressions(document, limits))
 
 
-def _whole(document: Document, limits: Limits) -> Iterator[Problem]:
+def _whole(document: Document, limits: ModelLimits) -> Iterator[Problem]:
     nodes = sum(1 for _ in document.nodes)
     for count, most, what in (
         (len(document.tree.lines), limits.xml_elements, "XML elements"),
@@ -54,7 +54,7 @@ def _whole(document: Document, limits: Limits) -> Iterator[Problem]:
             yield document.problem(document.part(document.tree.root), RULE, text, _SPLIT)
 
 
-def _parts(document: Document, limits: Limits) -> Iterator[Problem]:
+def _parts(document: Document, limits: ModelLimits) -> Iterator[Problem]:
     for scope in document.scopes:
         begun = sum(child.tag == "startEvent" or child.is_event_subprocess for child in scope.children)
         yield from _too_many(document, scope, begun, limits.starts, "start events and event subprocesses")
@@ -74,7 +74,7 @@ def _too_many(document: Document, node: Node, count: int, most: int, what: str) 
         yield document.problem(node, RULE, f"it has {count:,} {what}, and {most:,} are the most", _SPLIT)
 
 
-def _expressions(document: Document, limits: Limits) -> Iterator[Problem]:
+def _expressions(document: Document, limits: ModelLimits) -> Iterator[Problem]:
     total = 0
     for site in sites(document):
         length = len(site.text) if is_expression(site.text) else 0
@@ -90,7 +90,7 @@ def _expressions(document: Document, limits: Limits) -> Iterator[Problem]:
     yield from _start_names(document, limits)
 
 
-def _start_names(document: Document, limits: Limits) -> Iterator[Problem]:
+def _start_names(document: Document, limits: ModelLimits) -> Iterator[Problem]:
     """What starts a process is computed when it is deployed, so it must not take long."""
     for process in document.processes:
         for start in process.children:

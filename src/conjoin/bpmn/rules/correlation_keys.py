@@ -7,7 +7,7 @@ Camunda 7, which has no key at all, passes in those that know it (a warning says
 import re
 from collections.abc import Iterator
 
-from conjoin.bpmn.document import Document, Message, Node
+from conjoin.bpmn.document import Document, MessageElement, Node
 from conjoin.bpmn.expressions import is_expression
 from conjoin.bpmn.keys import correlation_key
 from conjoin.errors import Problem
@@ -30,7 +30,7 @@ def correlation_keys(document: Document) -> Iterator[Problem]:
             yield from _key(document, node, message, key)
 
 
-def _key(document: Document, node: Node, message: Message, key: str | None) -> Iterator[Problem]:
+def _key(document: Document, node: Node, message: MessageElement, key: str | None) -> Iterator[Problem]:
     most = max(map(len, message.keys), default=0)
     if most > 1:
         text = f"the message '{message.name}' has {most} subscriptions"
@@ -43,7 +43,7 @@ def _key(document: Document, node: Node, message: Message, key: str | None) -> I
         yield from _bare_key(document, message, key)
 
 
-def _bare_key(document: Document, message: Message, key: str) -> Iterator[Problem]:
+def _bare_key(document: Document, message: MessageElement, key: str) -> Iterator[Problem]:
     if not document.dialect.bare_keys:
         text = f"the correlation key '{key}' of the message '{message.name}' is not an expression"
         yield document.problem(message, RULE, text, f"Begin it with an equals sign: ={key.strip()}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.analysis.sites import Site, sites
+from conjoin.bpmn.analysis.sites import ExpressionSite, sites
 from conjoin.bpmn.document import Document
 from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.errors import Problem
@@ -20,7 +20,7 @@ def expressions(document: Document) -> Iterator[Problem]:
             yield document.problem(site.part, RULE, text, f"Begin it with an equals sign: ={site.text or '...'}")
 
 
-def _unreadable(document: Document, site: Site) -> Iterator[Problem]:
+def _unreadable(document: Document, site: ExpressionSite) -> Iterator[Problem]:
     try:
         compiled(site.text)
     except FeelSyntaxError as error:

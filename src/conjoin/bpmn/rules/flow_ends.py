@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.document import Document, Flow, Node
+from conjoin.bpmn.document import Document, Node, SequenceFlow
 from conjoin.errors import Problem
 
 RULE = "flow_ends"
@@ -17,7 +17,7 @@ def flow_ends(document: Document) -> Iterator[Problem]:
         yield from _in_the_way(document, node)
 
 
-def _missing(document: Document, flow: Flow) -> Iterator[Problem]:
+def _missing(document: Document, flow: SequenceFlow) -> Iterator[Problem]:
     for attribute, end in (("sourceRef", flow.source), ("targetRef", flow.target)):
         if end is None:
             named = flow.xml.get(attribute)
@@ -25,7 +25,7 @@ def _missing(document: Document, flow: Flow) -> Iterator[Problem]:
             yield document.problem(flow, RULE, text, "Connect both ends of the sequence flow, or delete it.")
 
 
-def _crossing(document: Document, flow: Flow, scope: Node) -> Iterator[Problem]:
+def _crossing(document: Document, flow: SequenceFlow, scope: Node) -> Iterator[Problem]:
     if flow.source and flow.target and not (flow.source.scope is flow.target.scope is scope):
         text = f"it leads from '{flow.source.id}' to '{flow.target.id}' across the border of a subprocess"
         advice = "A sequence flow stays inside one scope: end the subprocess, or leave it by a boundary event."

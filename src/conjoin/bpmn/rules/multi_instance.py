@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.document import Document, Part, attribute
+from conjoin.bpmn.document import Document, ModelPart, attribute
 from conjoin.bpmn.names import BPMN
 from conjoin.errors import Problem
 
@@ -16,7 +16,7 @@ def multi_instance(document: Document) -> Iterator[Problem]:
             yield from _loop(document, document.part(xml))
 
 
-def _loop(document: Document, part: Part) -> Iterator[Problem]:
+def _loop(document: Document, part: ModelPart) -> Iterator[Problem]:
     if part.xml.find(f"{{{BPMN}}}loopCardinality") is not None:
         text = "<loopCardinality> is not run here"
         yield document.problem(part, RULE, text, "Run over a collection, such as =for i in 1..n return i.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.document import Document, Node, Part
+from conjoin.bpmn.document import Document, ModelPart, Node
 from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.errors import Problem
 from conjoin.feel import FeelSyntaxError
@@ -12,7 +12,7 @@ RULE = "start_names"
 
 
 def start_names(document: Document) -> Iterator[Problem]:
-    by_message: dict[Part, Node] = {}
+    by_message: dict[ModelPart, Node] = {}
     for process in document.processes:
         by_name: dict[tuple[str, str], Node] = {}
         for start in process.children:
@@ -29,7 +29,7 @@ def start_names(document: Document) -> Iterator[Problem]:
                 by_message.setdefault(definition, start)
 
 
-def _definition(document: Document, start: Node) -> Part | None:
+def _definition(document: Document, start: Node) -> ModelPart | None:
     """The message or signal of a start event."""
     if start.tag != "startEvent" or not start.event:
         return None
@@ -38,7 +38,7 @@ def _definition(document: Document, start: Node) -> Part | None:
     return start.caught
 
 
-def _constant(document: Document, start: Node, definition: Part) -> Iterator[Problem]:
+def _constant(document: Document, start: Node, definition: ModelPart) -> Iterator[Problem]:
     name = definition.name or ""
     if not is_expression(name):
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.document import Document, Message
+from conjoin.bpmn.document import Document, MessageElement
 from conjoin.bpmn.keys import correlation_key
 from conjoin.errors import Problem
 
@@ -17,7 +17,7 @@ _MATCHED_BY = {
 def keyless_messages(document: Document) -> Iterator[Problem]:
     if not document.dialect.keyless:
         return
-    seen: set[Message] = set()
+    seen: set[MessageElement] = set()
     for node in document.nodes:
         message = node.caught
         if message is None or message in seen or node.starts_process or correlation_key(node) is not None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from conjoin.bpmn.document import Document, Message
+from conjoin.bpmn.document import Document, MessageElement
 from conjoin.errors import Problem
 
 
 def similar_names(document: Document) -> Iterator[Problem]:
-    first: dict[str, Message] = {}
+    first: dict[str, MessageElement] = {}
     for message in _used(document):
         name = message.name or ""
         other = first.setdefault("".join(name.split()).casefold(), message)
@@ -20,7 +20,7 @@ def similar_names(document: Document) -> Iterator[Problem]:
             )
 
 
-def _used(document: Document) -> list[Message]:
+def _used(document: Document) -> list[MessageElement]:
     """The messages that elements refer to, in the order of the file; a name that is computed is not looked at."""
     used = {message for node in document.nodes for message in (node.message, *(e.message for e in node.events))}
     named = [message for message in used if message and message.name and not message.name.startswith("=")]

@@ -15,7 +15,7 @@ from conjoin.bpmn.document import Document, Node
 from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.bpmn.keys import correlation_key
 from conjoin.errors import Problem
-from conjoin.feel import Expression, FeelSyntaxError
+from conjoin.feel import CompiledExpression, FeelSyntaxError
 from conjoin.kernel.plan import value_or_null
 
 RULE = "unset_keys"
@@ -28,7 +28,7 @@ _MOST_NAMED = 5
 
 
 def unset_keys(document: Document) -> Iterator[Problem]:
-    names = _Names(reads(document))
+    names = _FileNames(reads(document))
     for process in document.processes:
         names.written = writes(process)
         names.guessed.clear()
@@ -42,7 +42,7 @@ def unset_keys(document: Document) -> Iterator[Problem]:
                 yield from islice(_unset(document, node, key, names), _MOST_NAMED)
 
 
-def _key(node: Node) -> Expression | None:
+def _key(node: Node) -> CompiledExpression | None:
     text = correlation_key(node)
     try:
         return compiled(text) if text and is_expression(text) else None
@@ -50,14 +50,14 @@ def _key(node: Node) -> Expression | None:
         return None
 
 
-def _constant(document: Document, node: Node, key: Expression) -> Iterator[Problem]:
+def _constant(document: Document, node: Node, key: CompiledExpression) -> Iterator[Problem]:
     value = value_or_null(key, {}, 0)
     if value is None or isinstance(value, (bool, list, dict)):
         text = f"the correlation key {key.text} is never a text or a number"
         yield document.problem(node, RULE, text, "Write an expression over a variable, such as =orderId.")
 
 
-class _Names:
+class _FileNames:
     """The variables of a file and of one of its processes, and which is almost called like which."""
 
     def __init__(self, read: Counter[str]) -> None:
@@ -91,7 +91,7 @@ class _Names:
         return self.read[name], -self._place[name]
 
 
-def _unset(document: Document, node: Node, key: Expression, names: _Names) -> Iterator[Problem]:
+def _unset(document: Document, node: Node, key: CompiledExpression, names: _FileNames) -> Iterator[Problem]:
     for name in key.names:
         if name in names.written.names:
             continue

@@ -24,7 +24,7 @@ from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.inbox.listing import InboxItem, Shown
-from conjoin.runtime.reading.lists import Page
+from conjoin.runtime.reading.lists import ListPage
 
 _COLUMNS = ("key", "state", "reason", "channel", "name", "correlation_key", "attempts", "next_retry_at", "error_text")
 _ERROR_SHOWN = 60
@@ -78,7 +78,7 @@ def show(key: MessageKey, data: Data = None, store: StoreUrl = None, as_json: As
     tell(shown_as_object(shown), shown_in_words(shown), as_json)
 
 
-def _cut(page: Page) -> Page:
+def _cut(page: ListPage) -> ListPage:
     """The head of an error is enough in a table."""
     return page._replace(items=[_with_head(item) for item in page.items])
 

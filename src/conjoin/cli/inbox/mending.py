@@ -13,7 +13,7 @@ from conjoin.cli.reading import read_ms, read_variables
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import InboxMessage
-from conjoin.kernel.inbox.operations import Operation, Refusal, SetAttempts, SetNextRetry
+from conjoin.kernel.inbox.operations import Operation, OperationRefused, SetAttempts, SetNextRetry
 from conjoin.kernel.iso8601 import instant_text, read_instant
 from conjoin.runtime.client_api import answers
 from conjoin.runtime.visibility.plain_values import told
@@ -97,8 +97,8 @@ def correct(
     _tell(message, as_json)
 
 
-def _changed(answer: InboxMessage | Refusal, as_json: bool) -> InboxMessage:
-    return accepted(answers.Refusal(*answer) if isinstance(answer, Refusal) else answer, as_json)
+def _changed(answer: InboxMessage | OperationRefused, as_json: bool) -> InboxMessage:
+    return accepted(answers.Refusal(*answer) if isinstance(answer, OperationRefused) else answer, as_json)
 
 
 def _tell(message: InboxMessage, as_json: bool) -> None:

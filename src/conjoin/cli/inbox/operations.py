@@ -33,7 +33,7 @@ from conjoin.cli.printing import REFUSED, AsJson, complain, tell
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import PARKED, PAUSED
-from conjoin.kernel.inbox.operations import Delete, Operation, Pause, Refusal, Release, Resume, RetryNow
+from conjoin.kernel.inbox.operations import Delete, Operation, OperationRefused, Pause, Release, Resume, RetryNow
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.inbox.inbox import Inbox, Selected
 
@@ -127,7 +127,7 @@ def _check(keys: list[int] | None, every: bool, typed: Typed, dry_run: bool) -> 
 
 def _on_keys(inbox: Inbox, act: _Act, keys: list[int], who: str, as_json: bool) -> None:
     answers = inbox.operate_on(keys, act.operation, who)
-    refused = [(key, answer) for key, answer in zip(keys, answers, strict=True) if isinstance(answer, Refusal)]
+    refused = [(key, answer) for key, answer in zip(keys, answers, strict=True) if isinstance(answer, OperationRefused)]
     codes = Counter(answer.code for _, answer in refused)
     _tell(act, Selected(len(keys) - len(refused), codes), as_json)
     for key, answer in refused:

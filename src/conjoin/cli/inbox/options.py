@@ -10,7 +10,7 @@ import typer
 from conjoin.cli.list_options import read_when
 from conjoin.kernel.inbox.message import FAULTS, STATES
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.reading.lists import Asked
+from conjoin.runtime.reading.lists import ListQuery
 
 _PANEL = "Which messages"
 
@@ -51,10 +51,10 @@ class Typed(NamedTuple):
     def says_nothing(self) -> bool:
         return not any(value is not None for value in (*self.filters.values(), self.since, self.until))
 
-    def asked(self, now: int, limit: int = 50, after: str | None = None) -> Asked:
+    def asked(self, now: int, limit: int = 50, after: str | None = None) -> ListQuery:
         given = {name: value for name, value in self.filters.items() if value is not None}
         since, until = read_when(self.since, "--since", now), read_when(self.until, "--until", now)
-        return Asked(given, since, until, limit, after)
+        return ListQuery(given, since, until, limit, after)
 
 
 def user(who: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.listing import Line, Shown
+from conjoin.runtime.inbox.listing import HistoryLine, Shown
 from conjoin.runtime.visibility.plain_values import told
 
 _VARIABLES = ("variables", "correlation_variables")
@@ -62,7 +62,7 @@ def _history(shown: Shown) -> Iterator[str]:
         yield from (f"       {text}" for text in line.answered.splitlines())
 
 
-def _what(line: Line) -> str:
+def _what(line: HistoryLine) -> str:
     return f"{line.kind}: {line.verdict} ({line.reason})" if line.verdict else f"{line.kind} by {line.who}"
 
 

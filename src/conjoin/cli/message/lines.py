@@ -13,17 +13,17 @@ class BadLine(NamedTuple):
     why: str
 
 
-class Line(NamedTuple):
+class MessageLine(NamedTuple):
     number: int
     message: NewMessage
 
 
-def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
+def read_lines(lines: Iterable[bytes]) -> Iterator[MessageLine | BadLine]:
     """Blank lines are nothing."""
     for number, line in enumerate(lines, 1):
         if line.strip():
             message = _message(line)
-            yield BadLine(number, message) if isinstance(message, str) else Line(number, message)
+            yield BadLine(number, message) if isinstance(message, str) else MessageLine(number, message)
 
 
 def _message(line: bytes) -> NewMessage | str:

@@ -18,7 +18,7 @@ from uuid import uuid4
 import typer
 from rich.console import Console
 
-from conjoin.cli.message.lines import BadLine, Line, read_lines
+from conjoin.cli.message.lines import BadLine, MessageLine, read_lines
 from conjoin.cli.printing import complain, tell
 from conjoin.cli.progress import Step, progress
 from conjoin.cli.spark.closing import WIDE, verdict_table
@@ -27,7 +27,7 @@ from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.file_progress import FileProgress
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.run.batches import Batch, Done, Reply
+from conjoin.runtime.run.batches import Batch, Commit, Reply
 from conjoin.runtime.run.carriers.careful import carried_out
 from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store import tables as t
@@ -54,11 +54,11 @@ class Publisher:
         self._file = file
         self._broker = broker
         self._shards = broker.store.facts.shards
-        self._waiting: list[list[Line]] = [[] for _ in range(self._shards)]
+        self._waiting: list[list[MessageLine]] = [[] for _ in range(self._shards)]
         self._decided: Counts = Counter()
         self._buffered: list[int] = []
 
-    def add(self, line: Line) -> None:
+    def add(self, line: MessageLine) -> None:
         self.read_up_to = line.number
         shard = shard_of(line.message.key, self._shards)
         self._waiting[shard].append(line)
@@ -94,7 +94,7 @@ class Publisher:
             else:
                 self._note(done.replies)
 
-    def _run(self, shard: int, lines: Sequence[Line]) -> Done:
+    def _run(self, shard: int, lines: Sequence[MessageLine]) -> Commit:
         origin = self.progress.origin([line.number for line in lines])
         return self._broker.post.run(shard, Batch([line.message for line in lines], origin=origin))
 

@@ -20,20 +20,20 @@ MOST_LINES = 20
 app = typer.Typer(name="scenario", help="Plays scenarios: small stories told to the engine.", no_args_is_help=True)
 
 
-class Store(StrEnum):
+class ScenarioStore(StrEnum):
     memory = "memory"
     sqlite = "sqlite"
     postgres = "postgres"
 
 
-class Runner(StrEnum):
+class ScenarioRunner(StrEnum):
     inline = "inline"
     spark = "spark"
 
 
 _Models = Annotated[Path | None, typer.Option(help="Folder of the BPMN files.", show_default="models/ beside the area")]
-_Store = Annotated[Store, typer.Option(help="Where state is kept.")]
-_Runner = Annotated[Runner, typer.Option(help="What carries out the commands.")]
+_Store = Annotated[ScenarioStore, typer.Option(help="Where state is kept.")]
+_Runner = Annotated[ScenarioRunner, typer.Option(help="What carries out the commands.")]
 _Shards = Annotated[int, typer.Option(min=1, help="Shards; with more than one, order between keys is not defined.")]
 
 
@@ -46,8 +46,8 @@ def _scenario() -> None:
 def run(
     paths: Annotated[list[Path], typer.Argument(help="Scenario files, or folders of them.")],
     models: _Models = None,
-    store: _Store = Store.memory,
-    runner: _Runner = Runner.inline,
+    store: _Store = ScenarioStore.memory,
+    runner: _Runner = ScenarioRunner.inline,
     shards: _Shards = 1,
 ) -> None:
     """Print one line of JSON a scenario: its name and its outcome."""
@@ -62,8 +62,8 @@ def run(
 def check(
     folder: Annotated[Path, typer.Argument(help="Folder with a .json beside each .yaml.")],
     models: _Models = None,
-    store: _Store = Store.memory,
-    runner: _Runner = Runner.inline,
+    store: _Store = ScenarioStore.memory,
+    runner: _Runner = ScenarioRunner.inline,
     shards: _Shards = 1,
 ) -> None:
     """Compare outcomes with the recorded ones, and leave with 1 if one is not the same."""
@@ -108,14 +108,14 @@ def _models_beside(path: Path) -> Path:
     return path.parent.parent / "models"
 
 
-def _place(store: Store, runner: Runner, shards: int) -> Place:
+def _place(store: ScenarioStore, runner: ScenarioRunner, shards: int) -> Place:
     """Each story has an engine of its own there, which is gone afterwards."""
-    if store is Store.memory:
-        if runner is Runner.spark:
+    if store is ScenarioStore.memory:
+        if runner is ScenarioRunner.spark:
             raise InputError(["--runner spark: its tasks need a store that they can reach; use --store sqlite"])
         return in_memory(shards)
-    make = partial(temporary_broker, shards) if store is Store.sqlite else _on_postgres(shards)
-    return on_store(make) if runner is Runner.inline else on_store(make, _by_spark())
+    make = partial(temporary_broker, shards) if store is ScenarioStore.sqlite else _on_postgres(shards)
+    return on_store(make) if runner is ScenarioRunner.inline else on_store(make, _by_spark())
 
 
 def _by_spark() -> Carry:

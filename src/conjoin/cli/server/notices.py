@@ -10,7 +10,7 @@ from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError, SettingsError
 from conjoin.kernel.instants import read_duration_ms
-from conjoin.runtime.notices import Notifier, Receiver, Round, read_receivers
+from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, read_receivers
 from conjoin.settings import load
 
 NOT_ALL_TOLD = 1
@@ -70,7 +70,7 @@ def _receivers() -> list[Receiver]:
     return read_receivers(section)
 
 
-def _in_words(done: Round) -> str:
+def _in_words(done: NoticeRound) -> str:
     for name, why in done.failed.items():
         complain(f"notify.{name}: not told, and tried again later: {why}")
     if done.missed:

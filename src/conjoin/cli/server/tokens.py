@@ -8,7 +8,7 @@ import typer
 
 from conjoin.cli.printing import AsJson, tell
 from conjoin.errors import InputError
-from conjoin.gateway.security.authentication.callers import Known, read_callers, write_callers
+from conjoin.gateway.security.authentication.callers import KnownCaller, read_callers, write_callers
 from conjoin.gateway.security.authentication.hashes import id_of_token, new_token, password_hash, token_hash
 from conjoin.runtime.instant_texts import instant_text
 from conjoin.settings import load
@@ -49,7 +49,7 @@ def add(
     if not name or ":" in name:
         raise InputError([f"{name!r}: a name is not empty and has no colon"])
     token = None if password else new_token()
-    known = callers[name] = Known(role, made_at=instant_text(time.time_ns() // 1_000))
+    known = callers[name] = KnownCaller(role, made_at=instant_text(time.time_ns() // 1_000))
     if token is None:
         known.password = password_hash(_asked_for())
     else:
@@ -103,5 +103,5 @@ def _asked_for() -> str:
     return password
 
 
-def _means(known: Known) -> str:
+def _means(known: KnownCaller) -> str:
     return "password" if known.password else "token"

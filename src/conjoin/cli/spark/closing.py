@@ -13,7 +13,7 @@ from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import REASONS
 
 if TYPE_CHECKING:
-    from conjoin.pipeline.correlate.job import Summary, Tally
+    from conjoin.pipeline.correlate.job import TableSummary, VerdictTally
 
 MOST_EXAMPLES = 7
 _BAR = 12
@@ -68,7 +68,7 @@ _TELLING = (
 )
 
 
-def show_closing(console: Console, summary: "Summary", out: str) -> None:
+def show_closing(console: Console, summary: "TableSummary", out: str) -> None:
     """All of it, in about one screen."""
     for note in summary.notes:
         console.print(f"note: {escape(note)}", style="dim")
@@ -104,7 +104,7 @@ def verdict_table(counts: Mapping[tuple[str, str], int], with_bars: bool) -> Tab
     return table
 
 
-def counts_of(tallies: "list[Tally]") -> dict[tuple[str, str], int]:
+def counts_of(tallies: "list[VerdictTally]") -> dict[tuple[str, str], int]:
     """Messages by verdict and reason, in the order of the list of reasons."""
     counts = {(verdict, reason): 0 for verdict, reasons in REASONS.items() for reason in reasons}
     for tally in tallies:
@@ -112,7 +112,7 @@ def counts_of(tallies: "list[Tally]") -> dict[tuple[str, str], int]:
     return {what: count for what, count in counts.items() if count}
 
 
-def _balance(summary: "Summary") -> str:
+def _balance(summary: "TableSummary") -> str:
     """Nothing is lost: what came in is what is told of."""
     dead = sum(count for (table, _), count in summary.dead_letters.items() if table == "messages")
     told = f"{summary.rows_out['verdicts']:,} verdicts + {dead:,} dead letters"
@@ -121,15 +121,15 @@ def _balance(summary: "Summary") -> str:
     return f"{summary.rows_in['messages']:,} messages in = {told}"
 
 
-def _dead_letters(summary: "Summary") -> Iterator[str]:
+def _dead_letters(summary: "TableSummary") -> Iterator[str]:
     if summary.dead_letters:
         listed = (f"{table} {reason} {count:,}" for (table, reason), count in sorted(summary.dead_letters.items()))
         yield f"[red]dead letters[/]: {', '.join(listed)}"
 
 
-def _examples(tallies: "list[Tally]") -> Iterator[str]:
+def _examples(tallies: "list[VerdictTally]") -> Iterator[str]:
     """One for each telling reason, then further ones whose nearest miss is of another kind."""
-    by_reason: dict[tuple[str, str], list[Tally]] = {}
+    by_reason: dict[tuple[str, str], list[VerdictTally]] = {}
     for tally in tallies:
         by_reason.setdefault((tally.verdict, tally.reason), []).append(tally)
     found = [
@@ -141,11 +141,11 @@ def _examples(tallies: "list[Tally]") -> Iterator[str]:
         yield f"[{_COLOUR.get(tally.verdict, 'white')}]{verdict}[/]:{escape(rest)}"
 
 
-def _explains(tally: "Tally") -> bool:
+def _explains(tally: "VerdictTally") -> bool:
     return bool(tally.told.get("near_misses") or tally.told.get("next_subscription"))
 
 
-def _throughput(summary: "Summary") -> str:
+def _throughput(summary: "TableSummary") -> str:
     messages, subscriptions = (summary.rows_in.get(name, 0) for name in ("messages", "subscriptions"))
     events = messages + subscriptions
     rate = f"{events / summary.seconds:,.0f} events/s" if summary.seconds > 0 else "at once"

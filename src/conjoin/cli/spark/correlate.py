@@ -16,7 +16,7 @@ from conjoin.kernel.storable import whole_number
 from conjoin.settings import Settings, load
 
 if TYPE_CHECKING:
-    from conjoin.pipeline.correlate.job import Job
+    from conjoin.pipeline.correlate.job import TableJob
 
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
 
@@ -118,10 +118,10 @@ def correlate_files(
     **more: Any,
 ) -> None:
     """Starts Spark, runs the job with progress, and ends with the closing table."""
-    from conjoin.pipeline.correlate.job import Job
+    from conjoin.pipeline.correlate.job import TableJob
     from conjoin.pipeline.session.session import session
 
-    job = Job(
+    job = TableJob(
         inputs=inputs,
         out=out,
         file_format=settings.format,
@@ -136,7 +136,7 @@ def correlate_files(
     run_and_close(spark, job)
 
 
-def run_and_close(spark: Any, job: "Job") -> None:
+def run_and_close(spark: Any, job: "TableJob") -> None:
     from conjoin.pipeline.correlate.job import run_job
     from conjoin.pipeline.session.progress import running_stage
 

@@ -87,10 +87,10 @@ def _listed(tables: str | None) -> tuple[str, ...]:
 
 
 def _to_folder(address: str, out: Path, tables: tuple[str, ...], format_: str) -> Run:
-    from conjoin.pipeline.export import Order, export_tables
+    from conjoin.pipeline.export import ExportRequest, export_tables
     from conjoin.pipeline.export.exporting import check_order
 
-    order = Order(address, out, format=format_)
+    order = ExportRequest(address, out, format=format_)
     if tables:
         order = replace(order, tables=tables)
     check_order(order)

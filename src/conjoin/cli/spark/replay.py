@@ -17,7 +17,7 @@ from conjoin.runtime.opening import now_us, open_broker
 
 if TYPE_CHECKING:
     from conjoin.pipeline.what_if import Question
-    from conjoin.pipeline.what_if.summary import Summary
+    from conjoin.pipeline.what_if.summary import WhatIfSummary
 
 _MOST_SHOWN = 20
 
@@ -122,12 +122,12 @@ def _instant(text: str, option: str, now: int) -> int:
     return found
 
 
-def _as_object(summary: "Summary") -> dict[str, Any]:
+def _as_object(summary: "WhatIfSummary") -> dict[str, Any]:
     counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
     return {**counts, "turns": [turn._asdict() for turn in summary.turns], "changes": list(summary.changes)}
 
 
-def _in_words(summary: "Summary", out: Path | None) -> str:
+def _in_words(summary: "WhatIfSummary", out: Path | None) -> str:
     counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
     lines = [f"{sum(counts.values()):,} messages: " + ", ".join(f"{count:,} {it}" for it, count in counts.items())]
     if summary.turns:

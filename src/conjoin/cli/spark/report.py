@@ -15,7 +15,7 @@ from conjoin.kernel.instants import read_duration_ms
 from conjoin.runtime.opening import now_us
 
 if TYPE_CHECKING:
-    from conjoin.pipeline.report.figures import Figures
+    from conjoin.pipeline.report.figures import ReportFigures
 
 
 def report(
@@ -72,7 +72,7 @@ def _checked(out: Path, older_than: str) -> int:
     return older_than_ms
 
 
-def _in_words(figures: "Figures", out: Path) -> str:
+def _in_words(figures: "ReportFigures", out: Path) -> str:
     counts = figures.verdicts()
     told = ", ".join(f"{verdict} {counts[verdict]:,}" for verdict in sorted(counts))
     return f"{sum(counts.values()):,} messages{': ' if told else ''}{told}\nwrote {out}"

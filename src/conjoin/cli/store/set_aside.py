@@ -8,7 +8,7 @@ from conjoin.cli.list_options import After, Limit, Lines, print_page
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.reading.lists import Asked, list_page
+from conjoin.runtime.reading.lists import ListQuery, list_page
 
 Key = Annotated[int, typer.Argument(max=LARGEST_INT64, help="As the list shows it.")]
 _COLUMNS = ("key", "kind", "item", "instance_key", "since_at", "attempts", "next_try_at", "reason")
@@ -32,7 +32,7 @@ def listed(
     """
     filters: dict[str, Any] = {"state": "waiting"} if kind is None else {"state": "waiting", "kind": kind}
     with opened_broker(data, store) as broker:
-        page = list_page(broker, "set-aside", Asked(filters, None, None, limit, after))
+        page = list_page(broker, "set-aside", ListQuery(filters, None, None, limit, after))
     print_page(page, _COLUMNS, "nothing is set aside", as_json)
 
 

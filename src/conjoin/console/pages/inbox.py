@@ -12,7 +12,7 @@ from conjoin.console.list_query import filtered, list_values, wanted
 from conjoin.console.page_request import Visit
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.queries.store import OPERATIONS
-from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.problems import HttpProblem, invalid
 from conjoin.gateway.rest.reading import key_in, key_of
 
 _FIELDS = {"name": "name", "key": "correlation_key"}
@@ -20,7 +20,7 @@ _FIELDS = {"name": "name", "key": "correlation_key"}
 
 def _inbox(visit: Visit) -> Any:
     if visit.service.inbox is None:
-        raise Problem(404, "No inbox", "This server has no inbox: configure [inbox] in its settings")
+        raise HttpProblem(404, "No inbox", "This server has no inbox: configure [inbox] in its settings")
     return visit.service.inbox
 
 

@@ -9,7 +9,7 @@ from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
 from conjoin.gateway.queries import instance as instance_queries
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.problems import HttpProblem, invalid
 from conjoin.gateway.rest.reading import decoded, decoder, key_in, key_of
 
 _OBJECT = decoder(dict[str, Any])
@@ -89,7 +89,7 @@ def _variables(visit: Visit) -> dict[str, Any]:
         raise invalid("The variables have something in them that is hidden here: write it out")
     try:
         return dict(decoded(_OBJECT, text.encode()))
-    except Problem as problem:
+    except HttpProblem as problem:
         raise invalid(f"The variables are no JSON object: {problem.detail}") from None
 
 

@@ -21,7 +21,7 @@ _OUTCOMES = {
 }
 
 
-class Moment(NamedTuple):
+class TimelineEntry(NamedTuple):
     """Of a life. `kind` is its colour; `is_ahead`: it has not come yet."""
 
     at: str
@@ -53,22 +53,22 @@ async def one_message(visit: Visit) -> Response:
     )
 
 
-def moments(found: Mapping[str, Any], now: int) -> Iterator[Moment]:
+def moments(found: Mapping[str, Any], now: int) -> Iterator[TimelineEntry]:
     message = found["message"]
-    yield Moment(message["published_at"], "Published", "published")
+    yield TimelineEntry(message["published_at"], "Published", "published")
     for attempt in found["attempts"]:
         kind = "failed" if attempt["outcome"] == "given_back" else "correlated"
         where = (attempt.get("process", ""), attempt.get("instance", ""), attempt.get("element", ""))
-        yield Moment(attempt["offered_at"], _OUTCOMES[attempt["outcome"]], kind, *where, attempt.get("why", ""))
+        yield TimelineEntry(attempt["offered_at"], _OUTCOMES[attempt["outcome"]], kind, *where, attempt.get("why", ""))
     if found["verdict"] not in ("correlated", "expired"):
-        yield Moment(found["decided_at"], found["verdict"].capitalize(), found["verdict"])
+        yield TimelineEntry(found["decided_at"], found["verdict"].capitalize(), found["verdict"])
     deadline = microseconds(message["deadline_at"])
     if message["deadline_at"] != message["published_at"] and found["storage"] in ("buffered", "expired"):
         is_ahead = deadline is None or deadline > now
-        yield Moment(message["deadline_at"], "Expires" if is_ahead else "Expired", "expired", is_ahead=is_ahead)
+        yield TimelineEntry(message["deadline_at"], "Expires" if is_ahead else "Expired", "expired", is_ahead=is_ahead)
 
 
-def _when(moment: Moment) -> tuple[bool, int]:
+def _when(moment: TimelineEntry) -> tuple[bool, int]:
     at = microseconds(moment.at)
     return (at is None, at or 0)
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from conjoin.console.figures import Figures, in_the_hour, tiles
+from conjoin.console.figures import OverviewCounts, in_the_hour, tiles
 from conjoin.console.filters import amount, duration
 from conjoin.console.fixes import mended
 from conjoin.console.page_request import HEADERS, Console, Page, Visit
 from conjoin.console.plots import VERDICTS, hour_plot
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.problems import HttpProblem
 
 EVERY_S = 2.0
 _LOOKED_AT, _SHOWN = 200, 5
@@ -25,7 +25,7 @@ _STEP_S = 0.25
 
 def overview_pages(console: Console) -> tuple[Page, Page]:
     """The page, and the stream of its figures."""
-    figures = Figures(console)
+    figures = OverviewCounts(console)
 
     async def page(visit: Visit) -> Response:
         minutes, is_open = figures.minutes(), await figures.open()
@@ -64,7 +64,7 @@ async def _explained(visit: Visit, keys: list[int]) -> dict[str, Any] | None:
     """None: it is gone by now, or somebody has it."""
     try:
         told = await visit.ask(queries.explained, keys[0])
-    except Problem:
+    except HttpProblem:
         return None
     misses = mended(told["message"], told["near_misses"])
     actions = [miss["action"] for miss in misses if miss["action"] and not miss["is_guess"]]
@@ -79,7 +79,7 @@ def _told(figures: dict[str, Any]) -> dict[str, str]:
     }
 
 
-async def _events(console: Console, figures: Figures) -> AsyncIterator[str]:
+async def _events(console: Console, figures: OverviewCounts) -> AsyncIterator[str]:
     while console.gateway.is_ready():
         minutes = figures.minutes()
         said = _told(tiles(minutes, await figures.open(), console.gateway.service.broker.now))

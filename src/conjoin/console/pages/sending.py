@@ -10,7 +10,7 @@ from conjoin.console.page_request import Visit
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.rest.conjoin_v1.message_fields import new_message
 from conjoin.gateway.rest.endpoint import accepted
-from conjoin.gateway.rest.problems import Problem, invalid
+from conjoin.gateway.rest.problems import HttpProblem, invalid
 from conjoin.gateway.rest.reading import key_of
 
 FIELDS = ("name", "key", "variables", "ttl", "id", "business_id", "tenant")
@@ -37,7 +37,7 @@ async def send(visit: Visit) -> Response:
         message = new_message(_given(said))
         with visit.console.gateway.metrics.publishing("console") as outcome:
             key = accepted(outcome.noted(await visit.service.publish(message))).key
-    except Problem as problem:
+    except HttpProblem as problem:
         return visit.show("send.html", problem.status, message=said, problem=problem.detail, outcome=None)
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")
 
@@ -57,7 +57,7 @@ async def _shown(visit: Visit, said: dict[str, str], is_filled: bool) -> Respons
         return visit.show("send.html", message=said, problem="", outcome=None)
     try:
         outcome = accepted(await visit.service.rehearse(new_message(_given(said)))).dry_run.as_json()
-    except Problem as problem:
+    except HttpProblem as problem:
         return visit.show("send.html", message=said, problem=problem.detail, outcome=None)
     misses = mended({**outcome["message"], "key": ""}, outcome["near_misses"])
     return visit.show("send.html", message=said, problem="", outcome=outcome, misses=misses)

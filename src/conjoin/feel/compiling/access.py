@@ -2,25 +2,25 @@
 
 from typing import Any
 
-from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site
-from conjoin.feel.compiling.running import Closure, Frame, Scope, Variables
-from conjoin.feel.parsing.tree import ContextOf, ListOf, Literal, Name, Path, RangeOf
+from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite
+from conjoin.feel.compiling.running import Closure, Frame, NameScope, Variables
+from conjoin.feel.parsing.tree import ContextOf, ListOf, LiteralNode, Name, Path, RangeOf
 from conjoin.feel.properties import property_of
 from conjoin.feel.values.ranges import Range
 
 
-def _literal(compiler: Compiler, node: Literal, site: Site) -> Closure:
+def _literal(compiler: Compiler, node: LiteralNode, site: NodeSite) -> Closure:
     value = node.value
     return lambda scope, frame: value
 
 
-def _name(compiler: Compiler, node: Name, site: Site) -> Closure:
+def _name(compiler: Compiler, node: Name, site: NodeSite) -> Closure:
     name = node.name
     compiler.note_name(name, site)
     return lambda scope, frame: scope.get(name)
 
 
-def _path(compiler: Compiler, node: Path, site: Site) -> Closure:
+def _path(compiler: Compiler, node: Path, site: NodeSite) -> Closure:
     key = node.key
     if isinstance(node.source, Name):
         return _path_of_variable(compiler, node.source.name, key, site)
@@ -33,7 +33,7 @@ def _path(compiler: Compiler, node: Path, site: Site) -> Closure:
     return path
 
 
-def _path_of_variable(compiler: Compiler, name: str, key: str, site: Site) -> Closure:
+def _path_of_variable(compiler: Compiler, name: str, key: str, site: NodeSite) -> Closure:
     compiler.note_name(name, site)
 
     def path(scope: Variables, frame: Frame) -> Any:
@@ -43,12 +43,12 @@ def _path_of_variable(compiler: Compiler, name: str, key: str, site: Site) -> Cl
     return path
 
 
-def _list(compiler: Compiler, node: ListOf, site: Site) -> Closure:
+def _list(compiler: Compiler, node: ListOf, site: NodeSite) -> Closure:
     items = [compiler.closure(item, site) for item in node.items]
     return lambda scope, frame: [item(scope, frame) for item in items]
 
 
-def _context(compiler: Compiler, node: ContextOf, site: Site) -> Closure:
+def _context(compiler: Compiler, node: ContextOf, site: NodeSite) -> Closure:
     entries, inside = [], site
     for key, value in node.entries:
         entries.append((key, compiler.closure(value, inside)))
@@ -61,7 +61,7 @@ def _context(compiler: Compiler, node: ContextOf, site: Site) -> Closure:
 def _context_seeing_itself(entries: list[tuple[str, Closure]]) -> Closure:
     def context(scope: Variables, frame: Frame) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        inner = Scope(made, scope)
+        inner = NameScope(made, scope)
         for key, value in entries:
             made[key] = value(inner, frame)
         return made
@@ -69,10 +69,10 @@ def _context_seeing_itself(entries: list[tuple[str, Closure]]) -> Closure:
     return context
 
 
-def _range(compiler: Compiler, node: RangeOf, site: Site) -> Closure:
+def _range(compiler: Compiler, node: RangeOf, site: NodeSite) -> Closure:
     start, end = compiler.closure(node.start, site), compiler.closure(node.end, site)
     start_included, end_included = node.start_included, node.end_included
     return lambda scope, frame: Range(start(scope, frame), end(scope, frame), start_included, end_included)
 
 
-COMPILE.update({Literal: _literal, Name: _name, Path: _path, ListOf: _list, ContextOf: _context, RangeOf: _range})
+COMPILE.update({LiteralNode: _literal, Name: _name, Path: _path, ListOf: _list, ContextOf: _context, RangeOf: _range})

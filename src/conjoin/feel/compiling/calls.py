@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site
-from conjoin.feel.compiling.running import Closure, Frame, Scope, Variables
+from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite
+from conjoin.feel.compiling.running import Closure, Frame, NameScope, Variables
 from conjoin.feel.functions import CLOCK_FUNCTIONS, FUNCTIONS, REFUSED_FUNCTIONS
 from conjoin.feel.functions.signatures import Overload, arranged, described
-from conjoin.feel.parsing.tree import Arguments, Call, FunctionOf, Invocation, Literal
+from conjoin.feel.parsing.tree import Arguments, FunctionCall, FunctionOf, Invocation, LiteralNode
 from conjoin.feel.patterns import problem_of
 from conjoin.feel.values.callables import Function
 
@@ -21,7 +21,7 @@ _WITH_PATTERN = frozenset(("matches", "replace", "split", "extract"))
 """The second argument is a pattern."""
 
 
-def _function(compiler: Compiler, node: FunctionOf, site: Site) -> Closure:
+def _function(compiler: Compiler, node: FunctionOf, site: NodeSite) -> Closure:
     parameters = node.parameters
     body, size = compiler.repeated(node.body, site.binding(*parameters))
     work, built = _CALL + size.nodes + len(parameters), 100 * len(parameters) + size.bytes
@@ -30,7 +30,7 @@ def _function(compiler: Compiler, node: FunctionOf, site: Site) -> Closure:
         def run(arguments: dict[str, Any]) -> Any:
             frame.spend(work, built)
             frame.enter_call()
-            value = body(Scope(arguments, scope), frame)
+            value = body(NameScope(arguments, scope), frame)
             frame.leave_call()
             return value
 
@@ -39,7 +39,7 @@ def _function(compiler: Compiler, node: FunctionOf, site: Site) -> Closure:
     return define
 
 
-def _call(compiler: Compiler, node: Call, site: Site) -> Closure:
+def _call(compiler: Compiler, node: FunctionCall, site: NodeSite) -> Closure:
     name = node.name
     if name in site.bound or (site.in_filter and name not in FUNCTIONS and name not in CLOCK_FUNCTIONS):
         compiler.note_name(name, site)
@@ -65,7 +65,7 @@ def _clock(compiler: Compiler, read: Callable[[int], Any]) -> Closure:
     return lambda scope, frame: read(frame.now)
 
 
-def _built_in(compiler: Compiler, node: Call, site: Site) -> Closure:
+def _built_in(compiler: Compiler, node: FunctionCall, site: NodeSite) -> Closure:
     overloads = FUNCTIONS[node.name]
     nodes = node.arguments.values
     _check_pattern(compiler, node)
@@ -82,10 +82,10 @@ def _built_in(compiler: Compiler, node: Call, site: Site) -> Closure:
     raise compiler.refused(node.column, node.name, f"'{node.name}' is called as {described(node.name, overloads)}")
 
 
-def _check_pattern(compiler: Compiler, node: Call) -> None:
+def _check_pattern(compiler: Compiler, node: FunctionCall) -> None:
     """A pattern that is written out can be refused now; one from a variable makes the call null."""
     pattern = node.arguments.values[1] if node.name in _WITH_PATTERN and len(node.arguments.values) > 1 else None
-    if node.arguments.names or not isinstance(pattern, Literal) or type(pattern.value) is not str:
+    if node.arguments.names or not isinstance(pattern, LiteralNode) or type(pattern.value) is not str:
         return
     problem = problem_of(pattern.value)
     if problem is not None:
@@ -107,11 +107,11 @@ def _calling(overloads: Sequence[Overload], arguments: Sequence[Closure]) -> Clo
     return call
 
 
-def _invocation(compiler: Compiler, node: Invocation, site: Site) -> Closure:
+def _invocation(compiler: Compiler, node: Invocation, site: NodeSite) -> Closure:
     return _invoked(compiler, compiler.closure(node.callee, site), node.arguments, site)
 
 
-def _invoked(compiler: Compiler, callee: Closure, arguments: Arguments, site: Site) -> Closure:
+def _invoked(compiler: Compiler, callee: Closure, arguments: Arguments, site: NodeSite) -> Closure:
     values = [compiler.closure(value, site) for value in arguments.values]
     names = arguments.names
 
@@ -130,4 +130,4 @@ def _invoked(compiler: Compiler, callee: Closure, arguments: Arguments, site: Si
     return invoke
 
 
-COMPILE.update({FunctionOf: _function, Call: _call, Invocation: _invocation})
+COMPILE.update({FunctionOf: _function, FunctionCall: _call, Invocation: _invocation})

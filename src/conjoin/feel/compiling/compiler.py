@@ -15,17 +15,17 @@ DEEPEST_TREE = 150
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class NodeSite:
     """Where a node stands: names bound around it, and whether inside a filter, where an item may bind any name."""
 
     bound: frozenset[str] = frozenset()
     in_filter: bool = False
 
-    def binding(self, *names: str) -> "Site":
+    def binding(self, *names: str) -> "NodeSite":
         return replace(self, bound=self.bound.union(names))
 
-    def filtering(self) -> "Site":
-        return Site(self.bound | {"item"}, True)
+    def filtering(self) -> "NodeSite":
+        return NodeSite(self.bound | {"item"}, True)
 
 
 class Size(NamedTuple):
@@ -54,7 +54,7 @@ class Compiler:
         """Of everything compiled so far."""
         self._depth = 0
 
-    def closure(self, node: Node, site: Site) -> Closure:
+    def closure(self, node: Node, site: NodeSite) -> Closure:
         self._depth += 1
         if self._depth > DEEPEST_TREE:
             raise self.refused(1, "nesting", f"the expression is nested deeper than {DEEPEST_TREE} levels")
@@ -63,13 +63,13 @@ class Compiler:
         self._depth -= 1
         return closure
 
-    def repeated(self, node: Node, site: Site) -> tuple[Closure, "Size"]:
+    def repeated(self, node: Node, site: NodeSite) -> tuple[Closure, "Size"]:
         """A part that runs many times, and what it costs each time."""
         before = self.size
         closure = self.closure(node, site)
         return closure, Size(self.size.nodes - before.nodes, self.size.bytes - before.bytes)
 
-    def note_name(self, name: str, site: Site) -> None:
+    def note_name(self, name: str, site: NodeSite) -> None:
         if name in site.bound:
             self.used.add(name)
         elif site.in_filter:
@@ -81,5 +81,5 @@ class Compiler:
         return FeelSyntaxError(self.text, column, construct, problem)
 
 
-COMPILE: dict[type, Callable[[Compiler, Any, Site], Closure]] = {}
+COMPILE: dict[type, Callable[[Compiler, Any, NodeSite], Closure]] = {}
 """One entry a kind of node; the modules beside this one fill it."""

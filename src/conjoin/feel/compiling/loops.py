@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site, Size
-from conjoin.feel.compiling.running import Closure, Frame, ItemScope, Scope, Variables
+from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite, Size
+from conjoin.feel.compiling.running import Closure, Frame, ItemScope, NameScope, Variables
 from conjoin.feel.numbers import as_int
-from conjoin.feel.parsing.tree import Filter, For, Iterators, Literal, Negation, Node, Quantified
+from conjoin.feel.parsing.tree import Filter, For, Iterators, LiteralNode, Negation, Node, Quantified
 from conjoin.feel.values.ranges import Range
 
 Domains = list[tuple[str, Closure, Size]]
@@ -18,7 +18,7 @@ class _NotIterable(Exception):  # noqa: N818 - the loop is null
     """What should be iterated over is neither a list nor a range of whole numbers."""
 
 
-def _for(compiler: Compiler, node: For, site: Site) -> Closure:
+def _for(compiler: Compiler, node: For, site: NodeSite) -> Closure:
     domains, inside = _domains(compiler, node.iterators, site)
     body, size = compiler.repeated(node.body, inside.binding("partial"))
     size = Size(size.nodes, size.bytes + _RESULT)
@@ -30,7 +30,7 @@ def _for(compiler: Compiler, node: For, site: Site) -> Closure:
             for inner in _scopes(domains, scope, frame, size):
                 if sees_partial:
                     frame.items(len(made))
-                    inner = Scope({"partial": made.copy()}, inner)
+                    inner = NameScope({"partial": made.copy()}, inner)
                 made.append(body(inner, frame))
         except _NotIterable:
             return None
@@ -39,7 +39,7 @@ def _for(compiler: Compiler, node: For, site: Site) -> Closure:
     return results
 
 
-def _quantified(compiler: Compiler, node: Quantified, site: Site) -> Closure:
+def _quantified(compiler: Compiler, node: Quantified, site: NodeSite) -> Closure:
     domains, inside = _domains(compiler, node.iterators, site)
     body, size = compiler.repeated(node.body, inside)
     decisive = node.kind == "some"
@@ -60,7 +60,7 @@ def _quantified(compiler: Compiler, node: Quantified, site: Site) -> Closure:
     return decide
 
 
-def _domains(compiler: Compiler, iterators: Iterators, site: Site) -> tuple[Domains, Site]:
+def _domains(compiler: Compiler, iterators: Iterators, site: NodeSite) -> tuple[Domains, NodeSite]:
     """Each domain sees the variables of the iterators before it."""
     domains: Domains = []
     for name, domain in iterators:
@@ -77,7 +77,7 @@ def _scopes(domains: Domains, scope: Variables, frame: Frame, body: Size) -> Ite
     each, built = _ITERATION + inside.nodes, inside.bytes
     for item in _items(domain(scope, frame)):
         frame.spend(each, built)
-        inner = Scope({name: item}, scope)
+        inner = NameScope({name: item}, scope)
         if rest:
             yield from _scopes(rest, inner, frame, body)
         else:
@@ -96,7 +96,7 @@ def _items(domain: Any) -> Sequence[Any]:
     return range(start if domain.start_included else start + step, end + step if domain.end_included else end, step)
 
 
-def _filter(compiler: Compiler, node: Filter, site: Site) -> Closure:
+def _filter(compiler: Compiler, node: Filter, site: NodeSite) -> Closure:
     source = compiler.closure(node.source, site)
     index = _constant_index(node.condition)
     if index is not None:
@@ -124,14 +124,14 @@ def _filtered(items: list[Any] | None, condition: Closure, size: Size, scope: Va
 
 
 def _item_scope(item: Any, scope: Variables) -> Variables:
-    return ItemScope(item, scope) if type(item) is dict else Scope({"item": item}, scope)
+    return ItemScope(item, scope) if type(item) is dict else NameScope({"item": item}, scope)
 
 
 def _constant_index(condition: Node) -> int | None:
-    if isinstance(condition, Negation) and isinstance(condition.operand, Literal):
+    if isinstance(condition, Negation) and isinstance(condition.operand, LiteralNode):
         index = as_int(condition.operand.value)
         return None if index is None else -index
-    return as_int(condition.value) if isinstance(condition, Literal) else None
+    return as_int(condition.value) if isinstance(condition, LiteralNode) else None
 
 
 def _as_list(value: Any) -> list[Any] | None:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from conjoin.feel.comparison import COMPARE, between, either, negated, passes
-from conjoin.feel.compiling.compiler import COMPILE, Compiler, Site
-from conjoin.feel.compiling.running import Closure, Frame, Scope, Variables
+from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite
+from conjoin.feel.compiling.running import Closure, Frame, NameScope, Variables
 from conjoin.feel.operators import ARITHMETIC, negate
 from conjoin.feel.parsing.tree import (
     Between,
@@ -16,7 +16,7 @@ from conjoin.feel.parsing.tree import (
     If,
     In,
     InstanceOf,
-    Literal,
+    LiteralNode,
     Negation,
     Node,
     NoneOf,
@@ -28,15 +28,15 @@ Binary = Callable[[Any, Any, Frame], Any]
 Test = Callable[[Any, Variables, Frame], bool | None]
 
 
-def _binary(compiler: Compiler, operation: Binary, left: Closure, right: Node, site: Site) -> Closure:
-    if isinstance(right, Literal):
+def _binary(compiler: Compiler, operation: Binary, left: Closure, right: Node, site: NodeSite) -> Closure:
+    if isinstance(right, LiteralNode):
         constant = right.value
         return lambda scope, frame: operation(left(scope, frame), constant, frame)
     other = compiler.closure(right, site)
     return lambda scope, frame: operation(left(scope, frame), other(scope, frame), frame)
 
 
-def _chain(compiler: Compiler, node: Chain, site: Site) -> Closure:
+def _chain(compiler: Compiler, node: Chain, site: NodeSite) -> Closure:
     first = compiler.closure(node.first, site)
     if len(node.rest) == 1:
         operator, operand = node.rest[0]
@@ -52,22 +52,22 @@ def _chain(compiler: Compiler, node: Chain, site: Site) -> Closure:
     return chain
 
 
-def _negation(compiler: Compiler, node: Negation, site: Site) -> Closure:
+def _negation(compiler: Compiler, node: Negation, site: NodeSite) -> Closure:
     operand = compiler.closure(node.operand, site)
     return lambda scope, frame: negate(operand(scope, frame), frame)
 
 
-def _comparison(compiler: Compiler, node: Comparison, site: Site) -> Closure:
+def _comparison(compiler: Compiler, node: Comparison, site: NodeSite) -> Closure:
     left = compiler.closure(node.left, site)
     return _binary(compiler, COMPARE[node.operator], left, node.right, site)
 
 
-def _between(compiler: Compiler, node: Between, site: Site) -> Closure:
+def _between(compiler: Compiler, node: Between, site: NodeSite) -> Closure:
     value, low, high = (compiler.closure(part, site) for part in (node.value, node.low, node.high))
     return lambda scope, frame: between(value(scope, frame), low(scope, frame), high(scope, frame), frame)
 
 
-def _in(compiler: Compiler, node: In, site: Site) -> Closure:
+def _in(compiler: Compiler, node: In, site: NodeSite) -> Closure:
     value = compiler.closure(node.value, site)
     test = _any_of(compiler, node.tests, site.binding("?"))
     if "?" not in compiler.used:
@@ -75,12 +75,12 @@ def _in(compiler: Compiler, node: In, site: Site) -> Closure:
 
     def run(scope: Variables, frame: Frame) -> bool | None:
         tested = value(scope, frame)
-        return test(tested, Scope({"?": tested}, scope), frame)
+        return test(tested, NameScope({"?": tested}, scope), frame)
 
     return run
 
 
-def _any_of(compiler: Compiler, nodes: tuple[Node, ...], site: Site) -> Test:
+def _any_of(compiler: Compiler, nodes: tuple[Node, ...], site: NodeSite) -> Test:
     tests = [_test(compiler, node, site) for node in nodes]
     if len(tests) == 1:
         return tests[0]
@@ -96,7 +96,7 @@ def _any_of(compiler: Compiler, nodes: tuple[Node, ...], site: Site) -> Test:
     return any_of
 
 
-def _test(compiler: Compiler, node: Node, site: Site) -> Test:
+def _test(compiler: Compiler, node: Node, site: NodeSite) -> Test:
     if isinstance(node, UnaryComparison):
         compare, operand = COMPARE[node.operator], compiler.closure(node.operand, site)
         return lambda value, scope, frame: compare(value, operand(scope, frame), frame)
@@ -107,20 +107,20 @@ def _test(compiler: Compiler, node: Node, site: Site) -> Test:
     return lambda value, scope, frame: passes(value, expected(scope, frame), frame)
 
 
-def _instance_of(compiler: Compiler, node: InstanceOf, site: Site) -> Closure:
+def _instance_of(compiler: Compiler, node: InstanceOf, site: NodeSite) -> Closure:
     value, is_of_type = compiler.closure(node.value, site), IS_OF_TYPE[node.type_name]
     return lambda scope, frame: is_of_type(value(scope, frame))
 
 
-def _conjunction(compiler: Compiler, node: Conjunction, site: Site) -> Closure:
+def _conjunction(compiler: Compiler, node: Conjunction, site: NodeSite) -> Closure:
     return _all_or_any(compiler, node.operands, site, decisive=False)
 
 
-def _disjunction(compiler: Compiler, node: Disjunction, site: Site) -> Closure:
+def _disjunction(compiler: Compiler, node: Disjunction, site: NodeSite) -> Closure:
     return _all_or_any(compiler, node.operands, site, decisive=True)
 
 
-def _all_or_any(compiler: Compiler, nodes: tuple[Node, ...], site: Site, decisive: bool) -> Closure:
+def _all_or_any(compiler: Compiler, nodes: tuple[Node, ...], site: NodeSite, decisive: bool) -> Closure:
     """One operand that is `decisive` (False for `and`, True for `or`) decides; else any that is no boolean is null."""
     operands = [compiler.closure(node, site) for node in nodes]
 
@@ -137,7 +137,7 @@ def _all_or_any(compiler: Compiler, nodes: tuple[Node, ...], site: Site, decisiv
     return decide
 
 
-def _if(compiler: Compiler, node: If, site: Site) -> Closure:
+def _if(compiler: Compiler, node: If, site: NodeSite) -> Closure:
     cases = [(compiler.closure(condition, site), compiler.closure(then, site)) for condition, then in node.cases]
     otherwise = compiler.closure(node.otherwise, site)
 

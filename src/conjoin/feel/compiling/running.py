@@ -49,7 +49,7 @@ class Unmetered(Frame):
         pass
 
 
-class Scope:
+class NameScope:
     """Names of an inner block over those around it: an iteration variable, an earlier entry, an item's entries."""
 
     __slots__ = ("_inner", "_outer")
@@ -77,5 +77,5 @@ class ItemScope:
         return self._item if name == "item" else self._outer.get(name)
 
 
-Variables = Mapping[str, Any] | Scope | ItemScope
+Variables = Mapping[str, Any] | NameScope | ItemScope
 Closure = Callable[[Variables, Frame], Any]

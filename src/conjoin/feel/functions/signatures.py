@@ -20,7 +20,7 @@ Check = Callable[[Any], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class FunctionParameter:
     name: str
     accepts: Check
     optional: bool
@@ -31,7 +31,7 @@ class Overload:
     """One way to call a function; `run` is called with what `takes` has let pass."""
 
     run: Callable[..., Any]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FunctionParameter, ...]
     variadic: bool
     looks: Cost
     builds: Built
@@ -67,11 +67,11 @@ def overload(
     return Overload(run, parameters, any(part.startswith("*") for part in parts), looks, builds, spends)
 
 
-def _parameter(text: str) -> Parameter:
+def _parameter(text: str) -> FunctionParameter:
     if text.startswith("*"):
-        return Parameter(text[1:], _anything, True)
+        return FunctionParameter(text[1:], _anything, True)
     name, _, types = text.partition(":")
-    return Parameter(name.rstrip("?"), _check(types), name.endswith("?"))
+    return FunctionParameter(name.rstrip("?"), _check(types), name.endswith("?"))
 
 
 def _check(types: str) -> Check:

@@ -10,15 +10,15 @@ from conjoin.feel.numbers import read_number
 from conjoin.feel.parsing.lexer import Token
 from conjoin.feel.parsing.tree import (
     Arguments,
-    Call,
     ContextOf,
     For,
+    FunctionCall,
     FunctionOf,
     If,
     Invocation,
     Iterators,
     ListOf,
-    Literal,
+    LiteralNode,
     Name,
     Node,
     Quantified,
@@ -37,10 +37,10 @@ def primary(parser: Parser) -> Node:
     token = parser.token
     if token.kind == "number":
         parser.take()
-        return Literal(read_number(token.value))
+        return LiteralNode(read_number(token.value))
     if token.kind == "string":
         parser.take()
-        return Literal(token.value)
+        return LiteralNode(token.value)
     if token.kind in ("name", "keyword"):
         return _word(parser, token)
     read = _BRACKETED.get(token.value) if token.kind == "symbol" else None
@@ -53,13 +53,13 @@ def primary(parser: Parser) -> Node:
 def _word(parser: Parser, token: Token) -> Node:
     name = longest(parser, FUNCTION_NAMES, followed_by="(")
     if name is not None:
-        return Call(name, _arguments(parser), token.start + 1)
+        return FunctionCall(name, _arguments(parser), token.start + 1)
     if token.kind == "name":
         parser.take()
-        return Call(token.value, _arguments(parser), token.start + 1) if parser.at("(") else Name(token.value)
+        return FunctionCall(token.value, _arguments(parser), token.start + 1) if parser.at("(") else Name(token.value)
     if token.value in _CONSTANTS:
         parser.take()
-        return Literal(_CONSTANTS[token.value])
+        return LiteralNode(_CONSTANTS[token.value])
     form = _FORMS.get(token.value)
     if form is None:
         raise parser.unexpected("expected a value")
@@ -136,7 +136,7 @@ def _temporal(parser: Parser) -> Node:
     if not looks_temporal(token.value):
         raise parser.refused(token, "@", f"@{token.value!r} is no date, time, date and time, or duration")
     parser.take()
-    return Literal(parse_temporal(token.value))
+    return LiteralNode(parse_temporal(token.value))
 
 
 def invocation(parser: Parser, callee: Node) -> Node:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 Node = Union[
-    "Literal", "Name", "Path", "Filter", "ListOf", "ContextOf", "RangeOf", "Negation", "Chain", "Comparison",
+    "LiteralNode", "Name", "Path", "Filter", "ListOf", "ContextOf", "RangeOf", "Negation", "Chain", "Comparison",
     "Between", "In", "InstanceOf", "Conjunction", "Disjunction", "If", "For", "Quantified", "FunctionOf",
-    "Call", "Invocation", "UnaryComparison", "NoneOf",
+    "FunctionCall", "Invocation", "UnaryComparison", "NoneOf",
 ]  # fmt: skip
 Iterators = tuple[tuple[str, "Node"], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class LiteralNode:
     """A number, string, boolean, null or temporal value."""
 
     value: Any
@@ -160,7 +160,7 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function called by its name, a built-in one or one that the expression defines."""
 
     name: str

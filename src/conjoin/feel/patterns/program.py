@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.feel.patterns.syntax import PatternError, PatternReader
-from conjoin.feel.patterns.tree import Assertion, Choice, Group, One, Repeat, Sequence, Tree
+from conjoin.feel.patterns.tree import Assertion, Choice, One, PatternGroup, Repeat, Sequence, Tree
 
 CONSUME, FORK, SAVE, CHECK, MATCH = range(5)
 LONGEST = 5_000
@@ -34,7 +34,7 @@ def program_of(pattern: str, flags: str) -> Program:
     """The program of a pattern; `PatternError` for what is none or needs backtracking."""
     reader = PatternReader(pattern, flags)
     instructions = _Instructions()
-    _emit(instructions, Group(0, reader.tree()))
+    _emit(instructions, PatternGroup(0, reader.tree()))
     return Program((*instructions, (MATCH, None)), reader.groups, reader.multiline, reader.widest)
 
 
@@ -49,7 +49,7 @@ def _emit(out: _Instructions, tree: Tree) -> None:
     elif isinstance(tree, Sequence):
         for part in tree.parts:
             _emit(out, part)
-    elif isinstance(tree, Group):
+    elif isinstance(tree, PatternGroup):
         out.append((SAVE, 2 * tree.number))
         _emit(out, tree.part)
         out.append((SAVE, 2 * tree.number + 1))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from conjoin.feel.patterns import characters
 from conjoin.feel.patterns.characters import CharacterSet
-from conjoin.feel.patterns.tree import Assertion, Choice, Group, One, Repeat, Sequence, Tree
+from conjoin.feel.patterns.tree import Assertion, Choice, One, PatternGroup, Repeat, Sequence, Tree
 
 DEEPEST = 50
 MOST_REPEATS = 1_000
@@ -151,7 +151,7 @@ class PatternReader:
         part = self._choice()
         if not self._accept(")"):
             raise PatternError("a group has no closing ')'")
-        return Group(number, part) if captures else part
+        return PatternGroup(number, part) if captures else part
 
     def _escape(self) -> Tree:
         if self._peek() and self._peek() in "bBAzZ":

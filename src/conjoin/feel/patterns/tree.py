@@ -5,7 +5,7 @@ from typing import Union
 
 from conjoin.feel.patterns.characters import CharacterSet
 
-Tree = Union["One", "Sequence", "Choice", "Repeat", "Group", "Assertion"]
+Tree = Union["One", "Sequence", "Choice", "Repeat", "PatternGroup", "Assertion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Repeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PatternGroup:
     number: int
     part: Tree
 

@@ -7,26 +7,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
-from conjoin.gateway.dispatch.loop_bridge import Bell, Promise
-from conjoin.gateway.dispatch.reply_group import Together
-from conjoin.gateway.dispatch.request_batcher import Tray
+from conjoin.gateway.dispatch.loop_bridge import LoopBridge, ReplyFuture
+from conjoin.gateway.dispatch.reply_group import ReplyGroup
+from conjoin.gateway.dispatch.request_batcher import RequestBatcher
 from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.client_api.calls import Ask, Call, Look
+from conjoin.runtime.client_api.calls import Ask, Call, StoreRead
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers.shard_threads import Inline
 
 _A = TypeVar("_A")
 
 
-class Asking:
+class Dispatcher:
     def __init__(
         self, inline: Inline, look: Callable[[Callable[[], Any]], Awaitable[Any]], most: int, timeout_ms: int
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.bell = Bell(self._loop)
+        self.bell = LoopBridge(self._loop)
         self.under_way = 0
         """Calls that are not answered yet."""
-        self._tray = Tray(self._loop, inline)
+        self._tray = RequestBatcher(self._loop, inline)
         self._look = look
         self._most = most
         self._timeout_ms = timeout_ms
@@ -76,7 +76,7 @@ class Asking:
     async def _together(self, calls: Sequence[Call[_A]]) -> list[_A]:
         first = [_sent(call, None) for call in calls]
         asks = [step for step in first if type(step) is Ask]
-        together = Together(self.bell, self._loop.create_future(), len(asks))
+        together = ReplyGroup(self.bell, self._loop.create_future(), len(asks))
         for number, ask in enumerate(asks):
             self._tray.put(ask.shard, ask.request, together.place(number))
         if asks:
@@ -85,10 +85,10 @@ class Asking:
         both = zip(calls, first, strict=True)
         return [_sent(call, next(replies)) if type(step) is Ask else step for call, step in both]
 
-    async def _done(self, step: Ask | Look) -> Any:
+    async def _done(self, step: Ask | StoreRead) -> Any:
         if type(step) is Ask:
             future: asyncio.Future[Reply] = self._loop.create_future()
-            self._tray.put(step.shard, step.request, Promise(self.bell, future), self.under_way)
+            self._tray.put(step.shard, step.request, ReplyFuture(self.bell, future), self.under_way)
             return await future
         return await self._look(step.function)  # type: ignore[union-attr]
 

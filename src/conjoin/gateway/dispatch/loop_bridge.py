@@ -15,7 +15,7 @@ from conjoin.runtime.run.batches import Reply
 _log = logging.getLogger(__name__)
 
 
-class Bell:
+class LoopBridge:
     """Rung from any thread; what it was rung with happens in the loop, in that order."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -43,12 +43,12 @@ class Bell:
                 _log.exception("what a shard has handed over could not be taken")
 
 
-class Promise:
+class ReplyFuture:
     """What a shard's thread fulfils, and a task in the loop awaits (`future`)."""
 
     __slots__ = ("_bell", "future")
 
-    def __init__(self, bell: Bell, future: "asyncio.Future[Reply]") -> None:
+    def __init__(self, bell: LoopBridge, future: "asyncio.Future[Reply]") -> None:
         self._bell = bell
         self.future = future
 

@@ -5,20 +5,20 @@ Fulfilled from the threads of the shards; who waits is woken once, when the last
 
 import asyncio
 
-from conjoin.gateway.dispatch.loop_bridge import Bell
+from conjoin.gateway.dispatch.loop_bridge import LoopBridge
 from conjoin.runtime.run.batches import Reply
 
 
-class Together:
-    def __init__(self, bell: Bell, future: "asyncio.Future[None]", count: int) -> None:
+class ReplyGroup:
+    def __init__(self, bell: LoopBridge, future: "asyncio.Future[None]", count: int) -> None:
         self.replies: list[Reply | BaseException | None] = [None] * count
         self.future = future
         self._bell = bell
         # Appending is one step for all threads; two that come last may both ring, and that is no harm.
         self._over: list[int] = []
 
-    def place(self, number: int) -> "Place":
-        return Place(self, number)
+    def place(self, number: int) -> "ReplySlot":
+        return ReplySlot(self, number)
 
     def fill(self, number: int, reply: Reply | BaseException) -> None:
         if self.replies[number] is not None:
@@ -29,12 +29,12 @@ class Together:
             self._bell.ring(_fulfil, self.future)
 
 
-class Place:
+class ReplySlot:
     """The promise of one of them."""
 
     __slots__ = ("_number", "_together")
 
-    def __init__(self, together: Together, number: int) -> None:
+    def __init__(self, together: ReplyGroup, number: int) -> None:
         self._together = together
         self._number = number
 

@@ -14,7 +14,7 @@ CROWD = 16
 LINGER_S = 0.004
 
 
-class Tray:
+class RequestBatcher:
     def __init__(self, loop: asyncio.AbstractEventLoop, inline: Inline) -> None:
         self._loop = loop
         self._inline = inline

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conjoin.gateway.grpc.reading import Said
+from conjoin.gateway.grpc.reading import CommonFields
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.answers import CreatedInstance, DeployedProcess, Refusal
@@ -14,7 +14,7 @@ Answer = Any
 """A message of the wire, or a refusal."""
 
 
-async def publish_message(service: Service, asked: Any, said: Said) -> Answer:
+async def publish_message(service: Service, asked: Any, said: CommonFields) -> Answer:
     about = (asked.messageId, asked.businessId, said.tenant_id)
     message = NewMessage(asked.name, asked.correlationKey, said.variables, asked.timeToLive, *about)
     published = await service.publish(message)
@@ -23,7 +23,7 @@ async def publish_message(service: Service, asked: Any, said: Said) -> Answer:
     return WIRE["PublishMessageResponse"](key=published.key, tenantId=said.tenant_id)
 
 
-async def broadcast_signal(service: Service, asked: Any, said: Said) -> Answer:
+async def broadcast_signal(service: Service, asked: Any, said: CommonFields) -> Answer:
     if not asked.signalName.strip():
         return Refusal("INVALID_ARGUMENT", "a signal needs a name")
     done = await service.broadcast_signal(asked.signalName, said.variables, said.tenant_id)
@@ -31,7 +31,7 @@ async def broadcast_signal(service: Service, asked: Any, said: Said) -> Answer:
     return done if isinstance(done, Refusal) else WIRE["BroadcastSignalResponse"](tenantId=said.tenant_id)
 
 
-async def deploy_resource(service: Service, asked: Any, said: Said) -> Answer:
+async def deploy_resource(service: Service, asked: Any, said: CommonFields) -> Answer:
     deployed = await service.deploy([(file.name, file.content) for file in asked.resources], said.tenant_id)
     if isinstance(deployed, Refusal):
         return deployed
@@ -39,7 +39,7 @@ async def deploy_resource(service: Service, asked: Any, said: Said) -> Answer:
     return WIRE["DeployResourceResponse"](key=deployed.key, deployments=deployments, tenantId=said.tenant_id)
 
 
-async def deploy_process(service: Service, asked: Any, said: Said) -> Answer:
+async def deploy_process(service: Service, asked: Any, said: CommonFields) -> Answer:
     """What older clients call."""
     deployed = await service.deploy([(file.name, file.definition) for file in asked.processes], said.tenant_id)
     if isinstance(deployed, Refusal):
@@ -58,7 +58,7 @@ def _process(process: DeployedProcess, tenant_id: str) -> Any:
     )
 
 
-async def create_instance(service: Service, asked: Any, said: Said) -> Answer:
+async def create_instance(service: Service, asked: Any, said: CommonFields) -> Answer:
     new = _new_instance(asked, said)
     created = new if isinstance(new, Refusal) else await service.create_instance(new)
     if isinstance(created, Refusal):
@@ -66,7 +66,7 @@ async def create_instance(service: Service, asked: Any, said: Said) -> Answer:
     return WIRE["CreateProcessInstanceResponse"](**_created(created))
 
 
-async def create_with_result(service: Service, asked: Any, said: Said) -> Answer:
+async def create_with_result(service: Service, asked: Any, said: CommonFields) -> Answer:
     new = _new_instance(asked.request, said)
     if isinstance(new, Refusal):
         return new
@@ -77,7 +77,7 @@ async def create_with_result(service: Service, asked: Any, said: Said) -> Answer
     return WIRE["CreateProcessInstanceWithResultResponse"](**about, variables=json_text(result.variables))
 
 
-def _new_instance(asked: Any, said: Said) -> NewInstance | Refusal:
+def _new_instance(asked: Any, said: CommonFields) -> NewInstance | Refusal:
     if not asked.bpmnProcessId and not asked.processDefinitionKey:
         return Refusal("INVALID_ARGUMENT", "name a process: bpmnProcessId or processDefinitionKey")
     about = (asked.businessId, said.tenant_id, asked.processDefinitionKey)
@@ -95,22 +95,22 @@ def _created(created: CreatedInstance) -> dict[str, Any]:
     }
 
 
-async def cancel_instance(service: Service, asked: Any, said: Said) -> Answer:
+async def cancel_instance(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.cancel_instance(asked.processInstanceKey)
     return done if isinstance(done, Refusal) else WIRE["CancelProcessInstanceResponse"]()
 
 
-async def set_variables(service: Service, asked: Any, said: Said) -> Answer:
+async def set_variables(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.set_variables(asked.elementInstanceKey, said.variables, asked.local)
     return done if isinstance(done, Refusal) else WIRE["SetVariablesResponse"](key=asked.elementInstanceKey)
 
 
-async def resolve_incident(service: Service, asked: Any, said: Said) -> Answer:
+async def resolve_incident(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.resolve_incident(asked.incidentKey)
     return done if isinstance(done, Refusal) else WIRE["ResolveIncidentResponse"]()
 
 
-async def topology(service: Service, asked: Any, said: Said) -> Answer:
+async def topology(service: Service, asked: Any, said: CommonFields) -> Answer:
     it = service.topology()
     partitions = [WIRE["Partition"](partitionId=number) for number in it.partitions]
     broker = WIRE["BrokerInfo"](host=it.host, port=it.port, partitions=partitions, version=it.version, brokerId="0")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
 from conjoin.gateway.grpc.handlers import Answer
-from conjoin.gateway.grpc.reading import Said, unusable_texts
+from conjoin.gateway.grpc.reading import CommonFields, unusable_texts
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.gateway.tenants import tenants_or_default, unusable_tenant
@@ -19,28 +19,28 @@ LARGEST_ANSWER = 3_500_000
 """Bytes; clients take 4 MB, and there is something around the jobs."""
 
 
-async def complete_job(service: Service, asked: Any, said: Said) -> Answer:
+async def complete_job(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.complete_job(asked.jobKey, said.variables)
     return done if isinstance(done, Refusal) else WIRE["CompleteJobResponse"]()
 
 
-async def fail_job(service: Service, asked: Any, said: Said) -> Answer:
+async def fail_job(service: Service, asked: Any, said: CommonFields) -> Answer:
     how = (asked.retries, asked.errorMessage, asked.retryBackOff)
     done = await service.fail_job(asked.jobKey, *how, said.variables)
     return done if isinstance(done, Refusal) else WIRE["FailJobResponse"]()
 
 
-async def throw_error(service: Service, asked: Any, said: Said) -> Answer:
+async def throw_error(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.throw_error(asked.jobKey, asked.errorCode, asked.errorMessage, said.variables)
     return done if isinstance(done, Refusal) else WIRE["ThrowErrorResponse"]()
 
 
-async def update_retries(service: Service, asked: Any, said: Said) -> Answer:
+async def update_retries(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.update_retries(asked.jobKey, asked.retries)
     return done if isinstance(done, Refusal) else WIRE["UpdateJobRetriesResponse"]()
 
 
-async def update_timeout(service: Service, asked: Any, said: Said) -> Answer:
+async def update_timeout(service: Service, asked: Any, said: CommonFields) -> Answer:
     done = await service.update_timeout(asked.jobKey, asked.timeout)
     return done if isinstance(done, Refusal) else WIRE["UpdateJobTimeoutResponse"]()
 

@@ -17,7 +17,7 @@ _FILES = {"resources": "content", "processes": "definition"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommonFields:
     """Of a request without one of them it is the default."""
 
     variables: Variables
@@ -46,7 +46,7 @@ class Reader:
         contents = (getattr(file, _FILES[name]) for name in self._files for file in getattr(request, name))
         return sum(map(xml_cost, contents))
 
-    def read(self, request: Any) -> Said | Refusal:
+    def read(self, request: Any) -> CommonFields | Refusal:
         if self._is_nested:
             request = request.request
         tenant_id = tenant_or_default(request.tenantId if self._has_tenant else "")
@@ -54,7 +54,7 @@ class Reader:
         if problem is not None:
             return problem
         variables = read_variables(request.variables) if self._has_variables else {}
-        return variables if isinstance(variables, Refusal) else Said(variables, tenant_id)
+        return variables if isinstance(variables, Refusal) else CommonFields(variables, tenant_id)
 
 
 def unusable_texts(request: Any, names: Iterable[str]) -> Refusal | None:

@@ -14,7 +14,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from conjoin.errors import ConjoinError, InputError
 from conjoin.gateway.grpc import handlers, job_handlers
-from conjoin.gateway.grpc.reading import Reader, Said
+from conjoin.gateway.grpc.reading import CommonFields, Reader
 from conjoin.gateway.grpc.unsupported import check_of
 from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
 from conjoin.gateway.guard import Admitted, Guard, allow_all
@@ -47,7 +47,7 @@ _OPTIONS = (
 )
 _log = logging.getLogger(__name__)
 
-Unary = Callable[[Service, Any, Said], Awaitable[Any]]
+Unary = Callable[[Service, Any, CommonFields], Awaitable[Any]]
 Streaming = Callable[[Service, Any], AsyncIterator[Any]]
 UNARY: dict[str, tuple[str, Unary]] = {
     "PublishMessage": ("PUBLISH", handlers.publish_message),
@@ -160,7 +160,7 @@ def _read_by(request: Any) -> Callable[[bytes], Any]:
 
 
 def _counted(metrics: Metrics, publish: Unary) -> Unary:
-    async def counted(service: Service, asked: Any, said: Said) -> Any:
+    async def counted(service: Service, asked: Any, said: CommonFields) -> Any:
         with metrics.publishing("grpc") as outcome:
             return outcome.noted(await publish(service, asked, said))
 

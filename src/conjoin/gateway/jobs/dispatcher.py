@@ -9,11 +9,11 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import chain
 
-from conjoin.gateway.dispatch.dispatcher import Asking
+from conjoin.gateway.dispatch.dispatcher import Dispatcher
 from conjoin.gateway.jobs.waiters import Poll, Stream, Waiter
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import ActivatedJob, Refusal
-from conjoin.runtime.client_api.calls import Call, Look, ReadyJob
+from conjoin.runtime.client_api.calls import Call, ReadyJob, StoreRead
 from conjoin.runtime.client_api.jobs import JobsWanted, job_order
 
 LOOK_AGAIN_S = 1.0
@@ -34,7 +34,7 @@ class _Line:
 
 
 class JobDesk:
-    def __init__(self, broker: Broker, asking: Asking, most: int) -> None:
+    def __init__(self, broker: Broker, asking: Dispatcher, most: int) -> None:
         self._broker = broker
         self._asking = asking
         self._most = most
@@ -141,7 +141,7 @@ class JobDesk:
                 waiter.expire()
 
     def _ready(self, type_: str, limit: int, tenants: Sequence[str]) -> Call[list[ReadyJob]]:
-        found = yield Look(lambda: self._broker.ready_jobs(type_, limit, tenants))
+        found = yield StoreRead(lambda: self._broker.ready_jobs(type_, limit, tenants))
         return sorted(found)
 
     async def _hand_out(self, waiter: Waiter, shares: Mapping[Share, int]) -> None:

@@ -26,7 +26,7 @@ from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.readings import Reading, reading
-from conjoin.runtime.run.batches import Done as Commit
+from conjoin.runtime.run.batches import Commit as Commit
 
 _LOG = logging.getLogger(__name__)
 _A = TypeVar("_A")

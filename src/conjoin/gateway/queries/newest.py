@@ -8,7 +8,7 @@ from typing import Any
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import BY_KEY, FIRST_AT_ONCE, Meets, Order, next_at_once
+from conjoin.runtime.reading.rows import BY_KEY, FIRST_AT_ONCE, Meets, RowOrder, next_at_once
 
 _SHARD_BITS = 51
 
@@ -34,7 +34,7 @@ def _newest_of(broker: Broker, table: str, lane: tuple[int, int], limit: int, wi
     (low, below), at_once = lane, FIRST_AT_ONCE
     while limit > 0:
         keys = Meets(((">=", low), ("<", below)))
-        rows = finding.rows(broker, table, {"key": keys}, None, min(at_once, limit), Order(backward=True))
+        rows = finding.rows(broker, table, {"key": keys}, None, min(at_once, limit), RowOrder(backward=True))
         yield from (row._replace(**dict.fromkeys(without, "")) for row in rows)
         if len(rows) < min(at_once, limit):
             return
@@ -47,6 +47,6 @@ def oldest_at(broker: Broker, table: str, where: Mapping[str, Any], time: str) -
     return min((int(getattr(row, time)) for row in _of_lanes(broker, table, where, 1, BY_KEY)), default=None)
 
 
-def _of_lanes(broker: Broker, table: str, where: Mapping[str, Any], limit: int, order: Order) -> Iterator[Any]:
+def _of_lanes(broker: Broker, table: str, where: Mapping[str, Any], limit: int, order: RowOrder) -> Iterator[Any]:
     for keys in _keys_of_lanes(broker):
         yield from finding.rows(broker, table, {**where, "key": keys}, None, limit, order)

@@ -20,7 +20,7 @@ from conjoin.gateway.search.engine.filters import read_pattern
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import SIMPLE
-from conjoin.runtime.client_api.inbox_orders import Refusal as InboxRefusal
+from conjoin.runtime.client_api.inbox_orders import OperationRefused as InboxRefusal
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
@@ -28,7 +28,7 @@ from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.instances import elements_of
 from conjoin.runtime.reading.list_items import subscription_items
-from conjoin.runtime.reading.lists import LISTS, Asked, Listing, Page, page_of
+from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, page_of
 from conjoin.runtime.reading.live_waits import subscriptions_of
 from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.visibility.hiding import MARK
@@ -80,13 +80,13 @@ def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
     filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
     if "variables" in filters:
         filters["variables"] = _of_what_is_shown(broker, filters["variables"])
-    asked = Asked(filters, wanted.since, None, wanted.limit, wanted.cursor)
+    asked = ListQuery(filters, wanted.since, None, wanted.limit, wanted.cursor)
     is_one_key = any(listing.columns.get(name) == "key" for name in filters)
     if listing.table.key != ("key",) or is_one_key:
         return {**page_as_json(page_of(broker, what, listing, asked)), "looked_to": ""}
     walked = walk(broker, what, listing, asked, wanted.budget_s)
     looked_to = instant_text(walked.looked_to) if walked.looked_to is not None and listing.time else ""
-    found = page_as_json(Page(walked.items, walked.after))
+    found = page_as_json(ListPage(walked.items, walked.after))
     return {**found, "is_cut": walked.looked_to is not None, "looked_to": looked_to}
 
 
@@ -108,9 +108,9 @@ def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any]:
     return item | said | whole
 
 
-def inbox_selection(wanted: Wanted) -> Asked:
+def inbox_selection(wanted: Wanted) -> ListQuery:
     """Everything that the filters find."""
-    return Asked({name: _read(INBOX, name, value) for name, value in wanted.filters.items()}, wanted.since)
+    return ListQuery({name: _read(INBOX, name, value) for name, value in wanted.filters.items()}, wanted.since)
 
 
 def _read(listing: Listing, name: str, value: str) -> Any:
@@ -212,7 +212,7 @@ def model(broker: Broker, key: int) -> dict[str, Any]:
     """With its other versions, how many of its newest instances are where, and the messages that they wait for."""
     facts = model_facts(broker, key)
     which = {"process": facts["process_id"], "version": facts["version"], "tenant": facts["tenant_id"]}
-    rows = walk(broker, "instances", _ROWS, Asked({**which, "state": "active"}, limit=MOST_INSTANCES)).items
+    rows = walk(broker, "instances", _ROWS, ListQuery({**which, "state": "active"}, limit=MOST_INSTANCES)).items
     inside = [it for row in rows for it in elements_of(row) if it.scope_key]
     tokens = Counter(it.element_id for it in inside)
     troubled = Counter(it.element_id for it in inside if it.incident_key)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from conjoin.errors import InputError
 from conjoin.gateway.queries.newest import lanes_of
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.lists import Asked, Listing, Page, passing, refuse_unknown, where_of
-from conjoin.runtime.reading.rows import Meets, Order, next_at_once
+from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, passing, refuse_unknown, where_of
+from conjoin.runtime.reading.rows import Meets, RowOrder, next_at_once
 from conjoin.runtime.readings import is_late
 
 BUDGET_S = 0.12
@@ -26,7 +26,7 @@ _FIRST_STRETCH, _LATER_STRETCH, _LONGEST_STRETCH = 1 << 14, 1 << 18, 1 << 40
 _TESTED_AT_ONCE = 500
 _COUNTER = (1 << 51) - 1
 _OVER = "-"
-_BACKWARD = Order(backward=True)
+_BACKWARD = RowOrder(backward=True)
 _BORN_IN_ORDER = ("message", "instance")
 """Their times grow with their keys: behind the first that is too old, all are."""
 
@@ -42,7 +42,7 @@ class Walked(NamedTuple):
 class _Walk(NamedTuple):
     broker: Broker
     listing: Listing
-    asked: Asked
+    asked: ListQuery
     where: dict[str, Any]
 
     def age(self, row: Any) -> int:
@@ -60,7 +60,7 @@ class _Walk(NamedTuple):
         return next(iter(store.rows(self.listing.table, {"key": keys}, None, 1, _BACKWARD)), None)
 
 
-class _Lane:
+class _ShardLane:
     """`found` is not shown yet; `edge` is the newest row that was not looked at, None when there is none."""
 
     def __init__(self, walk: _Walk, low: int, below: int) -> None:
@@ -113,7 +113,7 @@ def _next_stretch(stretch: int, took_s: float) -> int:
     return max(stretch // 2, 1) if took_s > _STEP_S else stretch
 
 
-def walk(broker: Broker, what: str, listing: Listing, asked: Asked, budget_s: float | None = None) -> Walked:
+def walk(broker: Broker, what: str, listing: Listing, asked: ListQuery, budget_s: float | None = None) -> Walked:
     """The key of the table must be `key` alone. Raises `InputError` for filters and cursors that are none."""
     refuse_unknown(what, listing, asked)
     lanes = list(_lanes(_Walk(broker, listing, asked, where_of(listing, asked)), asked.after))
@@ -130,20 +130,20 @@ def walk(broker: Broker, what: str, listing: Listing, asked: Asked, budget_s: fl
     return Walked(items, ".".join(lane.cursor() for lane in lanes), looked_to)
 
 
-def newest_page(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
+def newest_page(broker: Broker, what: str, listing: Listing, asked: ListQuery) -> ListPage:
     """As `page_of`, the newest first; it takes the time that its reading has."""
     walked = walk(broker, what, listing, asked, _AS_LONG_AS_IT_TAKES)
-    return Page(walked.items, walked.after, walked.looked_to is not None)
+    return ListPage(walked.items, walked.after, walked.looked_to is not None)
 
 
-def _merged(lanes: list[_Lane], limit: int, is_late: Callable[[], bool]) -> Iterator[tuple[_Lane, Any]]:
+def _merged(lanes: list[_ShardLane], limit: int, is_late: Callable[[], bool]) -> Iterator[tuple[_ShardLane, Any]]:
     """At least one stretch is looked at, so that whoever asks again comes further."""
     looked, left = False, limit
     while left:
         open_lanes = [lane for lane in lanes if not lane.is_over]
         if not open_lanes:
             return
-        lane = max(open_lanes, key=_Lane.age)
+        lane = max(open_lanes, key=_ShardLane.age)
         if lane.found:
             left -= 1
             yield lane, lane.found.popleft()
@@ -154,13 +154,13 @@ def _merged(lanes: list[_Lane], limit: int, is_late: Callable[[], bool]) -> Iter
             looked = True
 
 
-def _lanes(walk: _Walk, cursor: str | None) -> Iterator[_Lane]:
+def _lanes(walk: _Walk, cursor: str | None) -> Iterator[_ShardLane]:
     bounds = lanes_of(walk.broker)
     places = [""] * len(bounds) if cursor is None else cursor.split(".")
     if len(places) != len(bounds) or not all(map(_is_place, places)):
         raise InputError([f"{cursor!r:.60} is no place in this list: take the one that the page before gave"])
     for (low, top), place in zip(bounds, places, strict=True):
-        yield _Lane(walk, low, low if place == _OVER else int(place or top))
+        yield _ShardLane(walk, low, low if place == _OVER else int(place or top))
 
 
 def _is_place(text: str) -> bool:

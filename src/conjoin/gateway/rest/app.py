@@ -28,7 +28,7 @@ from conjoin.gateway.rest.http.hosts import Hosts
 from conjoin.gateway.rest.methods import in_order
 from conjoin.gateway.rest.openapi.document import document
 from conjoin.gateway.rest.openapi.page import PAGE, POLICY
-from conjoin.gateway.rest.problems import Problem, on_error, on_http, on_mistake, on_problem
+from conjoin.gateway.rest.problems import HttpProblem, on_error, on_http, on_mistake, on_problem
 from conjoin.gateway.rest.v2 import missing
 from conjoin.gateway.service import Service
 from conjoin.runtime.codec.json_text import json_bytes
@@ -60,7 +60,7 @@ def make_app(
     routes: list[BaseRoute] = in_order([endpoint.route(gateway) for endpoint in ENDPOINTS])
     routes += [endpoint.route(gateway._replace(guard=allow_all, closed_by=guard)) for endpoint in OPEN_ENDPOINTS]
     routes += [*_documents(), *missing.routes(), *(pages(gateway) if pages else ())]
-    handlers: dict[Any, Any] = {Problem: on_problem, ConjoinError: on_error, HTTPException: on_http}
+    handlers: dict[Any, Any] = {HttpProblem: on_problem, ConjoinError: on_error, HTTPException: on_http}
     app = _App(routes=routes, exception_handlers={**handlers, Exception: on_mistake})
     app.hosts = hosts or Hosts()
     app.add_middleware(HeaderLimit)

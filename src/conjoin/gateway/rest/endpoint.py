@@ -18,7 +18,7 @@ from conjoin.gateway.monitoring.health import Health
 from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.openapi.schemas import TEXT, Schema
-from conjoin.gateway.rest.problems import Problem, refused
+from conjoin.gateway.rest.problems import HttpProblem, refused
 from conjoin.gateway.rest.reading import decoder, memory_for, no_form, read_json_body
 from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.answers import Refusal
@@ -47,7 +47,7 @@ class Gateway(NamedTuple):
         return self.service.inbox
 
 
-class Call(NamedTuple):
+class RestCall(NamedTuple):
     """One request. `body` is what the endpoint takes, read and checked."""
 
     gateway: Gateway
@@ -63,10 +63,10 @@ class Call(NamedTuple):
         self.request.scope.setdefault(_DONE, {}).update(what)
 
 
-Handler = Callable[[Call], Awaitable[Response]]
+Handler = Callable[[RestCall], Awaitable[Response]]
 
 
-class Parameter(NamedTuple):
+class QueryParameter(NamedTuple):
     """Of the query."""
 
     meaning: str
@@ -87,7 +87,7 @@ class Endpoint:
     answer: Any = None
     """A type or a schema of what it answers; None: nothing (204)."""
     status: int = 200
-    query: Mapping[str, Parameter] = field(default_factory=dict)
+    query: Mapping[str, QueryParameter] = field(default_factory=dict)
     takes: Mapping[str, Any] = field(default_factory=dict)
     """For the document: schemas by media type of a body that the endpoint reads by itself."""
     may_be_empty: bool = False
@@ -126,7 +126,7 @@ class Endpoint:
                 if reader is None and not self.takes:
                     no_form(request)
                 body = None if reader is None else await read_json_body(request, reader, empty)
-                work = self.handler(Call(gateway._replace(service=admitted.service), request, body))
+                work = self.handler(RestCall(gateway._replace(service=admitted.service), request, body))
                 return await (while_there(request, work) if self.only_reads else work)
 
         return Route(self.path, endpoint, methods=[self.method], name=self.name)
@@ -144,7 +144,7 @@ def _noted(guard: Guard, name: str, request: Request) -> Iterator[None]:
     try:
         yield
         outcome = "done"
-    except Problem as problem:
+    except HttpProblem as problem:
         outcome = problem.title
         raise
     finally:

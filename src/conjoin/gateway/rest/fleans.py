@@ -5,7 +5,7 @@ It never starts an instance, whatever the profile of the store: the kernel offer
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.problems import refused
 from conjoin.gateway.rest.reading import needed
 from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
@@ -25,7 +25,7 @@ class Delivery(Shape):
     delivered: bool
 
 
-async def deliver(call: Call) -> Response:
+async def deliver(call: RestCall) -> Response:
     said: FleansMessage = call.body
     name = needed("messageName", said.message_name)
     message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True, subscriptions_only=True)

@@ -6,17 +6,17 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
 
 from conjoin.gateway.guard import Admitted
-from conjoin.gateway.rest.endpoint import Call, Endpoint, address_of, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, address_of, answer
 from conjoin.gateway.rest.http.edge import FOREIGN_HOST
 from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, one_of_words, whole
 
 
-async def live(call: Call) -> Response:
+async def live(call: RestCall) -> Response:
     """The event loop goes round."""
     return answer({"status": "UP"})
 
 
-async def ready(call: Call) -> Response:
+async def ready(call: RestCall) -> Response:
     """Can each shard commit, is each sweep in time? `/health/live` is for whoever restarts what hangs."""
     report = await call.gateway.health.report()
     if not await _may_know_why(call):
@@ -24,7 +24,7 @@ async def ready(call: Call) -> Response:
     return answer(report, 200 if report["status"] == "UP" else 503)
 
 
-async def _may_know_why(call: Call) -> bool:
+async def _may_know_why(call: RestCall) -> bool:
     """Whoever may read the metrics. A request by a name that is not ours may be a page of another site."""
     if call.request.scope.get(FOREIGN_HOST):
         return False
@@ -38,7 +38,7 @@ def _for_strangers(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, "problems": problems, "jobs": jobs}
 
 
-async def metrics(call: Call) -> Response:
+async def metrics(call: RestCall) -> Response:
     text = await call.service.look_up(call.gateway.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 

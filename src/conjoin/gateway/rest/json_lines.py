@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
 from conjoin.gateway.rest import reading
-from conjoin.gateway.rest.problems import Problem, refused
+from conjoin.gateway.rest.problems import HttpProblem, refused
 
 NDJSON = "application/x-ndjson"
 AT_ONCE = 1_000
@@ -110,8 +110,8 @@ class _Lines:
             raise reading.too_slow()
 
 
-def _too_much(detail: str) -> Problem:
-    return Problem(413, "TOO_LARGE", detail, {"Connection": "close"})
+def _too_much(detail: str) -> HttpProblem:
+    return HttpProblem(413, "TOO_LARGE", detail, {"Connection": "close"})
 
 
 class Answers:

@@ -24,7 +24,7 @@ _HEADERS = {401: _WHO, 503: _AGAIN}
 _TITLES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 415: "UNSUPPORTED_MEDIA_TYPE"}
 
 
-class Problem(Exception):  # noqa: N818 - what the RFC calls it
+class HttpProblem(Exception):  # noqa: N818 - what the RFC calls it
     """Raised by whoever reads a request; told to whoever sent it."""
 
     def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
@@ -32,27 +32,27 @@ class Problem(Exception):  # noqa: N818 - what the RFC calls it
         self.status, self.title, self.detail, self.headers = status, title, detail, headers
 
 
-def invalid(detail: str) -> Problem:
-    return Problem(400, "INVALID_ARGUMENT", detail)
+def invalid(detail: str) -> HttpProblem:
+    return HttpProblem(400, "INVALID_ARGUMENT", detail)
 
 
-def not_found(detail: str) -> Problem:
-    return Problem(404, "NOT_FOUND", detail)
+def not_found(detail: str) -> HttpProblem:
+    return HttpProblem(404, "NOT_FOUND", detail)
 
 
-def unimplemented(call: str) -> Problem:
-    return Problem(501, "UNIMPLEMENTED", f"{call} is not implemented")
+def unimplemented(call: str) -> HttpProblem:
+    return HttpProblem(501, "UNIMPLEMENTED", f"{call} is not implemented")
 
 
-def refused(refusal: Refusal, intent: str = "") -> Problem:
+def refused(refusal: Refusal, intent: str = "") -> HttpProblem:
     """`intent`: of the command that was refused, in the words that clients know from Zeebe."""
     status = STATUSES[refusal.code].http
     detail = rejection(intent, refusal) if intent else refusal.text
     later = {"Retry-After": str(refusal.retry_after_s)} if isinstance(refusal, TooManyRequests) else None
-    return Problem(status, refusal.code, detail, later or _HEADERS.get(status))
+    return HttpProblem(status, refusal.code, detail, later or _HEADERS.get(status))
 
 
-def problem_response(request: Request, problem: Problem) -> Response:
+def problem_response(request: Request, problem: HttpProblem) -> Response:
     told = {
         "type": "about:blank",
         "title": problem.title,
@@ -65,7 +65,7 @@ def problem_response(request: Request, problem: Problem) -> Response:
 
 
 async def on_problem(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Problem)
+    assert isinstance(error, HttpProblem)
     return problem_response(request, error)
 
 
@@ -74,7 +74,7 @@ async def on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ConjoinError)
     status = status_of(error)
     title = "INVALID_ARGUMENT" if status.http == 400 else status.grpc
-    return problem_response(request, Problem(status.http, title, str(error), _AGAIN if error.retryable else None))
+    return problem_response(request, HttpProblem(status.http, title, str(error), _AGAIN if error.retryable else None))
 
 
 async def on_http(request: Request, error: Exception) -> Response:
@@ -86,7 +86,7 @@ async def on_http(request: Request, error: Exception) -> Response:
     }
     title = _TITLES.get(error.status_code, "BAD_REQUEST")
     headers = {"Allow": allowed(request.url.path, request.app.routes)} if error.status_code == 405 else error.headers
-    problem = Problem(error.status_code, title, details.get(error.status_code, error.detail), headers)
+    problem = HttpProblem(error.status_code, title, details.get(error.status_code, error.detail), headers)
     return problem_response(request, problem)
 
 
@@ -94,4 +94,4 @@ async def on_mistake(request: Request, error: Exception) -> Response:
     """Ours. What happened is in the log; a client could do nothing with it."""
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
     detail = f"Internal error (request id {request.scope.get(SCOPE, '')}): the log of the server says what happened"
-    return problem_response(request, Problem(500, "INTERNAL", detail))
+    return problem_response(request, HttpProblem(500, "INTERNAL", detail))

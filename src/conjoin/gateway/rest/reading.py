@@ -13,7 +13,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
-from conjoin.gateway.rest.problems import Problem, invalid, refused
+from conjoin.gateway.rest.problems import HttpProblem, invalid, refused
 from conjoin.gateway.search.engine.fields import read_key
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
 from conjoin.runtime.codec.json_text import NOT_JSON, client_decoder, decode_client_json
@@ -36,14 +36,14 @@ decoder = client_decoder
 """For the bodies of a type. Numbers keep every digit."""
 
 
-def too_large(most: int) -> Problem:
+def too_large(most: int) -> HttpProblem:
     detail = f"The body is larger than {most:,} bytes"
-    return Problem(413, "TOO_LARGE", detail, {"Connection": "close"})
+    return HttpProblem(413, "TOO_LARGE", detail, {"Connection": "close"})
 
 
-def too_slow() -> Problem:
+def too_slow() -> HttpProblem:
     detail = f"The body came too slowly: a piece every {LONGEST_PAUSE_S:g} s, and all of it within {LONGEST_BODY_S:g} s"
-    return Problem(408, "REQUEST_TIMEOUT", detail, {"Connection": "close"})
+    return HttpProblem(408, "REQUEST_TIMEOUT", detail, {"Connection": "close"})
 
 
 def memory_for(request: Request, budget: MemoryBudget) -> Reservation:
@@ -109,7 +109,7 @@ def of_type(request: Request, *media_types: str) -> None:
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given not in media_types:
         detail = f"Content-Type is {given!r:.60}, and this endpoint takes {' or '.join(media_types)}"
-        raise Problem(415, "UNSUPPORTED_MEDIA_TYPE", detail)
+        raise HttpProblem(415, "UNSUPPORTED_MEDIA_TYPE", detail)
 
 
 def no_form(request: Request) -> None:

@@ -15,7 +15,7 @@ from conjoin.gateway.guard import Guard, allow_all
 from conjoin.gateway.security.audit import Audit
 from conjoin.gateway.security.authentication.authenticating import Authenticating
 from conjoin.gateway.security.authentication.callers import CallerFile
-from conjoin.gateway.security.authentication.tls import Tls
+from conjoin.gateway.security.authentication.tls import ServerTls
 from conjoin.gateway.security.grants import ACTIONS, EVERYTHING, Grant, Patterns
 from conjoin.gateway.security.guarding import SecurityGuard
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN, Hiding
@@ -70,7 +70,7 @@ class _Section(_Part):
 
 class Security(NamedTuple):
     guard: Guard = allow_all
-    tls: Tls | None = None
+    tls: ServerTls | None = None
     asks_who: bool = False
     hiding: Hiding = NOTHING_HIDDEN
 
@@ -121,8 +121,8 @@ def _problems_of_issuer(oidc: _Oidc) -> Iterator[str]:
         yield f"oidc.jwks = {shown_url(oidc.jwks)!r}: an https address, or a file"
 
 
-def _tls(said: _Tls) -> Tls:
-    return Tls(Path(said.certificate), Path(said.key), None if said.clients is None else Path(said.clients))
+def _tls(said: _Tls) -> ServerTls:
+    return ServerTls(Path(said.certificate), Path(said.key), None if said.clients is None else Path(said.clients))
 
 
 def _authenticating(said: _Section) -> Authenticating | None:

@@ -12,8 +12,8 @@ from conjoin.gateway.security.grants import Grant, Thing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import BY_KEY, Meets, Order
-from conjoin.runtime.visibility.scope import Scope
+from conjoin.runtime.reading.rows import BY_KEY, Meets, RowOrder
+from conjoin.runtime.visibility.scope import VisibleScope
 
 _AT_ONCE = 500
 _WITH_TENANT = ("message", "subscription", "instance", "job", "definition")
@@ -30,7 +30,7 @@ def confined(broker: Broker, grants: tuple[Grant, ...]) -> Broker:
     return narrow  # type: ignore[no-any-return]
 
 
-class _Scope(Scope):
+class _Scope(VisibleScope):
     def __init__(self, grants: tuple[Grant, ...]) -> None:
         self._grants = grants
 
@@ -63,7 +63,7 @@ class _Store:
         where: Mapping[str, Any],
         after: tuple[Any, ...] | None,
         limit: int,
-        order: Order = BY_KEY,
+        order: RowOrder = BY_KEY,
     ) -> list[Any]:
         found: list[Any] = []
         for some in self._pages(table, where, after, limit, order):
@@ -83,7 +83,7 @@ class _Store:
         return min(found, most)
 
     def _pages(
-        self, table: Any, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int, order: Order
+        self, table: Any, where: Mapping[str, Any], after: tuple[Any, ...] | None, limit: int, order: RowOrder
     ) -> Iterator[list[Any]]:
         if table.name not in (*_WITH_TENANT, *_OF_INSTANCES):
             return

@@ -180,5 +180,5 @@ APPLY: dict[type, Callable[[KeySpace, Any], None]] = {
     e.CorrelationAcknowledged: _correlation_acknowledged,
     e.CorrelationGivenBack: _correlation_given_back,
     e.LockFreed: _lock_freed,
-    e.CommandRefused: _nothing,
+    e.OrderRefused: _nothing,
 }

@@ -153,7 +153,7 @@ class LockFreed:
 
 
 @dataclass(slots=True, eq=False)
-class CommandRefused:
+class OrderRefused:
     """The command names something that is gone or has moved on. Harmless (R7)."""
 
     code: str
@@ -177,5 +177,5 @@ Event = (
     | CorrelationAcknowledged
     | CorrelationGivenBack
     | LockFreed
-    | CommandRefused
+    | OrderRefused
 )

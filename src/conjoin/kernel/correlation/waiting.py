@@ -39,7 +39,7 @@ def _late(message: Message, subscription: Subscription, at: int) -> e.MessageCor
 def close_subscription(space: KeySpace, subscription_key: Any, at: int) -> list[e.Event]:
     subscription = space.subscriptions.get(subscription_key)
     if subscription is None:
-        return [e.CommandRefused("NOT_FOUND", f"subscription {subscription_key} is not open", at)]
+        return [e.OrderRefused("NOT_FOUND", f"subscription {subscription_key} is not open", at)]
     events: list[e.Event] = [e.SubscriptionClosed(subscription, at)]
     topic = space.topics[subscription.name]
     return events + _released(topic, at) if topic.held else events
@@ -48,10 +48,10 @@ def close_subscription(space: KeySpace, subscription_key: Any, at: int) -> list[
 def acknowledge(space: KeySpace, command: AcknowledgeCorrelation, catalog: Catalog) -> list[e.Event]:
     subscription = space.subscriptions.get(command.subscription_key)
     if subscription is None:
-        return [e.CommandRefused("NOT_FOUND", f"subscription {command.subscription_key} is not open", command.at)]
+        return [e.OrderRefused("NOT_FOUND", f"subscription {command.subscription_key} is not open", command.at)]
     message = subscription.busy_with
     if message is None or message.key != command.message_key:
-        return [e.CommandRefused("INVALID_STATE", f"message {command.message_key} is not on its way", command.at)]
+        return [e.OrderRefused("INVALID_STATE", f"message {command.message_key} is not on its way", command.at)]
     return accept(space, subscription, message, command.at, catalog)
 
 
@@ -76,7 +76,7 @@ def reject(space: KeySpace, subscription: Subscription, message: Message, at: in
     """Give the message back: to the next idle subscription of the process while it lives, else to the buffer."""
     if subscription.busy_with is not message:
         code = "NOT_FOUND" if subscription.closed else "INVALID_STATE"
-        return [e.CommandRefused(code, f"message {message.key} is not on its way", at)]
+        return [e.OrderRefused(code, f"message {message.key} is not on its way", at)]
     given_back = e.CorrelationGivenBack(subscription, message, at, why)
     events: list[e.Event] = [given_back]
     if not subscription.closed:

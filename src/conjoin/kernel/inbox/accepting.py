@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.configuration.headers import (
-    DeadLetter,
     MessageHeaders,
+    RejectedRow,
     dead_letter,
     header_texts,
     read_headers,
@@ -48,23 +48,23 @@ class Ignored(NamedTuple):
 
 def accept(
     arrival: Arrival, channel: Channel, settings: InboxSettings, policies: Policies = _NO_POLICIES
-) -> InboxMessage | Ignored | DeadLetter:
+) -> InboxMessage | Ignored | RejectedRow:
     """`policies` are those of the store that it comes to."""
     headers = read_headers(arrival.headers)
-    if isinstance(headers, DeadLetter):
+    if isinstance(headers, RejectedRow):
         return headers
     type_ = headers.type or MessageType()
     if not channel.filter.accepts(type_):
         return Ignored(type_.full_name)
     payload = arrival.payload
     if payload is None:
-        return DeadLetter("unreadable", "payload")
+        return RejectedRow("unreadable", "payload")
     if len(payload) > settings.payload_max:
         return dead_letter("too_large", "payload", payload)
     policy = policies.of(arrival.hint.name)
     if not channel.target:
         arrival = arrival._replace(hint=_with_key(arrival.hint, policy))
-    return _message(arrival, payload, headers, Rules(channel, settings, policy))
+    return _message(arrival, payload, headers, AcceptanceRules(channel, settings, policy))
 
 
 def _with_key(hint: Hint, policy: Policy) -> Hint:
@@ -80,7 +80,7 @@ def id_of_place(source: str, position: int) -> str:
     return f"{source}-{position}"
 
 
-class Rules(NamedTuple):
+class AcceptanceRules(NamedTuple):
     """Where a value comes from that the message does not name, in their order."""
 
     channel: Channel
@@ -88,7 +88,7 @@ class Rules(NamedTuple):
     policy: Policy
 
 
-def _message(arrival: Arrival, payload: bytes, headers: MessageHeaders, rules: Rules) -> InboxMessage:
+def _message(arrival: Arrival, payload: bytes, headers: MessageHeaders, rules: AcceptanceRules) -> InboxMessage:
     channel, settings, _ = rules
     event_at = arrival.received_at if headers.event_at is None else headers.event_at
     message = InboxMessage(
@@ -112,7 +112,7 @@ def _message(arrival: Arrival, payload: bytes, headers: MessageHeaders, rules: R
     return message._replace(group_key=group_key_of(message))
 
 
-def _grace_until(event_at: int, received_at: int, headers: MessageHeaders, rules: Rules) -> int:
+def _grace_until(event_at: int, received_at: int, headers: MessageHeaders, rules: AcceptanceRules) -> int:
     channel, settings, policy = rules
     since = event_at if settings.grace_from == EVENT_TIME else received_at
     given = (headers.grace, channel.grace, policy.grace, settings.grace)

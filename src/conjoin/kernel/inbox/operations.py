@@ -84,7 +84,7 @@ class Delete:
 Operation = Pause | Resume | RetryNow | Release | SetAttempts | SetNextRetry | Correct | Delete
 
 
-class Refusal(NamedTuple):
+class OperationRefused(NamedTuple):
     """`code` is one of `ended`, `uncertain`, `paused`, `not_paused`, `parked`, `not_parked`, `invalid`, `too_large`."""
 
     code: str
@@ -101,14 +101,14 @@ class OperationLine(NamedTuple):
     detail: dict[str, Any]
 
 
-Answer = InboxMessage | Refusal
+Answer = InboxMessage | OperationRefused
 
 
 def operate(message: InboxMessage, operation: Operation, now: int, settings: InboxSettings) -> Answer:
     if message.state in ENDED:
-        return Refusal("ended", f"the message is {message.state}")
+        return OperationRefused("ended", f"the message is {message.state}")
     if message.state == UNCERTAIN:
-        return Refusal("uncertain", "its target has been called and has not answered yet")
+        return OperationRefused("uncertain", "its target has been called and has not answered yet")
     return _OPERATE[type(operation)](message, operation, now, settings)
 
 
@@ -133,26 +133,26 @@ def _pause(message: InboxMessage, operation: Pause, now: int, settings: InboxSet
 
 def _resume(message: InboxMessage, operation: Resume, now: int, settings: InboxSettings) -> Answer:
     if message.state != PAUSED:
-        return Refusal("not_paused", f"the message is {message.state}")
+        return OperationRefused("not_paused", f"the message is {message.state}")
     return message._replace(state=PARKED if message.parked_for else WAITING)
 
 
 def _retry_now(message: InboxMessage, operation: RetryNow, now: int, settings: InboxSettings) -> Answer:
     if message.state == PAUSED:
-        return Refusal("paused", "the message is paused; resume it first")
+        return OperationRefused("paused", "the message is paused; resume it first")
     return message._replace(state=WAITING, next_retry_at=now, parked_for="")
 
 
 def _release(message: InboxMessage, operation: Release, now: int, settings: InboxSettings) -> Answer:
     if message.state != PARKED:
-        return Refusal("not_parked", f"the message is {message.state}")
+        return OperationRefused("not_parked", f"the message is {message.state}")
     return message._replace(state=WAITING, attempts=0, next_retry_at=now, parked_for="")
 
 
 def _set_attempts(message: InboxMessage, operation: SetAttempts, now: int, settings: InboxSettings) -> Answer:
     attempts = operation.attempts
     if not 0 <= attempts <= _MOST_ATTEMPTS:
-        return Refusal("invalid", f"attempts cannot be {attempts}")
+        return OperationRefused("invalid", f"attempts cannot be {attempts}")
     parked_for = ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
     if message.parked_for == HELD:
         # It is not parked for their number, so changing it does not help.
@@ -163,17 +163,19 @@ def _set_attempts(message: InboxMessage, operation: SetAttempts, now: int, setti
 
 def _set_next_retry(message: InboxMessage, operation: SetNextRetry, now: int, settings: InboxSettings) -> Answer:
     if message.parked_for:
-        return Refusal("parked", "the message is parked; release it first")
+        return OperationRefused("parked", "the message is parked; release it first")
     if not ALWAYS <= operation.at <= NEVER:
-        return Refusal("invalid", f"there is no instant {operation.at}")
+        return OperationRefused("invalid", f"there is no instant {operation.at}")
     return message._replace(next_retry_at=operation.at)
 
 
 def _correct(message: InboxMessage, operation: Correct, now: int, settings: InboxSettings) -> Answer:
     if operation.payload is None and operation.hint is None:
-        return Refusal("invalid", "neither a payload nor a hint is given")
+        return OperationRefused("invalid", "neither a payload nor a hint is given")
     if operation.payload is not None and len(operation.payload) > settings.payload_max:
-        return Refusal("too_large", f"the payload has {len(operation.payload)} bytes, more than {settings.payload_max}")
+        return OperationRefused(
+            "too_large", f"the payload has {len(operation.payload)} bytes, more than {settings.payload_max}"
+        )
     corrected = message._replace(
         payload=message.payload if operation.payload is None else operation.payload,
         hint=_corrected_hint(message.hint, operation),

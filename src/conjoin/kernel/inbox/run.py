@@ -27,7 +27,7 @@ class Wait(NamedTuple):
     because_of: int | None = None
 
 
-class Plan(NamedTuple):
+class RunPlan(NamedTuple):
     """`settled` is booked without a try. `tries` are offered in order, as long as `goes_on` says so."""
 
     settled: tuple[tuple[InboxMessage, Outcome], ...]
@@ -35,7 +35,7 @@ class Plan(NamedTuple):
     waits: tuple[Wait, ...]
 
 
-def plan(group: Iterable[InboxMessage], now: int, settings: InboxSettings) -> Plan:
+def plan(group: Iterable[InboxMessage], now: int, settings: InboxSettings) -> RunPlan:
     """The run of a group: all of its messages in one of `states_in_plan`, and whatever else of it is due."""
     settled: list[tuple[InboxMessage, Outcome]] = []
     queue: list[tuple[InboxMessage, bool]] = []
@@ -48,7 +48,7 @@ def plan(group: Iterable[InboxMessage], now: int, settings: InboxSettings) -> Pl
             if what == LAPSE:
                 settled.append((message, Unanswered()))
     tries, waits = _gated(queue, now, settings)
-    return Plan(tuple(settled), *_cut_to_batch(tries, waits, settings))
+    return RunPlan(tuple(settled), *_cut_to_batch(tries, waits, settings))
 
 
 def goes_on(outcome: Outcome, settings: InboxSettings) -> bool:

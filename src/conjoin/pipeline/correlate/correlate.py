@@ -20,7 +20,7 @@ from conjoin.kernel.policies import Policies, Policy, read_policies
 from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import PRIOR, TABLES, Types, has_prior, problems_of, read_column, types_of
 from conjoin.pipeline.correlate.correlated import Correlated
-from conjoin.pipeline.correlate.fold.fold import Fold
+from conjoin.pipeline.correlate.fold.fold import PartitionFold
 from conjoin.pipeline.correlate.fold.outputs import Outputs
 from conjoin.pipeline.correlate.fold.packed_batches import PACKED
 from conjoin.pipeline.correlate.results import LATER, LOCKED
@@ -87,7 +87,7 @@ def _barren(given: dict[str, DataFrame], as_of: int | None) -> frozenset[int]:
 def _folding(layout: Layout, policies: Policies, since: int | None) -> Folding:
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         make_ready()
-        return Fold(policies, since, Outputs(layout)).take(batches)
+        return PartitionFold(policies, since, Outputs(layout)).take(batches)
 
     return fold
 

@@ -26,7 +26,7 @@ _ALWAYS = {"key", "position", "id"}
 _REPEATED, _PLACE, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "place", "chosen", "fault"))
 
 
-class Source(NamedTuple):
+class InputTable(NamedTuple):
     """An input table: its name, its rows, and the types of its columns."""
 
     table: str
@@ -65,7 +65,7 @@ def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Po
     if "position" in types:
         messages, once = _with_repeated_positions(messages, types)
         beside["repeated"] = _REPEATED
-    return _rows(Source("messages", messages, types), PUBLISH, policies, beside, once)
+    return _rows(InputTable("messages", messages, types), PUBLISH, policies, beside, once)
 
 
 def _with_repeated_positions(messages: DataFrame, types: Types) -> tuple[DataFrame, str]:
@@ -94,35 +94,35 @@ def subscription_rows(subscriptions: DataFrame, types: Types, policies: Policies
         SLOT_OF[column]: f"coalesce({read[column]}, concat('{column[0]}-', {frame_hash}))"
         for column in ("subscription_id", "instance_id", "element_id")
     }
-    return _rows(Source("subscriptions", subscriptions, types), OPEN, policies, named)
+    return _rows(InputTable("subscriptions", subscriptions, types), OPEN, policies, named)
 
 
 def start_rows(starts: DataFrame, types: Types) -> DataFrame:
     """Only those that cannot be used; the others are told to every partition."""
-    return _rows(Source("starts", starts, types), START).where("fault is not null")
+    return _rows(InputTable("starts", starts, types), START).where("fault is not null")
 
 
 def usable_starts(starts: DataFrame) -> DataFrame:
     """With every slot that tells of a start, be it empty."""
-    rows = _rows(Source("starts", starts, types_of(starts)), START).where("fault is null")
+    rows = _rows(InputTable("starts", starts, types_of(starts)), START).where("fault is null")
     return _shaped(rows, [slot for slot in SHAPE if slot[0] in SLOT_OF.values()])
 
 
 def end_rows(ends: DataFrame, types: Types) -> DataFrame:
-    return _rows(Source("ends", ends, types), END)
+    return _rows(InputTable("ends", ends, types), END)
 
 
 def lock_rows(locks: DataFrame, types: Types) -> DataFrame:
-    return _rows(Source("locks", locks, types), LOCK, more={"at": f"{ALWAYS}L"})
+    return _rows(InputTable("locks", locks, types), LOCK, more={"at": f"{ALWAYS}L"})
 
 
 def id_rows(ids: DataFrame, types: Types) -> DataFrame:
     published = read_column(TABLES["ids"][3], types).value
-    return _rows(Source("ids", ids, types), ID, more={"at": f"{ALWAYS}L", "kept": published})
+    return _rows(InputTable("ids", ids, types), ID, more={"at": f"{ALWAYS}L", "kept": published})
 
 
 def _rows(
-    source: Source,
+    source: InputTable,
     kind: int,
     policies: Policies | None = None,
     more: dict[str, str] | None = None,

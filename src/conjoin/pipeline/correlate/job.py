@@ -16,15 +16,15 @@ from pyspark.sql import functions as F
 
 from conjoin.pipeline.correlate.correlate import correlate
 from conjoin.pipeline.correlate.correlated import NAMES, Correlated
-from conjoin.pipeline.files.output_files import Place, write_tables
-from conjoin.pipeline.files.tables import TIME_PATTERN, Table, read_table
+from conjoin.pipeline.files.output_files import OutputFolder, write_tables
+from conjoin.pipeline.files.tables import TIME_PATTERN, FileTable, read_table
 from conjoin.pipeline.session.session import spark_errors
 
 Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class TableJob:
     """`inputs` are paths by table; `policies` are changes to the profile by message name."""
 
     inputs: Mapping[str, tuple[str, ...]]
@@ -39,7 +39,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class VerdictTally:
     """How many messages have a verdict for a reason with a nearest miss of one kind, and one of them."""
 
     verdict: str
@@ -51,10 +51,10 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TableSummary:
     """What the closing table tells. `rows_in` and `later` are by table, `dead_letters` by table and reason."""
 
-    tallies: list[Tally]
+    tallies: list[VerdictTally]
     dead_letters: dict[tuple[str, str], int]
     later: dict[str, int]
     rows_in: dict[str, int]
@@ -64,7 +64,7 @@ class Summary:
     notes: list[str]
 
 
-def run_job(spark: SparkSession, job: Job, step: Step) -> Summary:
+def run_job(spark: SparkSession, job: TableJob, step: Step) -> TableSummary:
     """Writes all outputs; `step` is told what is being done."""
     step("reading the tables")
     with spark_errors():
@@ -76,7 +76,7 @@ def run_job(spark: SparkSession, job: Job, step: Step) -> Summary:
             table.release()
 
 
-def _correlate(job: Job, tables: dict[str, Table], step: Step) -> Summary:
+def _correlate(job: TableJob, tables: dict[str, FileTable], step: Step) -> TableSummary:
     rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
     began = time.monotonic()
     with warnings.catch_warnings(record=True) as caught, spark_errors():
@@ -91,14 +91,14 @@ def _correlate(job: Job, tables: dict[str, Table], step: Step) -> Summary:
         )
     with correlated, spark_errors():
         outputs = _outputs(correlated, tables)
-        write_tables(outputs, Place(job.out, job.file_format, job.overwrite), step)
+        write_tables(outputs, OutputFolder(job.out, job.file_format, job.overwrite), step)
         seconds = time.monotonic() - began
         step("summing up")
         notes = [str(warning.message) for warning in caught if warning.category is UserWarning]
         return _summary(outputs, tables, seconds, job.as_of, notes)
 
 
-def _outputs(correlated: Correlated, tables: dict[str, Table]) -> dict[str, DataFrame]:
+def _outputs(correlated: Correlated, tables: dict[str, FileTable]) -> dict[str, DataFrame]:
     """All outputs; what no table could read as a row at all is a dead letter as well."""
     outputs = correlated.tables()
     unreadable = [table.unreadable for table in tables.values() if table.unreadable is not None]
@@ -107,8 +107,8 @@ def _outputs(correlated: Correlated, tables: dict[str, Table]) -> dict[str, Data
 
 
 def _summary(
-    outputs: dict[str, DataFrame], tables: dict[str, Table], seconds: float, as_of: str | None, notes: list[str]
-) -> Summary:
+    outputs: dict[str, DataFrame], tables: dict[str, FileTable], seconds: float, as_of: str | None, notes: list[str]
+) -> TableSummary:
     tallies = _tallies(outputs["verdicts"])
     dead, later = _set_aside(outputs)
     known = {"verdicts": sum(t.count for t in tallies), "dead_letters": sum(dead.values())}
@@ -117,7 +117,7 @@ def _summary(
     rows_out = {name: known.get(name, counted.get(name, 0)) for name in NAMES}
     unreadable = {table: count for (table, reason), count in dead.items() if reason == "unreadable"}
     rows_in = {name: counted.get(f"in {name}", 0) + unreadable.get(name, 0) for name in tables}
-    return Summary(tallies, dead, later, rows_in, rows_out, seconds, as_of or latest, notes)
+    return TableSummary(tallies, dead, later, rows_in, rows_out, seconds, as_of or latest, notes)
 
 
 def _set_aside(outputs: dict[str, DataFrame]) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
@@ -132,7 +132,7 @@ def _set_aside(outputs: dict[str, DataFrame]) -> tuple[dict[tuple[str, str], int
     )
 
 
-def _tallies(verdicts: DataFrame) -> list[Tally]:
+def _tallies(verdicts: DataFrame) -> list[VerdictTally]:
     """Counts by reason and kind of the nearest miss, each with its earliest message."""
     key = F.col("correlation_key").cast("string") if "correlation_key" in verdicts.columns else F.lit("")
     nearest = F.when(
@@ -150,12 +150,14 @@ def _tallies(verdicts: DataFrame) -> list[Tally]:
     rows = counted.select("verdict", "reason", "nearest", "n", "one.key", "one.name", "one.detail").collect()
     ordered = sorted(rows, key=lambda row: (row["verdict"], row["reason"], row["nearest"] or ""))
     return [
-        Tally(r["verdict"], r["reason"], r["n"], r["name"] or "", r["key"] or "", msgspec.json.decode(r["detail"]))
+        VerdictTally(
+            r["verdict"], r["reason"], r["n"], r["name"] or "", r["key"] or "", msgspec.json.decode(r["detail"])
+        )
         for r in ordered
     ]
 
 
-def _counted(outputs: dict[str, DataFrame], tables: dict[str, Table]) -> tuple[dict[str, int], str | None]:
+def _counted(outputs: dict[str, DataFrame], tables: dict[str, FileTable]) -> tuple[dict[str, int], str | None]:
     """Rows of each table in one job, and the instant of judgement as far as an output tells it."""
     frames = outputs | {f"in {name}": table.rows for name, table in tables.items()}
     marked = reduce(DataFrame.union, [_marked(name, frame) for name, frame in frames.items()])

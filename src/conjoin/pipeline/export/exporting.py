@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import ExtraMissing, InputError
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.pipeline.export.ranges import Range, check_still_there, next_ranges
-from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, Target, opened_folder
+from conjoin.pipeline.export.ranges import CommitRange, check_still_there, next_ranges
+from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, ExportTarget, opened_folder
 from conjoin.pipeline.export.writing import SparkWriter
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
@@ -28,7 +28,7 @@ Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ExportRequest:
     """What to export: tables of the store at an address, to a folder that driver and workers share."""
 
     address: str
@@ -49,14 +49,14 @@ class Exported:
 class Writer(Protocol):
     """Writes Parquet files to a folder that is not there yet; the answer is how many rows."""
 
-    def events(self, ranges: Sequence[Range], folder: Path) -> int:
+    def events(self, ranges: Sequence[CommitRange], folder: Path) -> int:
         """In folders `shard=...`, none for a shard without events."""
 
     def table(self, name: str, folder: Path) -> int:
         """All rows as they are now; a table without rows still has its columns."""
 
 
-class Place(Protocol):
+class ExportFolder(Protocol):
     """The folder as a run sees it, in one format or another."""
 
     def part(self, table: str) -> Path: ...
@@ -67,10 +67,10 @@ class Place(Protocol):
 
 
 @contextmanager
-def opened_target(folder: Path, format_: str = PARQUET) -> Iterator[Place]:
+def opened_target(folder: Path, format_: str = PARQUET) -> Iterator[ExportFolder]:
     with opened_folder(folder, format_) as parts:
         if format_ == PARQUET:
-            yield Target(folder, parts)
+            yield ExportTarget(folder, parts)
             return
         # Not at the top: deltalake is an extra of the installation.
         from conjoin.pipeline.export.delta import DeltaTarget
@@ -78,14 +78,14 @@ def opened_target(folder: Path, format_: str = PARQUET) -> Iterator[Place]:
         yield DeltaTarget(folder, parts)
 
 
-def export_tables(spark: SparkSession, order: Order, step: Step = lambda text: None) -> Exported:
+def export_tables(spark: SparkSession, order: ExportRequest, step: Step = lambda text: None) -> Exported:
     """Raises `InputError` for a folder or tables that will not do, and what opening the store raises."""
     check_order(order)
     with spark_errors():
         return carry_out(order, SparkWriter(spark, order.address), step)
 
 
-def check_order(order: Order) -> None:
+def check_order(order: ExportRequest) -> None:
     """What can be seen to be wrong before Spark is started."""
     unknown = [name for name in order.tables if name not in TABLES]
     if unknown:
@@ -99,7 +99,7 @@ def check_order(order: Order) -> None:
     check_store(order.address)
 
 
-def carry_out(order: Order, writer: Writer, step: Step) -> Exported:
+def carry_out(order: ExportRequest, writer: Writer, step: Step) -> Exported:
     exported = Exported()
     with opened_target(order.folder.absolute(), order.format) as target:
         for table in order.tables:
@@ -112,7 +112,7 @@ def carry_out(order: Order, writer: Writer, step: Step) -> Exported:
     return exported
 
 
-def _add_events(address: str, target: Place, writer: Writer, notes: list[str]) -> int:
+def _add_events(address: str, target: ExportFolder, writer: Writer, notes: list[str]) -> int:
     """A folder for each shard and range of commits; a range without events leaves none, and is looked at again."""
     ranges, found = next_ranges(address, target.events())
     notes.extend(found)
@@ -129,7 +129,7 @@ def _add_events(address: str, target: Place, writer: Writer, notes: list[str]) -
     return written
 
 
-def _replace(table: str, target: Place, writer: Writer) -> int:
+def _replace(table: str, target: ExportFolder, writer: Writer) -> int:
     at = instant_text(now_us())
     part = target.part(table)
     written = writer.table(table, part)

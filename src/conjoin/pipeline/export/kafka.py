@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
 from conjoin.pipeline.export.exporting import Exported, Step
-from conjoin.pipeline.export.ranges import Range, check_still_there, next_ranges
+from conjoin.pipeline.export.ranges import CommitRange, check_still_there, next_ranges
 from conjoin.pipeline.export.target import EVENTS, Committed, opened_folder, settle
 from conjoin.pipeline.export.writing import read_events
 from conjoin.pipeline.session.session import spark_errors
@@ -65,7 +65,7 @@ def export_to_kafka(spark: SparkSession, order: KafkaOrder, step: Step = lambda 
     return exported
 
 
-def _send(spark: SparkSession, order: KafkaOrder, ranges: Sequence[Range]) -> int:
+def _send(spark: SparkSession, order: KafkaOrder, ranges: Sequence[CommitRange]) -> int:
     """A shard is one task and one key, so its records stay in their order."""
     register(spark)
     events = read_events(spark, order.address, ranges).sortWithinPartitions("version", "number")

@@ -15,7 +15,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import open_broker
 
 
-class Range(NamedTuple):
+class CommitRange(NamedTuple):
     """Commits of a shard, both ends among them."""
 
     shard: int
@@ -32,7 +32,7 @@ class Range(NamedTuple):
 class Next(NamedTuple):
     """`notes` are about commits that are in no log any more and in no export."""
 
-    ranges: list[Range]
+    ranges: list[CommitRange]
     notes: list[str]
 
 
@@ -49,7 +49,7 @@ def next_ranges(address: str, exported: Mapping[int, Committed]) -> Next:
         return found
 
 
-def check_still_there(address: str, ranges: Iterable[Range]) -> None:
+def check_still_there(address: str, ranges: Iterable[CommitRange]) -> None:
     """Read while the log was shortened, a range may lack its first commits."""
     with closing(open_broker(address)) as broker:
         for it in ranges:
@@ -67,7 +67,7 @@ def _add(found: Next, broker: Broker, shard: int, exported: int) -> None:
     if first.version > exported + 1:
         gone = f"commits {exported + 1} to {first.version - 1} of shard {shard}"
         found.notes.append(f"{gone} are not in the log any more: their events are in no export")
-    found.ranges.append(Range(shard, first.version, last, _fingerprint(final)))
+    found.ranges.append(CommitRange(shard, first.version, last, _fingerprint(final)))
 
 
 def _is_strange(broker: Broker, shard: int, exported: Committed | None) -> bool:

@@ -35,7 +35,7 @@ class Committed(NamedTuple):
     fingerprint: str
 
 
-class Target:
+class ExportTarget:
     """For one run at a time, in a folder that was opened for it."""
 
     def __init__(self, folder: Path, parts: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from conjoin.pipeline.export.ranges import Range
+from conjoin.pipeline.export.ranges import CommitRange
 from conjoin.pipeline.source import register
 
 DAY_OF = {
@@ -31,7 +31,7 @@ def read_table(spark: SparkSession, address: str, table: str, **options: str) ->
     return spark.read.format("conjoin").options(**place, table=table, **options).load()
 
 
-def read_events(spark: SparkSession, address: str, ranges: Sequence[Range]) -> DataFrame:
+def read_events(spark: SparkSession, address: str, ranges: Sequence[CommitRange]) -> DataFrame:
     """A task for each range."""
     return reduce(DataFrame.union, [read_table(spark, address, "events", where=it.where) for it in ranges])
 
@@ -42,7 +42,7 @@ class SparkWriter:
         self._spark = spark
         self._address = address
 
-    def events(self, ranges: Sequence[Range], folder: Path) -> int:
+    def events(self, ranges: Sequence[CommitRange], folder: Path) -> int:
         """In each file in the order of the log."""
         events = read_events(self._spark, self._address, ranges).withColumn(DAY, _day_of("events"))
         ordered = events.sortWithinPartitions("shard", DAY, "version", "number")

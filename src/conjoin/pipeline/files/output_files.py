@@ -33,7 +33,7 @@ TOGETHER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputFolder:
     """Where tables are written, and as what."""
 
     folder: str
@@ -41,7 +41,9 @@ class Place:
     overwrite: bool = False
 
 
-def write_tables(tables: Mapping[str, DataFrame], place: Place, step: Callable[[str], None] = lambda _: None) -> None:
+def write_tables(
+    tables: Mapping[str, DataFrame], place: OutputFolder, step: Callable[[str], None] = lambda _: None
+) -> None:
     """A folder for each. The first one computes them all; the others are read from its cache, several at a time."""
     first, *others = tables
     step(f"correlating, and writing {_words(first)}")
@@ -56,7 +58,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _write(frame: DataFrame, place: Place, name: str) -> None:
+def _write(frame: DataFrame, place: OutputFolder, name: str) -> None:
     write_table(frame, f"{place.folder.rstrip('/')}/{name}", place.file_format, place.overwrite)
 
 

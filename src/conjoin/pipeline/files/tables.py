@@ -28,7 +28,7 @@ _READABLE = ".parquet, .jsonl, .ndjson, .json or .csv (the text ones also with .
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FileTable:
     """`unreadable` has the columns of `.dead_letters`; None when nothing can be unreadable in this format."""
 
     rows: DataFrame
@@ -41,7 +41,7 @@ class Table:
             frame.unpersist()
 
 
-def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> Table:
+def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> FileTable:
     """One table from all its paths, united by column name; a column that one of them lacks is null there."""
     parts = [_read_path(spark, table, path) for path in paths]
     unreadable = [part.unreadable for part in parts if part.unreadable is not None]
@@ -50,7 +50,7 @@ def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> Table:
     except AnalysisException as error:
         raise InputError([f"{table}: {', '.join(paths)} do not go together: {spark_says(error)}"]) from None
     kept = tuple(frame for part in parts for frame in part.kept)
-    return Table(rows, reduce(DataFrame.union, unreadable) if unreadable else None, kept)
+    return FileTable(rows, reduce(DataFrame.union, unreadable) if unreadable else None, kept)
 
 
 def format_of(name: str) -> str | None:
@@ -61,7 +61,7 @@ def format_of(name: str) -> str | None:
     return None if found == "parquet" and text != stem else found
 
 
-def _read_path(spark: SparkSession, table: str, path: str) -> Table:
+def _read_path(spark: SparkSession, table: str, path: str) -> FileTable:
     files = _files_of(spark, table, path)
     formats = sorted({found for found in map(format_of, files) if found})
     strange = [file for file in files if format_of(file) is None]
@@ -70,7 +70,7 @@ def _read_path(spark: SparkSession, table: str, path: str) -> Table:
     if len(formats) > 1:
         raise InputError([f"{table}: {path} holds files of more than one format: {', '.join(formats)}"])
     if not files:
-        return Table(_empty(spark, table), None)
+        return FileTable(_empty(spark, table), None)
     try:
         return _READERS[formats[0]](spark, table, path, files)
     except SPARK_ERRORS as error:
@@ -111,9 +111,9 @@ def _empty(spark: SparkSession, table: str) -> DataFrame:
     return spark.createDataFrame([], T.StructType([T.StructField(c.name, T.StringType()) for c in TABLES[table]]))
 
 
-def _read_parquet(spark: SparkSession, table: str, path: str, files: list[str]) -> Table:
+def _read_parquet(spark: SparkSession, table: str, path: str, files: list[str]) -> FileTable:
     rows = spark.read.parquet(path_of(spark, path))
-    return Table(_without_untyped_nulls(rows, table), None)
+    return FileTable(_without_untyped_nulls(rows, table), None)
 
 
 def _without_untyped_nulls(rows: DataFrame, table: str) -> DataFrame:
@@ -130,19 +130,19 @@ def _without_untyped_nulls(rows: DataFrame, table: str) -> DataFrame:
     return rows.drop(*(name for name in odd if found is not None and not found[name]))
 
 
-def _read_json_lines(spark: SparkSession, table: str, path: str, files: list[str]) -> Table:
+def _read_json_lines(spark: SparkSession, table: str, path: str, files: list[str]) -> FileTable:
     known = [contract.name for contract in TABLES[table]]
     rows, unreadable, kept = read_json_lines(spark, table, known, files)
-    return Table(rows, unreadable, (kept,))
+    return FileTable(rows, unreadable, (kept,))
 
 
-def _read_csv(spark: SparkSession, table: str, path: str, files: list[str]) -> Table:
+def _read_csv(spark: SparkSession, table: str, path: str, files: list[str]) -> FileTable:
     groups = read_csv(spark, table, files)
     if not groups:
-        return Table(_empty(spark, table), None)
+        return FileTable(_empty(spark, table), None)
     rows = reduce(_united, [rows for rows, _, _ in groups])
     unreadable = reduce(DataFrame.union, [dead for _, dead, _ in groups])
-    return Table(rows, unreadable, tuple(kept for _, _, kept in groups))
+    return FileTable(rows, unreadable, tuple(kept for _, _, kept in groups))
 
 
 _READERS = {"parquet": _read_parquet, "jsonl": _read_json_lines, "csv": _read_csv}

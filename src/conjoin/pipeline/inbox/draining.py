@@ -16,11 +16,11 @@ from conjoin.runtime.inbox.across_shards.shards import without_failing
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.receiving.arriving import rules_of
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun
-from conjoin.runtime.run.batches import Batch, Done
+from conjoin.runtime.run.batches import Batch, Commit
 from conjoin.runtime.run.sweeping import is_items
 
 
-class Round(NamedTuple):
+class DrainRound(NamedTuple):
     """What the tasks of one job know: those of a run that began at `horizon`."""
 
     address: str
@@ -54,12 +54,12 @@ class Drained:
         return bool(self.held) or not self.is_done
 
 
-def drain(round_: Round, shard: int) -> Drained:
+def drain(round_: DrainRound, shard: int) -> Drained:
     return _Task(round_, shard).run()
 
 
 class _Task:
-    def __init__(self, round_: Round, shard: int) -> None:
+    def __init__(self, round_: DrainRound, shard: int) -> None:
         self._round = round_
         self._here = workplace_at(round_.address)
         self._until = monotonic() + round_.most_s
@@ -119,7 +119,7 @@ class _Task:
         self._told.receivers |= done.receivers
         return reply
 
-    def _run(self, request: InboxRequest) -> Done:
+    def _run(self, request: InboxRequest) -> Commit:
         """With the mail that has come; if that fails, each by itself."""
         now, shard = self._round.now, self._told.shard
         try:

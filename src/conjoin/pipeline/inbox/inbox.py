@@ -18,7 +18,7 @@ from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.runner import NO_TARGETS
-from conjoin.runtime.inbox.schedule import InboxSchedule, Lease
+from conjoin.runtime.inbox.schedule import HeldLease, InboxSchedule
 from conjoin.runtime.inbox.targets import Target
 from conjoin.runtime.opening import open_broker
 
@@ -57,7 +57,7 @@ def run_inbox(spark: SparkSession, store: str | Path, configuration: Configurati
     holder = uuid4().hex
     with opened_inbox(spark, store, configuration) as inbox:
         catalog = inbox.shards.store.catalog
-        lease = Lease(catalog, catalog.now, holder, configuration.settings, RUN)
+        lease = HeldLease(catalog, catalog.now, holder, configuration.settings, RUN)
         if not lease.is_ours():
             return None
         try:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.pipeline.inbox.draining import Drained, Round, drain
+from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING
@@ -83,12 +83,12 @@ class SparkInboxRunner:
                     return True
         return False
 
-    def _round(self, horizon: int, held: Mapping[int, list[str]], is_first: bool) -> Round:
+    def _round(self, horizon: int, held: Mapping[int, list[str]], is_first: bool) -> DrainRound:
         most_s = min(self.most_s, self._settings.lock_at_most / _JOBS_IN_A_LEASE / 1_000)
         address, now = self._shards.store.address, self._shards.now
-        return Round(address, now, horizon, self._settings, self._at_once, most_s, held, is_first)
+        return DrainRound(address, now, horizon, self._settings, self._at_once, most_s, held, is_first)
 
-    def _job(self, round_: Round) -> list[Drained]:
+    def _job(self, round_: DrainRound) -> list[Drained]:
         shards = list(round_.held)
 
         def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.run.batches import Batch, Done
+from conjoin.runtime.run.batches import Batch, Commit
 from conjoin.runtime.run.carriers.careful import take_mail
 from conjoin.runtime.run.mailbox import Mailbox
 
@@ -25,12 +25,12 @@ class Workplace:
         with self._broker.post.look(shard) as snapshot:
             return {part: int(place) for part, place in snapshot.positions(source, parts).items()}
 
-    def run(self, now: int, shard: int, batch: Batch) -> Done:
+    def run(self, now: int, shard: int, batch: Batch) -> Commit:
         """What concerns other shards stays in the outbox."""
         self._now = now
         return self._broker.post.runners[shard].run(batch, self._broker.catalog.view())
 
-    def run_with_mail(self, now: int, shard: int, batch: Batch) -> Done:
+    def run_with_mail(self, now: int, shard: int, batch: Batch) -> Commit:
         """What other shards have sent so far is taken along."""
         mailbox = self._mailbox(shard)
         batch.deliveries = mail = mailbox.collect(most=_MAIL_AT_ONCE)

@@ -21,10 +21,10 @@ from conjoin.runtime.inbox.receiving.receiving import Reception
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.ingest.rows import Place
-from conjoin.runtime.run.batches import Batch, Done, Origin, Reply
+from conjoin.runtime.ingest.rows import SourcePosition
+from conjoin.runtime.run.batches import Batch, Commit, Origin, Reply
 from conjoin.runtime.run.carriers.careful import Run, SourceRow, take_source_rows
-from conjoin.runtime.run.carriers.spark_tasks import Asking
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
 from conjoin.runtime.run.sweeping import is_items
 
 NO_VALUE = "has no value (a tombstone)"
@@ -46,10 +46,12 @@ class Into(NamedTuple):
 
 def read_arrival(
     into: Into, now: int
-) -> Callable[[Place, bytes | None, str | None, str | None], Filed | DeadLetter | None]:
+) -> Callable[[SourcePosition, bytes | None, str | None, str | None], Filed | DeadLetter | None]:
     reader = ChannelRows(into.channel, into.settings)
 
-    def read(at: Place, value: bytes | None, envelope: str | None, problem: str | None) -> Filed | DeadLetter | None:
+    def read(
+        at: SourcePosition, value: bytes | None, envelope: str | None, problem: str | None
+    ) -> Filed | DeadLetter | None:
         if not (problem or value is None or value.strip()):
             return None
         problem = problem or (NO_VALUE if value is None else "")
@@ -71,7 +73,7 @@ def _headers(envelope: str | None) -> Headers:
     return (*key, *(record["headers"] or {}).items())
 
 
-def take_arrivals(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> Counter[str]:
+def take_arrivals(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) -> Counter[str]:
     """What came of them, by the names of `Ingested`."""
     here = workplace_at(asking.address)
     taken = here.positions(asking.source, shard, sorted({row.part for row in rows}))
@@ -85,7 +87,7 @@ def take_arrivals(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> Coun
     return counts
 
 
-def _taken(run: Run, source: str, rows: Sequence[IngestRow]) -> Iterator[tuple[Sequence[_Placed], Done]]:
+def _taken(run: Run, source: str, rows: Sequence[IngestRow]) -> Iterator[tuple[Sequence[_Placed], Commit]]:
     """In one commit; if a row cannot be stored, each is a request of its own, and that one a dead letter."""
     placed = list(_requests(rows))
     try:
@@ -107,9 +109,9 @@ def _alone(source: str, row: IngestRow) -> SourceRow:
     """The dead letters of a channel have its name as their source."""
     noted = (row.part, row.place)
     if not isinstance(row.request, Filed):
-        return SourceRow(row.request, noted, Place(source, *noted))
+        return SourceRow(row.request, noted, SourcePosition(source, *noted))
     return SourceRow(
-        InboxArrivals([row.request]), noted, Place(row.request.message.channel, row.part or source, row.place)
+        InboxArrivals([row.request]), noted, SourcePosition(row.request.message.channel, row.part or source, row.place)
     )
 
 

@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame
 from conjoin.errors import InputError
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED
-from conjoin.pipeline.ingest.tasks import TOLD, Begins, Job, commit_task, mapping_task
+from conjoin.pipeline.ingest.tasks import TOLD, Begins, IngestTask, commit_task, mapping_task
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.run.carriers.spark_tasks import Asking
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
 
 
 @dataclass(slots=True)
@@ -91,13 +91,13 @@ class Ingest:
         self.told(done)
         return done
 
-    def _job(self, arrivals: Arrivals) -> Job:
+    def _job(self, arrivals: Arrivals) -> IngestTask:
         broker = self.broker
-        asking = Asking(broker.store.address, self.source, broker.now, 0)
+        asking = TaskRequest(broker.store.address, self.source, broker.now, 0)
         mapping = None if self.mapping is None else json_text(self.mapping)
         in_pack = IN_PACK if arrivals.in_order else 1
         into = self.into and self.into._replace(policies=broker.catalog.view().policies)
-        return Job(asking, broker.shard_count, mapping, arrivals.begins, into, in_pack)
+        return IngestTask(asking, broker.shard_count, mapping, arrivals.begins, into, in_pack)
 
 
 def settled(broker: Broker, told: Iterable[Any]) -> Ingested:

@@ -23,10 +23,10 @@ from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
-from conjoin.runtime.ingest.rows import Place, RowReader, dead
+from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead
 from conjoin.runtime.ingest.sources import envelope_of
 from conjoin.runtime.run.carriers.careful import SourceRow
-from conjoin.runtime.run.carriers.spark_tasks import Asking, take_rows
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, take_rows
 from conjoin.runtime.upkeep.supervision import text_of
 
 AT_ONCE = 1_000
@@ -59,10 +59,10 @@ class Whole(NamedTuple):
         return [*((self.part, first + row) for row in range(rows - 1)), (self.part, first + _LAST_ROW)]
 
 
-class Job(NamedTuple):
+class IngestTask(NamedTuple):
     """What all tasks of a batch know. `mapping` is as it was written, as JSON; it is compiled where it is used."""
 
-    asking: Asking
+    asking: TaskRequest
     shards: int
     mapping: str | None
     begins: Begins
@@ -73,7 +73,7 @@ class Job(NamedTuple):
     """None: rows are known by their own places."""
 
 
-Read = Callable[[Place, bytes | None, str | None, str | None], IngestRequest | None]
+Read = Callable[[SourcePosition, bytes | None, str | None, str | None], IngestRequest | None]
 """What a row is: its value with its envelope, or why there is none."""
 
 
@@ -82,13 +82,15 @@ def _compiled(mapping: str | None) -> RowMapping:
     return PLAIN if mapping is None else read_mapping(read_json(mapping))
 
 
-def _reading(job: Job) -> Read:
+def _reading(job: IngestTask) -> Read:
     now, into = job.asking.now, job.into
     if into is not None:
         return read_arrival(into, now)
     reader = RowReader(_compiled(job.mapping))
 
-    def read(at: Place, value: bytes | None, envelope: str | None, problem: str | None) -> IngestRequest | None:
+    def read(
+        at: SourcePosition, value: bytes | None, envelope: str | None, problem: str | None
+    ) -> IngestRequest | None:
         if problem is not None or value is None:
             return dead(at, "unreadable", problem or NO_VALUE, value or b"")
         return reader.read(value, at, now, envelope_of(envelope))
@@ -96,7 +98,7 @@ def _reading(job: Job) -> Read:
     return read
 
 
-def mapping_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def mapping_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
         read = _reading(job)
@@ -107,13 +109,13 @@ def mapping_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.R
     return run
 
 
-def _mapped(job: Job, read: Read, batch: pa.RecordBatch, counts: Begins) -> list[Pack]:
+def _mapped(job: IngestTask, read: Read, batch: pa.RecordBatch, counts: Begins) -> list[Pack]:
     part, block, place, *rest = (batch.column(name) for name in _ARRIVED)
     parts = part.to_pylist()
     places = place.to_pylist() if not place.null_count else _counted(parts, block.to_pylist(), counts)
     packer, ignored = Packer(job.in_pack), 0
     for at, where, value, envelope, problem in zip(parts, places, *(it.to_pylist() for it in rest), strict=True):
-        request = _read_carefully(read, Place(job.asking.source, at, where), value, envelope, problem)
+        request = _read_carefully(read, SourcePosition(job.asking.source, at, where), value, envelope, problem)
         if request is None:
             ignored += 1
         else:
@@ -123,7 +125,7 @@ def _mapped(job: Job, read: Read, batch: pa.RecordBatch, counts: Begins) -> list
 
 
 def _read_carefully(
-    read: Read, at: Place, value: bytes | None, envelope: str | None, problem: str | None
+    read: Read, at: SourcePosition, value: bytes | None, envelope: str | None, problem: str | None
 ) -> IngestRequest | None:
     try:
         return read(at, value, envelope, problem)
@@ -149,7 +151,7 @@ def _shard(request: IngestRequest, part: str, shards: int) -> int:
     return shard_of(request.key, shards)  # type: ignore[union-attr]
 
 
-def commit_task(job: Job) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def commit_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
         yield from commit_packs(job, (pack for batch in batches for pack in packs_in(batch)))
@@ -161,7 +163,7 @@ def packs_in(batch: pa.RecordBatch) -> Iterator[Pack]:
     return map(Pack, *(batch.column(name).to_pylist() for name in MAPPED_SCHEMA.names))
 
 
-def commit_packs(job: Job, packs: Iterable[Pack]) -> Iterator[pa.RecordBatch]:
+def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBatch]:
     """Packs in the order of their shards, parts and places."""
     at_once = AT_ONCE if job.whole is None else None
     for (shard, ignored), mine in groupby(packs, key=attrgetter("shard", "ignored")):
@@ -174,11 +176,11 @@ def commit_packs(job: Job, packs: Iterable[Pack]) -> Iterator[pa.RecordBatch]:
             yield _commit(job, shard, some) if job.into is None else _receive(job.asking, shard, some)
 
 
-def _commit(job: Job, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
+def _commit(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
     places = [(row.part, row.place) for row in rows] if job.whole is None else job.whole.places(len(rows))
     source = job.asking.source
     asked = [
-        SourceRow(row.request, noted, Place(source, row.part, row.place))
+        SourceRow(row.request, noted, SourcePosition(source, row.part, row.place))
         for row, noted in zip(rows, places, strict=True)
     ]
     taken = take_rows(job.asking, shard, asked, as_one=job.whole is not None)
@@ -187,7 +189,7 @@ def _commit(job: Job, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
     return _told(shard, taken.receivers, counts)
 
 
-def _receive(asking: Asking, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
+def _receive(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
     return _told(shard, [], take_arrivals(asking, shard, rows))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pyspark.sql import SparkSession
 
 from conjoin.pipeline.report import backfill, counting, time_to_live
-from conjoin.pipeline.report.figures import Figures
+from conjoin.pipeline.report.figures import ReportFigures
 from conjoin.pipeline.report.frames import Frames, opened_frames
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
@@ -15,7 +15,7 @@ Step = Callable[[str], None]
 
 def collect_figures(
     spark: SparkSession, address: str, as_of_us: int, older_than_ms: int, step: Step = lambda text: None
-) -> Figures:
+) -> ReportFigures:
     """Ages are those at an instant; `older_than_ms` is how long somebody waits before the report asks why."""
     check_store(address)
     with spark_errors(), opened_frames(spark, address, as_of_us) as frames:
@@ -24,7 +24,7 @@ def collect_figures(
         return _figures(frames, older_than_ms, step)
 
 
-def _figures(frames: Frames, older_than_ms: int, step: Step) -> Figures:
+def _figures(frames: Frames, older_than_ms: int, step: Step) -> ReportFigures:
     step("counting verdicts")
     width = counting.width_us(frames)
     volumes, hourly, kept = counting.volumes(frames), counting.hourly(frames, width), counting.kept(frames)
@@ -37,7 +37,7 @@ def _figures(frames: Frames, older_than_ms: int, step: Step) -> Figures:
     waiting, long_waits = backfill.waiting(frames, who, older_than_ms), backfill.long_waits(frames, who, older_than_ms)
     who.unpersist()
     still_open = counting.still_open(frames)
-    return Figures(
+    return ReportFigures(
         as_of_us=frames.as_of_us,
         older_than_ms=older_than_ms,
         width_us=width,

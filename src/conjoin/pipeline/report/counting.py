@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from conjoin.pipeline.report.figures import AGES_MS, HotKey, Hourly, Kept, Name, Volume
+from conjoin.pipeline.report.figures import AGES_MS, BufferedFigures, HotKey, Hourly, Name, Volume
 from conjoin.pipeline.report.frames import PLACE, Frames, age_counts, counted, is_lost, is_open
 
 MOST_NAMES = 12
@@ -58,7 +58,7 @@ def hourly(frames: Frames, width: int) -> tuple[Hourly, ...]:
     return tuple(sorted((Hourly(*row) for row in groups.agg(F.count("*")).collect()), key=lambda row: row.at_us))
 
 
-def kept(frames: Frames) -> tuple[Kept, ...]:
+def kept(frames: Frames) -> tuple[BufferedFigures, ...]:
     messages = frames.of_names(frames.messages.filter(F.col("verdict") == "buffered"))
     age = F.lit(frames.as_of_us) - F.col("published_us")
     found = messages.groupBy("name").agg(
@@ -68,7 +68,7 @@ def kept(frames: Frames) -> tuple[Kept, ...]:
         F.max(age),
     )
     return tuple(
-        Kept(name, tuple(ages), overdue, median // 1_000, oldest // 1_000)
+        BufferedFigures(name, tuple(ages), overdue, median // 1_000, oldest // 1_000)
         for name, *ages, overdue, median, oldest in found.collect()
     )
 

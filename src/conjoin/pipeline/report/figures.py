@@ -40,7 +40,7 @@ class Hourly(NamedTuple):
     messages: int
 
 
-class Kept(NamedTuple):
+class BufferedFigures(NamedTuple):
     """Messages that nobody has taken yet. Those that are overdue expire with the next tick."""
 
     name: Name
@@ -70,7 +70,7 @@ class Waited(NamedTuple):
     longest_ms: int
 
 
-class Lost(NamedTuple):
+class LostFigures(NamedTuple):
     """Messages that a longer time to live might have saved, and how many it would have, at least."""
 
     name: Name
@@ -104,7 +104,7 @@ class LongWait(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ReportFigures:
     as_of_us: int
     older_than_ms: int
     width_us: int
@@ -113,14 +113,14 @@ class Figures:
     incidents: int
     volumes: tuple[Volume, ...]
     hourly: tuple[Hourly, ...]
-    kept: tuple[Kept, ...]
+    kept: tuple[BufferedFigures, ...]
     hot_keys: tuple[HotKey, ...]
     waited: tuple[Waited, ...]
-    lost: tuple[Lost, ...]
+    lost: tuple[LostFigures, ...]
     waiting: tuple[Waiting, ...]
     long_waits: tuple[LongWait, ...]
 
-    def only(self, name: Name) -> "Figures":
+    def only(self, name: Name) -> "ReportFigures":
         """Those of one name."""
         rows = {field.name: getattr(self, field.name) for field in fields(self)}
         its: dict[str, Any] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from conjoin.kernel.verdicts.sentences import duration
 from conjoin.pipeline.report import words
-from conjoin.pipeline.report.figures import Figures, Volume
+from conjoin.pipeline.report.figures import ReportFigures, Volume
 from conjoin.pipeline.report.markup import Markup, tag, together
 from conjoin.pipeline.report.sections import SECTIONS
 from conjoin.pipeline.report.tables import Share, table
@@ -16,14 +16,14 @@ from conjoin.pipeline.report.tables import Share, table
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def write_page(path: Path, figures: Figures, store: str) -> None:
+def write_page(path: Path, figures: ReportFigures, store: str) -> None:
     """It appears when it is whole."""
     part = path.with_name(f".{path.name}.part")
     part.write_text(page_of(figures, store), encoding="utf-8")
     part.replace(path)
 
 
-def page_of(figures: Figures, store: str) -> str:
+def page_of(figures: ReportFigures, store: str) -> str:
     """`store` is how the store is called, without what must not be seen."""
     title = f"Messages of {store}"
     head = tag(
@@ -37,7 +37,7 @@ def page_of(figures: Figures, store: str) -> str:
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _top(figures: Figures, title: str) -> Markup:
+def _top(figures: ReportFigures, title: str) -> Markup:
     at = [row.at_us for row in figures.hourly]
     since = f"messages since {words.shown_at(min(at))}, " if at else ""
     return tag(
@@ -48,7 +48,7 @@ def _top(figures: Figures, title: str) -> Markup:
     )
 
 
-def _headlines(figures: Figures) -> list[tuple[str, str, str, str]]:
+def _headlines(figures: ReportFigures) -> list[tuple[str, str, str, str]]:
     """Each with its id, its kind and what it counts."""
     counts = figures.verdicts()
     total = sum(counts.values())
@@ -72,25 +72,25 @@ def _tile(id_: str, kind: str, value: str, label: str) -> Markup:
     )
 
 
-def _everything(figures: Figures) -> Markup:
+def _everything(figures: ReportFigures) -> Markup:
     return together(_names(figures), *(section(figures, "all") for section in SECTIONS))
 
 
-def _names(figures: Figures) -> Markup:
+def _names(figures: ReportFigures) -> Markup:
     verdicts = sorted(figures.verdicts())
     rows = [_name_row(figures, volume, place, verdicts) for place, volume in enumerate(figures.volumes)]
     headings = ["name", "messages", "share correlated", *verdicts, "waiting for it"]
     return tag("section", tag("h3", "Message names"), table("all-names", headings, rows))
 
 
-def _name_row(figures: Figures, volume: Volume, place: int, verdicts: list[str]) -> list[object]:
+def _name_row(figures: ReportFigures, volume: Volume, place: int, verdicts: list[str]) -> list[object]:
     counts = figures.only(volume.name).verdicts()
     share = Share(counts.get("correlated", 0) / volume.messages) if volume.messages else ""
     link = tag("a", words.shown_name(volume.name), href=f"#name-{place}")
     return [link, volume.messages, share, *(counts.get(verdict, 0) for verdict in verdicts), volume.waiting]
 
 
-def _each_name(figures: Figures) -> list[Markup]:
+def _each_name(figures: ReportFigures) -> list[Markup]:
     if len(figures.volumes) < 2:
         return []
     return [

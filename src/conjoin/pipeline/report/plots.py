@@ -14,7 +14,7 @@ NOTHING = tag("p", "None.", class_="none")
 """Instead of a plot of nothing."""
 
 
-class Part(NamedTuple):
+class ColumnPart(NamedTuple):
     """A part of a column. `kind` is what it is coloured by."""
 
     kind: str
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 
 class Pillar(NamedTuple):
     label: str
-    parts: Sequence[Part]
+    parts: Sequence[ColumnPart]
 
     @property
     def height(self) -> int:

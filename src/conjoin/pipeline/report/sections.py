@@ -9,12 +9,12 @@ from conjoin.kernel.verdicts.sentences import duration
 from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.pipeline.report import figures as f
 from conjoin.pipeline.report import words
-from conjoin.pipeline.report.figures import Figures
+from conjoin.pipeline.report.figures import ReportFigures
 from conjoin.pipeline.report.markup import Markup, tag
-from conjoin.pipeline.report.plots import Part, Pillar, legend, stacked, steps
+from conjoin.pipeline.report.plots import ColumnPart, Pillar, legend, stacked, steps
 from conjoin.pipeline.report.tables import At, Ms, Share, folded, table
 
-Section = Callable[[Figures, str], Markup]
+Section = Callable[[ReportFigures, str], Markup]
 _LOWER_BOUND = (
     "Lost are those that expired or were not to be kept, for want of somebody who waited. Of those who came later only"
     " the ones that wait now and the last that did are known, so more may have been saved than is counted here."
@@ -22,11 +22,11 @@ _LOWER_BOUND = (
 _ORDER = {verdict: place for place, verdict in enumerate(REASONS)}
 
 
-def verdicts(figures: Figures, scope: str) -> Markup:
+def verdicts(figures: ReportFigures, scope: str) -> Markup:
     counts = f.added(((row.at_us, row.verdict), row.messages) for row in figures.hourly)
     known = sorted(figures.verdicts(), key=_ORDER.__getitem__)
     pillars = [
-        Pillar(words.shown_at(at), [Part(verdict, verdict, counts.get((at, verdict), 0)) for verdict in known])
+        Pillar(words.shown_at(at), [ColumnPart(verdict, verdict, counts.get((at, verdict), 0)) for verdict in known])
         for at in _instants(figures)
     ]
     by_hour = [[At(at), verdict, counts[at, verdict]] for at, verdict in sorted(counts)]
@@ -39,7 +39,7 @@ def verdicts(figures: Figures, scope: str) -> Markup:
     )
 
 
-def _reasons(figures: Figures) -> list[list[object]]:
+def _reasons(figures: ReportFigures) -> list[list[object]]:
     counts = f.added(((row.verdict, row.reason), row.messages) for row in figures.hourly)
     total = sum(counts.values())
     ordered = sorted(counts.items(), key=lambda item: (_ORDER[item[0][0]], -item[1], item[0][1]))
@@ -50,20 +50,22 @@ def _verdict(verdict: str) -> Markup:
     return tag("span", verdict, class_=f"verdict k-{verdict}")
 
 
-def _instants(figures: Figures) -> Iterable[int]:
+def _instants(figures: ReportFigures) -> Iterable[int]:
     """Those without a message, too."""
     at = [row.at_us for row in figures.hourly]
     return range(min(at), max(at) + 1, figures.width_us) if at else ()
 
 
-def _width(figures: Figures) -> str:
+def _width(figures: ReportFigures) -> str:
     ms = figures.width_us // 1_000
     return {3_600_000: "hour", 86_400_000: "day", 604_800_000: "week"}.get(ms, duration(ms))
 
 
-def kept(figures: Figures, scope: str) -> Markup:
+def kept(figures: ReportFigures, scope: str) -> Markup:
     ages = f.columns_added((row.ages for row in figures.kept), len(f.AGES_MS) + 1)
-    pillars = [Pillar(label, [Part("buffered", "kept", n)]) for label, n in zip(words.shown_ages(), ages, strict=True)]
+    pillars = [
+        Pillar(label, [ColumnPart("buffered", "kept", n)]) for label, n in zip(words.shown_ages(), ages, strict=True)
+    ]
     headings = ["name", *words.shown_ages(), "overdue", "half are older than", "oldest"]
     rows = [
         [words.shown_name(row.name), *row.ages, row.overdue, Ms(row.median_ms), Ms(row.oldest_ms)]
@@ -76,7 +78,7 @@ def kept(figures: Figures, scope: str) -> Markup:
     )
 
 
-def time_to_live(figures: Figures, scope: str) -> Markup:
+def time_to_live(figures: ReportFigures, scope: str) -> Markup:
     said = [*map(words.advice, figures.lost), *map(words.patience, figures.waited)]
     saved = f.columns_added((row.saved for row in figures.lost), len(f.LADDER_MS))
     points = [(duration(step), count) for step, count in zip(f.LADDER_MS, saved, strict=True)]
@@ -90,7 +92,7 @@ def time_to_live(figures: Figures, scope: str) -> Markup:
     )
 
 
-def _saved(figures: Figures) -> list[list[object]]:
+def _saved(figures: ReportFigures) -> list[list[object]]:
     """From the first step that saves one to the last that saves more."""
     return [
         [words.shown_name(row.name), row.messages, Ms(row.had_ms), Ms(step), saved]
@@ -100,14 +102,14 @@ def _saved(figures: Figures) -> list[list[object]]:
     ]
 
 
-def _waited(figures: Figures) -> list[list[object]]:
+def _waited(figures: ReportFigures) -> list[list[object]]:
     return [
         [words.shown_name(row.name), row.messages, Ms(row.median_ms), Ms(row.most_ms), Ms(row.longest_ms)]
         for row in figures.waited
     ]
 
 
-def hot_keys(figures: Figures, scope: str) -> Markup:
+def hot_keys(figures: ReportFigures, scope: str) -> Markup:
     rows = [
         [words.shown_name(row.name), row.tenant_id, row.key, row.messages, row.correlated, row.lost]
         for row in figures.hot_keys
@@ -120,9 +122,12 @@ def hot_keys(figures: Figures, scope: str) -> Markup:
     )
 
 
-def waiting(figures: Figures, scope: str) -> Markup:
+def waiting(figures: ReportFigures, scope: str) -> Markup:
     pillars = [
-        Pillar(label, [Part(arrived, words.ARRIVED[arrived], _aged(figures, arrived, place)) for arrived in f.ARRIVED])
+        Pillar(
+            label,
+            [ColumnPart(arrived, words.ARRIVED[arrived], _aged(figures, arrived, place)) for arrived in f.ARRIVED],
+        )
         for place, label in enumerate(words.shown_ages())
     ]
     long = f"longer than {duration(figures.older_than_ms)}"
@@ -137,14 +142,14 @@ def waiting(figures: Figures, scope: str) -> Markup:
     )
 
 
-def _groups(figures: Figures) -> list[list[object]]:
+def _groups(figures: ReportFigures) -> list[list[object]]:
     return [
         [words.shown_name(row.name), row.process_id, row.element_id, words.ARRIVED[row.arrived], *row.ages, row.long]
         for row in figures.waiting
     ]
 
 
-def _oldest(figures: Figures) -> list[list[object]]:
+def _oldest(figures: ReportFigures) -> list[list[object]]:
     """Keys of instances are names, not numbers to count with."""
     return [
         [
@@ -155,7 +160,7 @@ def _oldest(figures: Figures) -> list[list[object]]:
     ]
 
 
-def _aged(figures: Figures, arrived: str, place: int) -> int:
+def _aged(figures: ReportFigures, arrived: str, place: int) -> int:
     return sum(row.ages[place] for row in figures.waiting if row.arrived == arrived)
 
 

@@ -8,7 +8,7 @@ was lost before. So more may have been saved than is counted here, and never few
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from conjoin.pipeline.report.figures import LADDER_MS, Lost, Waited
+from conjoin.pipeline.report.figures import LADDER_MS, LostFigures, Waited
 from conjoin.pipeline.report.frames import PLACE, Frames, counted
 
 _KEPT_AND_TAKEN = ("waiting_instance_later", "started_after_lock", "given_back_and_taken")
@@ -26,7 +26,7 @@ def waited(frames: Frames) -> tuple[Waited, ...]:
     )
 
 
-def lost(frames: Frames) -> tuple[Lost, ...]:
+def lost(frames: Frames) -> tuple[LostFigures, ...]:
     """Those that expired for want of somebody who waits, or were not to be kept at all."""
     reasons = F.col("reason").isin("nobody_waited", "ttl_zero")
     gone = frames.messages.filter(F.col("verdict").isin("expired", "discarded") & reasons)
@@ -37,7 +37,7 @@ def lost(frames: Frames) -> tuple[Lost, ...]:
     steps = [counted(F.col("gap_us") < F.lit(step * 1_000)).alias(f"step_{step}") for step in LADDER_MS]
     saved = {name: tuple(its) for name, *its in missed.agg(*steps).collect()}
     none = (0,) * len(LADDER_MS)
-    found = [Lost(name, count, had_us // 1_000, saved.get(name, none)) for name, count, had_us in counts]
+    found = [LostFigures(name, count, had_us // 1_000, saved.get(name, none)) for name, count, had_us in counts]
     return tuple(sorted(found, key=lambda row: -row.messages))
 
 

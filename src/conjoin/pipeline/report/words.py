@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.verdicts.sentences import duration
-from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, Lost, Name, Waited
+from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, LostFigures, Name, Waited
 
 ENOUGH = 0.9
 """The shortest time to live is advised that saves so many of those that the longest would save."""
@@ -37,7 +37,7 @@ def shown_ages() -> list[str]:
     return [f"under {edges[0]}", *between, f"over {edges[-1]}"]
 
 
-def advised(lost: Lost) -> tuple[int, int] | None:
+def advised(lost: LostFigures) -> tuple[int, int] | None:
     """The shortest time to live that saves enough, and how many it saves; None if none does anything."""
     if not lost.saved[-1]:
         return None
@@ -45,7 +45,7 @@ def advised(lost: Lost) -> tuple[int, int] | None:
     return LADDER_MS[place], lost.saved[place]
 
 
-def advice(lost: Lost) -> str:
+def advice(lost: LostFigures) -> str:
     said = f"{_quoted(lost.name)}: {lost.messages:,} lost."
     found = advised(lost)
     if found is None:

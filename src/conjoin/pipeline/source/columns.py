@@ -26,7 +26,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ColumnKind:
     """A type. `stored` is a literal of Spark's as the store has it; None where the store cannot be asked for it."""
 
     spark: T.DataType
@@ -46,12 +46,12 @@ def _microseconds(literal: Any) -> int | None:
     return (literal - _EPOCH) // _MICROSECOND if isinstance(literal, datetime) and literal.tzinfo else None
 
 
-KEY = Kind(T.LongType(), pa.int64(), _whole)
-NUMBER = Kind(T.IntegerType(), pa.int32(), _whole)
-TEXT = Kind(T.StringType(), pa.string(), _text)
-INSTANT = Kind(T.TimestampType(), pa.timestamp("us", "UTC"), _microseconds)
-TRUTH = Kind(T.BooleanType(), pa.bool_())
-KEYS = Kind(T.ArrayType(T.LongType()), pa.list_(pa.int64()))
+KEY = ColumnKind(T.LongType(), pa.int64(), _whole)
+NUMBER = ColumnKind(T.IntegerType(), pa.int32(), _whole)
+TEXT = ColumnKind(T.StringType(), pa.string(), _text)
+INSTANT = ColumnKind(T.TimestampType(), pa.timestamp("us", "UTC"), _microseconds)
+TRUTH = ColumnKind(T.BooleanType(), pa.bool_())
+KEYS = ColumnKind(T.ArrayType(T.LongType()), pa.list_(pa.int64()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Column:
     """It needs columns of the store, or what its table expands a row by. A plain one needs one and shows its values."""
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     needs: tuple[str, ...]
     absence: Absence | None = None
     derive: Derive | None = None
@@ -117,6 +117,6 @@ def instant(name: str, stored: str = "", absence: Absence | None = None) -> Colu
     return Column(name, INSTANT, (stored or name,), absence)
 
 
-def of_each(name: str, kind: Kind, needs: str, value: Callable[[Any], Any]) -> Column:
+def of_each(name: str, kind: ColumnKind, needs: str, value: Callable[[Any], Any]) -> Column:
     """Derived value by value from one column."""
     return Column(name, kind, (needs,), derive=lambda broker, needed: map(value, needed))

@@ -32,7 +32,7 @@ _ORDER: dict[type[Filter], str] = {
 }
 
 
-class Answered(NamedTuple):
+class PushedFilters(NamedTuple):
     """What the store is asked, which shards are (None: all), and the filters that somebody has to look at again."""
 
     conditions: list[Condition]
@@ -48,9 +48,9 @@ class Pushed(NamedTuple):
 _NOTHING = Pushed()
 
 
-def answered(table: SourceTable, filters: Iterable[Filter]) -> Answered:
+def answered(table: SourceTable, filters: Iterable[Filter]) -> PushedFilters:
     """As much of some filters, all of which have to hold, as the store can answer."""
-    found = Answered(list(table.where), None, [])
+    found = PushedFilters(list(table.where), None, [])
     for it in filters:
         chosen = _chosen_shards(it)
         if chosen is not None:

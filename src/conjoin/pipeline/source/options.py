@@ -19,7 +19,7 @@ _TRUTHS = {"true": True, "false": False}
 _URLS = ("postgresql://", "postgres://")
 
 
-class Asked(NamedTuple):
+class ReadOptions(NamedTuple):
     """What is to be read: a table of the store at an address, these columns of rows that pass all filters.
 
     Each shard is read in so many parts. `pushes`: Spark may hand over filters of its own.
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
         return TABLES[self.table].schema(self.columns)
 
 
-def read_options(options: Mapping[str, str]) -> Asked:
+def read_options(options: Mapping[str, str]) -> ReadOptions:
     """Raises `InputError` with everything that is wrong with them."""
     problems = [*problems_of_place(options), *_problems_of_table(options), *_problems_of_rest(options)]
     if problems:
@@ -47,10 +47,10 @@ def read_options(options: Mapping[str, str]) -> Asked:
     columns = _listed(options["columns"]) if "columns" in options else tuple(known)
     filters = tuple(read_where(options["where"], known)) if "where" in options else ()
     parts, pushes = int(options.get("partitions_per_shard", "1")), _TRUTHS[options.get("push_filters", "false").lower()]
-    return Asked(address_in(options), table, columns, filters, parts, pushes)
+    return ReadOptions(address_in(options), table, columns, filters, parts, pushes)
 
 
-def with_schema(asked: Asked, schema: T.StructType) -> Asked:
+def with_schema(asked: ReadOptions, schema: T.StructType) -> ReadOptions:
     """The columns that a schema names, which may be the user's own. Raises `InputError` if the table has others."""
     known = TABLES[asked.table].columns
     problems = list(_unknown_columns(asked.table, schema.names))

@@ -17,7 +17,7 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.pipeline.source.columns import Condition
 from conjoin.pipeline.source.filters import answered, column_of
 from conjoin.pipeline.source.masks import mask_of
-from conjoin.pipeline.source.options import Asked
+from conjoin.pipeline.source.options import ReadOptions
 from conjoin.pipeline.source.tables import SHARD, TABLES, SourceTable
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import open_broker
@@ -33,7 +33,7 @@ Expand = Callable[[tuple[Any, ...]], Iterable[tuple[Any, ...]]]
 
 
 @dataclass
-class Part(InputPartition):
+class ShardPart(InputPartition):
     """Rows of a shard: all, or those within a range of keys."""
 
     shard: int
@@ -41,7 +41,7 @@ class Part(InputPartition):
 
 
 class ConjoinReader(DataSourceReader):
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ReadOptions) -> None:
         self._asked = asked
         self._ask(asked.filters)
 
@@ -51,25 +51,25 @@ class ConjoinReader(DataSourceReader):
         self.where, self.shards, self._left = found.conditions, found.shards, found.left
         return found.left
 
-    def partitions(self) -> list[Part]:
+    def partitions(self) -> list[ShardPart]:
         with closing(open_broker(self._asked.address)) as broker:
             shards = range(broker.shard_count)
             chosen = [shard for shard in shards if self.shards is None or shard in self.shards]
             return [part for shard in chosen for part in self._parts(broker, shard)]
 
-    def _parts(self, broker: Broker, shard: int) -> Iterator[Part]:
+    def _parts(self, broker: Broker, shard: int) -> Iterator[ShardPart]:
         table, parts = TABLES[self._asked.table], self._asked.parts
         if parts == 1:
-            yield Part(shard)
+            yield ShardPart(shard)
             return
         first, last = _span(broker, shard, table)
         bounds = [first + (last - first) * number // parts for number in range(1, parts)]
         for low, high in zip([None, *bounds], [*bounds, None], strict=True):
             within = [(table.split, ">=", low)] if low is not None else []
-            yield Part(shard, (*within, *([(table.split, "<", high)] if high is not None else [])))
+            yield ShardPart(shard, (*within, *([(table.split, "<", high)] if high is not None else [])))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if not isinstance(partition, Part):
+        if not isinstance(partition, ShardPart):
             # Where no shard is asked for, Spark runs a task all the same.
             return
         table = TABLES[self._asked.table]

@@ -22,7 +22,7 @@ from pyspark.sql.datasource import (
     Not,
 )
 
-from conjoin.pipeline.source.columns import INSTANT, KEY, NUMBER, TEXT, TRUTH, Column, Kind
+from conjoin.pipeline.source.columns import INSTANT, KEY, NUMBER, TEXT, TRUTH, Column, ColumnKind
 
 _TOKEN = re.compile(r"\s*('(?:[^']|'')*'|-?\d+|\w+|<=|>=|<>|!=|[=<>(),])")
 _SIGNS: dict[str, Callable[..., Filter]] = {
@@ -138,7 +138,7 @@ def _instant(word: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-_LITERALS: dict[Kind, tuple[str, Callable[[str], Any]]] = {
+_LITERALS: dict[ColumnKind, tuple[str, Callable[[str], Any]]] = {
     TEXT: ("a text in single quotes", _text),
     KEY: ("a whole number", _whole),
     NUMBER: ("a whole number", _whole),

@@ -23,7 +23,7 @@ class Doubt(NamedTuple):
         return number > self.number if shard == self.shard else at >= self.at
 
 
-class Said(NamedTuple):
+class Doubted(NamedTuple):
     """A doubt and what it is about: an instance with all that it calls (`root`), or a name under one key or all."""
 
     root: int
@@ -35,12 +35,12 @@ class Said(NamedTuple):
     doubt: Doubt
 
 
-def about_root(tenant_id: str, root: int, doubt: Doubt, *, is_void: bool = False) -> Said:
-    return Said(root, is_void, tenant_id, "", None, doubt)
+def about_root(tenant_id: str, root: int, doubt: Doubt, *, is_void: bool = False) -> Doubted:
+    return Doubted(root, is_void, tenant_id, "", None, doubt)
 
 
-def about_name(tenant_id: str, name: str, key: str | None, doubt: Doubt) -> Said:
-    return Said(0, False, tenant_id, name, key, doubt)
+def about_name(tenant_id: str, name: str, key: str | None, doubt: Doubt) -> Doubted:
+    return Doubted(0, False, tenant_id, name, key, doubt)
 
 
 Place = tuple[str, str, str | None]
@@ -54,12 +54,12 @@ class Doubts:
         self.voids: dict[int, Doubt] = {}
         self.names: dict[Place, dict[int, Doubt]] = {}
 
-    def add(self, said: Iterable[Said]) -> bool:
+    def add(self, said: Iterable[Doubted]) -> bool:
         """Answers whether anything of it was new."""
         new = [it for it in said if self._add(it)]
         return bool(new)
 
-    def _add(self, said: Said) -> bool:
+    def _add(self, said: Doubted) -> bool:
         if said.is_void:
             is_new = said.root not in self.voids
             self.voids.setdefault(said.root, said.doubt)

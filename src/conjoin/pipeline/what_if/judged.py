@@ -13,7 +13,7 @@ from conjoin.runtime.visibility.plain_values import told
 SAME, CHANGED, UNKNOWN = "same", "changed", "unknown"
 
 
-class Said(NamedTuple):
+class JudgedVerdict(NamedTuple):
     verdict: str
     reason: str
     receivers: list[str]
@@ -49,17 +49,17 @@ def judge(pair: Pair, sides: list[tuple[KeySpace, Catalog]], at: int) -> Judged:
     change = SAME if was[:3] == would[:3] else CHANGED
     if pair.unknown:
         change = UNKNOWN
-        would = Said(UNKNOWN, "", [], f"Unknown: {pair.unknown}.")
+        would = JudgedVerdict(UNKNOWN, "", [], f"Unknown: {pair.unknown}.")
     space = sides[0][0]
     facts = (space.tenant_id, message.name, space.key, message.key, message.message_id, message.published_at)
     return Judged(*facts, change, *was, *would, pair.others_unknown)
 
 
-def _said(message: Message, space: KeySpace, catalog: Catalog, at: int) -> Said:
+def _said(message: Message, space: KeySpace, catalog: Catalog, at: int) -> JudgedVerdict:
     found = verdict_of(space, message, at, catalog)
     said = told(parameters(space, message, found, at, catalog))
     text = sentence(found.verdict, found.reason, said, message.name, space.key)
-    return Said(found.verdict, found.reason, [_receiver(target) for target in message.targets], text)
+    return JudgedVerdict(found.verdict, found.reason, [_receiver(target) for target in message.targets], text)
 
 
 def _receiver(target: Any) -> str:

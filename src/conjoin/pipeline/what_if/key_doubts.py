@@ -12,9 +12,9 @@ from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.messages import is_kept
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.iso8601 import instant_text
-from conjoin.pipeline.what_if.doubts import Doubt, Doubts, Said, about_name, about_root
+from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts, about_name, about_root
 from conjoin.pipeline.what_if.reach import ANY_NAME
-from conjoin.pipeline.what_if.rules import NEW, Rules
+from conjoin.pipeline.what_if.rules import NEW, WhatIfRules
 
 
 class Waiter(NamedTuple):
@@ -56,8 +56,8 @@ def is_under_way(message: Message) -> bool:
 
 
 class KeyDoubts:
-    def __init__(self, rules: Rules, doubts: Doubts, would: KeySpace) -> None:
-        self.said: list[Said] = []
+    def __init__(self, rules: WhatIfRules, doubts: Doubts, would: KeySpace) -> None:
+        self.said: list[Doubted] = []
         self.in_doubt: dict[str, str] = {}
         """Names, each with the cause."""
         self.pairs: dict[str, dict[int, Pair]] = {}

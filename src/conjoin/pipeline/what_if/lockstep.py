@@ -27,7 +27,7 @@ from conjoin.pipeline.what_if.doubts import Doubts
 from conjoin.pipeline.what_if.judged import Judged, judge
 from conjoin.pipeline.what_if.key_doubts import KeyDoubts, Pair, Waiter
 from conjoin.pipeline.what_if.recorded import Recorded, decode
-from conjoin.pipeline.what_if.rules import Catalogs, Rules
+from conjoin.pipeline.what_if.rules import Catalogs, WhatIfRules
 
 Decide = Callable[[int, KeySpace, Catalog], Events]
 WAS, WOULD = 0, 1
@@ -36,7 +36,7 @@ WAS, WOULD = 0, 1
 class Lockstep:
     """One key. The rows come in the order of the shard that has the key."""
 
-    def __init__(self, rules: Rules, catalogs: Catalogs, doubts: Doubts, place: tuple[str, str]) -> None:
+    def __init__(self, rules: WhatIfRules, catalogs: Catalogs, doubts: Doubts, place: tuple[str, str]) -> None:
         self._rules = rules
         self._catalogs = catalogs
         self._spaces = (KeySpace(*place), KeySpace(*place))

@@ -17,11 +17,11 @@ from pyspark.sql import functions as F
 from conjoin.errors import InputError
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.session.worker import make_ready
-from conjoin.pipeline.what_if.doubts import Doubt, Doubts, Said
+from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts
 from conjoin.pipeline.what_if.judged import Judged
 from conjoin.pipeline.what_if.question import Question
 from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, check_whole, decode, encode, recorded_commands
-from conjoin.pipeline.what_if.rules import Rules, read_rules
+from conjoin.pipeline.what_if.rules import WhatIfRules, read_rules
 from conjoin.pipeline.what_if.stories import note, settled, tell
 from conjoin.runtime.opening import open_broker
 
@@ -77,7 +77,7 @@ def answered(
             frame.unpersist()
 
 
-def _commands(spark: SparkSession, place: str, rules: Rules, shards: int, held: list[DataFrame]) -> DataFrame:
+def _commands(spark: SparkSession, place: str, rules: WhatIfRules, shards: int, held: list[DataFrame]) -> DataFrame:
     """By key, each in its order. What else the log tells is noted in the rules."""
     read = spark.range(0, shards, 1, shards).mapInArrow(_reading(place, rules.question.until), RECORDED)
     read = read.persist(StorageLevel.MEMORY_AND_DISK)
@@ -90,10 +90,10 @@ def _commands(spark: SparkSession, place: str, rules: Rules, shards: int, held: 
     return commands
 
 
-def _messages(commands: DataFrame, rules: Rules, held: list[DataFrame], step: Step) -> DataFrame:
+def _messages(commands: DataFrame, rules: WhatIfRules, held: list[DataFrame], step: Step) -> DataFrame:
     rounds: list[DataFrame] = []
 
-    def spread(doubts: Doubts) -> Iterator[Said]:
+    def spread(doubts: Doubts) -> Iterator[Doubted]:
         step("telling every key twice" if not rounds else f"spreading doubts, round {len(rounds)}")
         if rounds:
             rounds[-1].unpersist()
@@ -118,7 +118,7 @@ def _reading(place: str, until: int) -> Task:
     return run
 
 
-def _telling(rules: Rules, doubts: Doubts) -> Task:
+def _telling(rules: WhatIfRules, doubts: Doubts) -> Task:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
         rows = (
@@ -131,7 +131,7 @@ def _telling(rules: Rules, doubts: Doubts) -> Task:
     return run
 
 
-def _told(rows: Iterable[Recorded], rules: Rules, doubts: Doubts) -> Iterator[tuple[Any, ...]]:
+def _told(rows: Iterable[Recorded], rules: WhatIfRules, doubts: Doubts) -> Iterator[tuple[Any, ...]]:
     """Messages, and doubts as rows with nothing but their text."""
     nothing = (None,) * len(Judged._fields)
     for judged, said in tell(rows, rules, doubts):
@@ -139,9 +139,9 @@ def _told(rows: Iterable[Recorded], rules: Rules, doubts: Doubts) -> Iterator[tu
         yield from ((*nothing, encode(it).decode()) for it in said)
 
 
-def _read_said(said: list[Any]) -> Said:
+def _read_said(said: list[Any]) -> Doubted:
     *about, doubt = said
-    return Said._make([*about, Doubt._make(doubt)])
+    return Doubted._make([*about, Doubt._make(doubt)])
 
 
 def _in_batches(rows: Iterator[tuple[Any, ...]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

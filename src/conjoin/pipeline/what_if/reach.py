@@ -46,7 +46,7 @@ def reaches_of(definitions: Definitions) -> dict[Process, Reach]:
 
 def _add(reach: Reach, definition: Definition, definitions: Definitions) -> None:
     plan, tenant_id = definition.plan, definition.tenant_id
-    names = _Names(definitions, tenant_id)
+    names = _AwaitedNames(definitions, tenant_id)
     reach.starts |= {name for start in plan.starts for name in _name_of(start)}
     reach.whole |= names.of_plan(plan)
     single = has_one_token(plan)
@@ -108,7 +108,7 @@ def _inside(element: Element) -> list[Element]:
     return [*([element.start] if element.start else []), *element.event_subprocesses]
 
 
-class _Names:
+class _AwaitedNames:
     """The names that elements wait for, with those of the processes that they call."""
 
     def __init__(self, definitions: Definitions, tenant_id: str) -> None:

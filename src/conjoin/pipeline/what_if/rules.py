@@ -28,7 +28,7 @@ class Version(NamedTuple):
 
 
 @dataclass
-class Rules:
+class WhatIfRules:
     question: Question
     versions: Mapping[int, Version]
     reaches: Mapping[Process, Reach]
@@ -50,7 +50,7 @@ class Rules:
         return sorted(self.reaches.get((tenant_id, process_id), Reach()).starts)
 
 
-def read_rules(broker: Broker, question: Question) -> Rules:
+def read_rules(broker: Broker, question: Question) -> WhatIfRules:
     """Plans are compiled here, so that the workers that fold need not."""
     with broker.store.frozen() as frozen:
         catalog = CatalogVersions(frozen, broker.store.facts.profile)
@@ -61,13 +61,13 @@ def read_rules(broker: Broker, question: Question) -> Rules:
         starts = tuple(start for it in latest for start in view.deployments.starts_of(it))
         versions[number] = Version(starts, view.policies, view.inbox_policies)
     reaches = reaches_of(catalog.at(catalog.newest).definitions)
-    return Rules(question, versions, reaches, starters_of(reaches))
+    return WhatIfRules(question, versions, reaches, starters_of(reaches))
 
 
 class Catalogs:
     """The catalogs that the kernel reads, in a worker. Instances are called what they were called."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: WhatIfRules) -> None:
         self._rules = rules
         self._made: dict[tuple[int, bool], tuple[Catalog, Policies]] = {}
         self._started: Mapping[str, int] = {}

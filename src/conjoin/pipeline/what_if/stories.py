@@ -8,19 +8,19 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
-from conjoin.pipeline.what_if.doubts import Doubts, Said, about_name
+from conjoin.pipeline.what_if.doubts import Doubted, Doubts, about_name
 from conjoin.pipeline.what_if.judged import Judged
 from conjoin.pipeline.what_if.lockstep import Lockstep
 from conjoin.pipeline.what_if.reach import ANY_NAME
 from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, decode
-from conjoin.pipeline.what_if.rules import Catalogs, Rules
+from conjoin.pipeline.what_if.rules import Catalogs, WhatIfRules
 
 MOST_ROUNDS = 20
 
-Told = tuple[list[Judged], list[Said]]
+Told = tuple[list[Judged], list[Doubted]]
 
 
-def tell(rows: Iterable[Recorded], rules: Rules, doubts: Doubts) -> Iterator[Told]:
+def tell(rows: Iterable[Recorded], rules: WhatIfRules, doubts: Doubts) -> Iterator[Told]:
     """Key by key; the rows of a key stand together, in their order."""
     catalogs = Catalogs(rules)
     for place, mine in groupby(rows, key=attrgetter("tenant_id", "key")):
@@ -31,7 +31,7 @@ def tell(rows: Iterable[Recorded], rules: Rules, doubts: Doubts) -> Iterator[Tol
         yield judged, story.said
 
 
-def settled(spread: Callable[[Doubts], Iterable[Said]]) -> Doubts:
+def settled(spread: Callable[[Doubts], Iterable[Doubted]]) -> Doubts:
     """All doubts, once nobody has new ones. `spread` tells all keys with the doubts known so far."""
     doubts = Doubts()
     for _ in range(MOST_ROUNDS):
@@ -43,12 +43,12 @@ def settled(spread: Callable[[Doubts], Iterable[Said]]) -> Doubts:
     return doubts
 
 
-def _everything(said: Iterable[Said]) -> list[Said]:
+def _everything(said: Iterable[Doubted]) -> list[Doubted]:
     """From each of these doubts on, any name under any key."""
     return [about_name(it.tenant_id, ANY_NAME, None, it.doubt) for it in said]
 
 
-def note(rules: Rules, notes: Iterable[Recorded]) -> None:
+def note(rules: WhatIfRules, notes: Iterable[Recorded]) -> None:
     """What the rows that are no commands tell."""
     roots, stuck = dict(rules.roots), dict(rules.stuck)
     for row in notes:

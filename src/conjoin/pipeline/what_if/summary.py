@@ -26,7 +26,7 @@ class Turn(NamedTuple):
     messages: int
 
 
-class Summary(NamedTuple):
+class WhatIfSummary(NamedTuple):
     turns: Sequence[Turn]
     changes: Sequence[dict[str, Any]]
     """The first so many messages that changed or are unknown, by time."""
@@ -35,7 +35,7 @@ class Summary(NamedTuple):
         return sum(turn.messages for turn in self.turns if turn.change == change)
 
 
-def summarize(messages: DataFrame, limit: int) -> Summary:
+def summarize(messages: DataFrame, limit: int) -> WhatIfSummary:
     by = ("change", "was_verdict", "was_reason", "would_verdict", "would_reason")
     counted = messages.groupBy(*by).agg(F.count(F.lit(1)).alias("messages")).collect()
     turns = [
@@ -45,7 +45,7 @@ def summarize(messages: DataFrame, limit: int) -> Summary:
     turns.sort(key=lambda turn: (_ORDER.index(turn.change), -turn.messages, turn.was, turn.would))
     changed = messages.where(F.col("change") != SAME)
     first = changed.withColumn("us", F.unix_micros("published_at")).orderBy("us", "message_key").limit(limit)
-    return Summary(turns, [_shown(row) for row in first.collect()])
+    return WhatIfSummary(turns, [_shown(row) for row in first.collect()])
 
 
 def _words(verdict: str, reason: str) -> str:

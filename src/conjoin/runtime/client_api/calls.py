@@ -42,13 +42,13 @@ class Ask(NamedTuple):
     request: Request
 
 
-class Look(NamedTuple):
+class StoreRead(NamedTuple):
     """Call this, which reads the store and may take a while; send what it answers."""
 
     function: Callable[[], Any]
 
 
-Call = Generator[Ask | Look, Any, _A]
+Call = Generator[Ask | StoreRead, Any, _A]
 
 
 class ReadyJob(NamedTuple):
@@ -71,7 +71,7 @@ class NewInstance:
     definition_key: int = 0
 
 
-class Surroundings(Protocol):
+class CallContext(Protocol):
     """What calls have to know of the engine."""
 
     shard_count: int
@@ -95,7 +95,7 @@ class Surroundings(Protocol):
 
 
 class Calls:
-    def __init__(self, engine: Surroundings, created: int = 0) -> None:
+    def __init__(self, engine: CallContext, created: int = 0) -> None:
         """`created` instances were placed before."""
         self._engine = engine
         self._created = created
@@ -122,7 +122,7 @@ class Calls:
         """A definition has a process and a version; that of another tenant is none."""
         found: Definition | None = self._engine.known_definitions.by_key.get(new.definition_key)
         if found is None:
-            definitions = yield Look(lambda: self._engine.definitions)
+            definitions = yield StoreRead(lambda: self._engine.definitions)
             found = definitions.by_key.get(new.definition_key)
         if found is None or found.tenant_id != new.tenant_id:
             return Refusal("NOT_FOUND", f"no process definition with key {new.definition_key} is deployed")
@@ -137,7 +137,7 @@ class Calls:
         latest = self._engine.known_definitions.latest(*which)
         if latest is None:
             # Perhaps somebody else has deployed it, or nobody here has looked yet.
-            definitions = yield Look(lambda: self._engine.definitions)
+            definitions = yield StoreRead(lambda: self._engine.definitions)
             latest = definitions.latest(*which)
         if latest is None:
             return 0
@@ -165,7 +165,7 @@ class Calls:
         reply: Reply = yield Ask(shard, message)
         answer = reply.answer
         if answer is None:
-            answer = yield Look(lambda: self._engine.late_answer(shard, reply.key))
+            answer = yield StoreRead(lambda: self._engine.late_answer(shard, reply.key))
         if isinstance(answer, e.MessageRefused):
             return refusal_of(answer, message.key)
         assert isinstance(answer, e.MessageAnswered)
@@ -177,7 +177,7 @@ class Calls:
         if problem is not None:
             return problem
         most = min(wanted.most, MOST_JOBS)
-        ready = yield Look(lambda: self._engine.ready_jobs(wanted.type, most, wanted.tenant_ids))
+        ready = yield StoreRead(lambda: self._engine.ready_jobs(wanted.type, most, wanted.tenant_ids))
         found: list[ActivatedJob] = []
         chosen = [(job.shard, job.tenant_id) for job in sorted(ready)[:most]]
         for place in dict.fromkeys(chosen):

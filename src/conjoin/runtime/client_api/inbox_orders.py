@@ -3,8 +3,8 @@
 from conjoin.kernel.inbox.operations import (
     Delete,
     Operation,
+    OperationRefused,
     Pause,
-    Refusal,
     Release,
     Resume,
     RetryNow,
@@ -12,7 +12,7 @@ from conjoin.kernel.inbox.operations import (
     SetNextRetry,
 )
 
-__all__ = ["SIMPLE", "Operation", "Refusal", "SetAttempts", "SetNextRetry"]
+__all__ = ["SIMPLE", "Operation", "OperationRefused", "SetAttempts", "SetNextRetry"]
 
 SIMPLE: dict[str, Operation] = {
     "pause": Pause(),

@@ -27,7 +27,7 @@ _ALL: tuple[type, ...] = (*get_args(e.Event), *get_args(pe.Event))
 
 def _name(kind: type) -> str:
     """Both halves refuse commands; the names must differ."""
-    return "OrderRefused" if kind is e.CommandRefused else kind.__name__
+    return "OrderRefused" if kind is e.OrderRefused else kind.__name__
 
 
 def _paths(kind: type) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ Stored = tuple[str, Message]
 """A stored message and its correlation key."""
 
 
-class Source(Protocol):
+class BusinessIdSource(Protocol):
     """What a store knows of ids."""
 
     def holders(self, tenant_id: str, business_ids: Sequence[str]) -> Iterable[IdHolder]: ...
@@ -46,7 +46,7 @@ def refuse_unless_one(shards: int) -> None:
 
 
 class BusinessIds:
-    def __init__(self, source: Source | None = None) -> None:
+    def __init__(self, source: BusinessIdSource | None = None) -> None:
         self._source = source
         self._looked_up: set[tuple[str, str]] = set()
         self._holders: dict[_Id, int] = {}

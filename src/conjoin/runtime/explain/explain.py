@@ -24,7 +24,7 @@ from conjoin.runtime.explain.explanation import (
     storage_of,
 )
 from conjoin.runtime.explain.key_view import KeyView, load_key
-from conjoin.runtime.explain.near_misses import Surroundings, all_misses, who_came_late
+from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
 from conjoin.runtime.reading.messages import message_with_key, newest_messages
 from conjoin.runtime.visibility.plain_values import told
 from conjoin.runtime.visibility.scope import seen_parameters
@@ -53,7 +53,7 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
     message = view.messages.get(message_key)
     if message is None:
         return _unknown(message_key)
-    around = Surroundings(broker.store, view, message.name, broker.scope)
+    around = KeySurroundings(broker.store, view, message.name, broker.scope)
     return _shown(broker, _explained(around, message, message_key))
 
 
@@ -72,7 +72,7 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
         lambda snapshot: [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)],
         new,
     )
-    around = Surroundings(broker.store, view, new.name, broker.scope)
+    around = KeySurroundings(broker.store, view, new.name, broker.scope)
     known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
     return NamedExplanation(_dry_run(around, new), known)
 
@@ -103,7 +103,7 @@ def _unknown(message_key: int) -> Refusal:
     return Refusal("NOT_FOUND", f"no message with key {message_key} is known")
 
 
-def _dry_run(around: Surroundings, new: NewMessage) -> Explanation:
+def _dry_run(around: KeySurroundings, new: NewMessage) -> Explanation:
     """Published on the loaded copy of its key, which nobody else sees."""
     view = around.view
     message = accepted(new, _UNSENT, view.now, view.catalog.policies)
@@ -128,7 +128,7 @@ def _conditional(verdict: str, text: str) -> str:
     return f"If it were published now, it would be {verdict}: {text.removeprefix(f'{verdict.capitalize()}: ')}"
 
 
-def _explained(around: Surroundings, message: Message, key: int | None) -> Explanation:
+def _explained(around: KeySurroundings, message: Message, key: int | None) -> Explanation:
     view = around.view
     space = view.space
     message.late_subscription = who_came_late(view, message)

@@ -15,7 +15,7 @@ from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, near_misses
 from conjoin.kernel.verdicts.verdicts import Verdict
 from conjoin.runtime.explain.beyond_key import beyond_key, other_tenants
 from conjoin.runtime.explain.key_view import KeyView
-from conjoin.runtime.visibility.scope import EVERYTHING, Scope, seen_misses
+from conjoin.runtime.visibility.scope import EVERYTHING, VisibleScope, seen_misses
 from conjoin.store.port import Store
 
 _FOR_WANT_OF_RECEIVERS = frozenset({"nobody_waits", "nobody_waited", "ttl_zero", "policy", "not_found"})
@@ -29,10 +29,10 @@ _CLOSEST_FIRST = (
 _QUITE_ANOTHER = ("name", "key")
 
 
-class Surroundings:
+class KeySurroundings:
     """What lies around a key, for one message name. It is looked up when it is first needed, and once."""
 
-    def __init__(self, store: Store, view: KeyView, name: str, scope: Scope = EVERYTHING) -> None:
+    def __init__(self, store: Store, view: KeyView, name: str, scope: VisibleScope = EVERYTHING) -> None:
         """`scope`: what whoever asks may be told of."""
         self.view = view
         self.scope = scope
@@ -49,7 +49,7 @@ class Surroundings:
 
 
 def all_misses(
-    around: Surroundings, message: Message, verdict: Verdict, known: Sequence[Mapping[str, Any]]
+    around: KeySurroundings, message: Message, verdict: Verdict, known: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """`known` are those that came with the verdict, when it was decided."""
     found = list(known)
@@ -60,7 +60,7 @@ def all_misses(
     return sorted(seen, key=_closeness)[:MOST]
 
 
-def _looked_up(around: Surroundings, message: Message, verdict: Verdict) -> Iterator[NearMiss]:
+def _looked_up(around: KeySurroundings, message: Message, verdict: Verdict) -> Iterator[NearMiss]:
     if verdict.verdict == "correlated":
         yield from (miss for miss in _on_its_key(around, message) if miss["kind"] == "taken_by_process")
     elif verdict.reason in _FOR_WANT_OF_RECEIVERS:
@@ -71,7 +71,7 @@ def _looked_up(around: Surroundings, message: Message, verdict: Verdict) -> Iter
         yield from _on_its_key(around, message)
 
 
-def _on_its_key(around: Surroundings, message: Message) -> tuple[NearMiss, ...]:
+def _on_its_key(around: KeySurroundings, message: Message) -> tuple[NearMiss, ...]:
     view = around.view
     starts = view.catalog.starts_for(view.space.tenant_id, message.name, view.now)
     on_key = near_misses(view.space, message, view.now, starts, around.other_tenants)

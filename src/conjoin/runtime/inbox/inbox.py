@@ -13,23 +13,23 @@ from conjoin.errors import InputError
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.inbox.message import Hint
-from conjoin.kernel.inbox.operations import Correct, Operation, Refusal
+from conjoin.kernel.inbox.operations import Correct, Operation, OperationRefused
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
 from conjoin.runtime.inbox.across_shards.moving import finish_moves
 from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
-from conjoin.runtime.inbox.metrics import Gauges, Meter, Sample
+from conjoin.runtime.inbox.metrics import Gauges, InboxMeter, Sample
 from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
 from conjoin.runtime.inbox.receiving.hints import read_hint
 from conjoin.runtime.inbox.receiving.receiving import Reception
 from conjoin.runtime.inbox.rehearsing import Answer, Rehearsal, Selected, counted
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup, InboxOperate
-from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, Runner, always, clean_up
+from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, RunMaker, always, clean_up
 from conjoin.runtime.inbox.targets import Target
 from conjoin.runtime.ingest.rows import Unusable
-from conjoin.runtime.reading.lists import Asked, Page, page_of
+from conjoin.runtime.reading.lists import ListPage, ListQuery, page_of
 from conjoin.runtime.targets import RemoteTarget
 from conjoin.runtime.visibility.hiding import MARK
 from conjoin.store import tables as t
@@ -52,9 +52,9 @@ class Inbox:
         self.shards = Shards(broker)
         self._broker = broker
         self._targets = targets
-        self._meter = Meter()
+        self._meter = InboxMeter()
         self._at_once = at_once
-        self._runner: Runner = InboxRunner(self.shards, settings, targets, at_once)
+        self._runner: RunMaker = InboxRunner(self.shards, settings, targets, at_once)
 
     def receive(self, channel: str, arrivals: Iterable[Taken]) -> Counts:
         """Keys are given here, those of the arrivals are not looked at. What is known already is acknowledged."""
@@ -90,7 +90,7 @@ class Inbox:
             if isinstance(target, RemoteTarget):
                 target.close()
 
-    def page(self, asked: Asked) -> Page:
+    def page(self, asked: ListQuery) -> ListPage:
         """Raises `InputError` for filters that there are not."""
         return page_of(self._broker, "messages of the inbox", INBOX, asked)
 
@@ -128,15 +128,15 @@ class Inbox:
         """
         shown = show(self.shards, key)
         if shown is None:
-            return Refusal("not_found", f"there is no message {key} in the inbox")
+            return OperationRefused("not_found", f"there is no message {key} in the inbox")
         if self._broker.hiding.is_active and MARK in f"{payload!r} {changes!r}":
-            return Refusal("invalid", f"write out what is {MARK} here, or it is sent like that")
+            return OperationRefused("invalid", f"write out what is {MARK} here, or it is sent like that")
         hint = shown.hint
         try:
             if payload is not None:
                 hint = self._mapped_anew(shown, payload) or hint._replace(variables={})
         except Unusable as why:
-            return Refusal("invalid", f"the payload {why}")
+            return OperationRefused("invalid", f"the payload {why}")
         hint = read_hint(changes, hint)
         is_told = bool(changes) or hint != shown.hint
         return self._operate_on([key], Correct(payload, hint if is_told else None), who)[0]
@@ -158,11 +158,11 @@ class Inbox:
             finish_moves(self.shards)
         return [answers[key] for key in keys]
 
-    def operate_on_all(self, asked: Asked, operation: Operation, who: str) -> Selected:
+    def operate_on_all(self, asked: ListQuery, operation: Operation, who: str) -> Selected:
         """A whole selection, page by page. What comes to it meanwhile may be taken along or not."""
         return self._on_all(asked, lambda keys: self.operate_on(keys, operation, who))
 
-    def rehearse_on_all(self, asked: Asked, operation: Operation) -> Selected:
+    def rehearse_on_all(self, asked: ListQuery, operation: Operation) -> Selected:
         """What the same would come to; nothing is changed."""
         return self._on_all(asked, lambda keys: self._rehearsed(keys, operation))
 
@@ -170,14 +170,14 @@ class Inbox:
         """What `operate_on` would come to; nothing is changed."""
         return counted(self._rehearsed(keys, operation))
 
-    def _on_all(self, asked: Asked, act: Callable[[Sequence[int]], list[Answer]]) -> Selected:
+    def _on_all(self, asked: ListQuery, act: Callable[[Sequence[int]], list[Answer]]) -> Selected:
         changed, refused = 0, Counter[str]()
         asked = replace(asked, limit=self._at_once)
         while True:
             page = self.page(asked)
             for answer in act([item.key for item in page.items]) if page.items else ():
-                changed += not isinstance(answer, Refusal)
-                refused.update([answer.code] if isinstance(answer, Refusal) else ())
+                changed += not isinstance(answer, OperationRefused)
+                refused.update([answer.code] if isinstance(answer, OperationRefused) else ())
             if page.after is None:
                 return Selected(changed, dict(refused))
             asked = replace(asked, after=page.after)

@@ -41,7 +41,7 @@ class InboxItem(NamedTuple):
     error_text: str
 
 
-class Line(NamedTuple):
+class HistoryLine(NamedTuple):
     """Of a history: `kind` is `attempt`, or what a person did, with `who`."""
 
     number: int
@@ -68,7 +68,7 @@ class Shown(NamedTuple):
     group: str
     taken_by: str
     message_key: int | None
-    history: Sequence[Line]
+    history: Sequence[HistoryLine]
 
 
 def inbox_items(broker: Broker, rows: Sequence[InboxRow]) -> Iterator[InboxItem]:
@@ -156,5 +156,5 @@ def _shown(row: InboxRow, message: InboxMessage, history: Sequence[InboxAttemptR
         sentence(verdict.verdict, verdict.reason, said, row.name, row.correlation_key),
         *(message.type, message.encoding, message.headers, message.hint, message.payload),
         *(message.event_at, row.group_key, row.taken_by, row.message_key or None),
-        [Line(*line[1:]) for line in history],
+        [HistoryLine(*line[1:]) for line in history],
     )

@@ -33,7 +33,7 @@ class Sample(NamedTuple):
     labels: Mapping[str, str] = NO_LABELS
 
 
-class Meter:
+class InboxMeter:
     """Counts from several threads."""
 
     def __init__(self) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
-from conjoin.kernel.inbox.operations import Operation, Refusal
+from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.runtime.inbox.across_shards.homes import moving_group
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.store.rows import InboxRow
 
-Answer = InboxMessage | Refusal
+Answer = InboxMessage | OperationRefused
 
 
 class Selected(NamedTuple):
@@ -21,7 +21,7 @@ class Selected(NamedTuple):
 
 
 def counted(answers: Iterable[Answer]) -> Selected:
-    codes = [answer.code if isinstance(answer, Refusal) else None for answer in answers]
+    codes = [answer.code if isinstance(answer, OperationRefused) else None for answer in answers]
     return Selected(codes.count(None), dict(Counter(code for code in codes if code is not None)))
 
 
@@ -40,5 +40,5 @@ class Rehearsal(NamedTuple):
 
     def _answer(self, key: int, row: InboxRow | None) -> Answer:
         if row is None:
-            return Refusal("not_found", f"there is no message {key} in the inbox")
+            return OperationRefused("not_found", f"there is no message {key} in the inbox")
         return operate(read_row(row).message, self.operation, self.now, self.settings)

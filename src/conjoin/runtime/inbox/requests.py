@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.operations import Operation, Refusal
+from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Outcome
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.rows import Filed
@@ -148,7 +148,7 @@ class InboxReply:
     outcome: Outcome | None = None
     """Of the one message that was asked about; None: not due, or its answer is still to come."""
     to_send: list[InboxMessage] = field(default_factory=list)
-    answers: list[InboxMessage | Refusal] = field(default_factory=list)
+    answers: list[InboxMessage | OperationRefused] = field(default_factory=list)
     """Of an operation, in the order of the keys."""
     keys: list[int] = field(default_factory=list)
     """Of arrivals, in their order; a duplicate's is that of the first."""

@@ -30,7 +30,7 @@ def always() -> bool:
     return True
 
 
-class Runner(Protocol):
+class RunMaker(Protocol):
     """Whoever makes a run: this process, or a cluster for it."""
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts: ...

@@ -53,7 +53,7 @@ class InboxSchedule:
             self._ended_at[job] = self._inbox.shards.now
 
     def _done(self, job: str) -> bool:
-        lease = Lease(self._catalog, self._lease_clock, self._holder, self._settings, job)
+        lease = HeldLease(self._catalog, self._lease_clock, self._holder, self._settings, job)
         if not lease.is_ours():
             return False
         work = self._inbox.run if job == RUN else self._inbox.clean_up
@@ -62,7 +62,7 @@ class InboxSchedule:
         return True
 
 
-class Lease:
+class HeldLease:
     """The lease of one job, renewed while the job is done. Without a cluster nobody is asked."""
 
     def __init__(self, catalog: CatalogStore, clock: Clock, holder: str, settings: InboxSettings, job: str) -> None:

@@ -16,7 +16,7 @@ from conjoin.runtime.codec.orders import read_order, written_order
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.ingest.rows import Place, dead
+from conjoin.runtime.ingest.rows import SourcePosition, dead
 from conjoin.runtime.upkeep.supervision import text_of
 
 IngestRequest = NewMessage | DeadLetter | Filed
@@ -63,7 +63,7 @@ def _read_message(said: list[Any]) -> InboxMessage:
     )
 
 
-def not_carried_out(request: IngestRequest | InboxArrivals, at: Place, error: Exception) -> DeadLetter:
+def not_carried_out(request: IngestRequest | InboxArrivals, at: SourcePosition, error: Exception) -> DeadLetter:
     """A row that has become a request, and the request has failed by its own fault."""
     return dead(at, "not_carried_out", text_to_keep(text_of(error)), _raw(request))
 

@@ -18,7 +18,7 @@ _LARGEST_LABEL = 10**MOST_DIGITS - 1
 _MARK = b"\xef\xbb\xbf"
 
 
-class Place(NamedTuple):
+class SourcePosition(NamedTuple):
     """Where a row stands. A place is the natural id of what stands there."""
 
     source: str
@@ -58,7 +58,7 @@ class RowReader:
         self._largest = largest
 
     def read(
-        self, raw: bytes, place: Place, now: int, envelope: Envelope = json_object
+        self, raw: bytes, place: SourcePosition, now: int, envelope: Envelope = json_object
     ) -> NewMessage | DeadLetter | None:
         try:
             if len(raw) > self._largest:
@@ -96,7 +96,7 @@ def message_of(row: Mapping[str, Any], mapping: RowMapping = PLAIN, now: int = 0
     return message
 
 
-def dead(place: Place, reason: str, text: str, raw: bytes) -> DeadLetter:
+def dead(place: SourcePosition, reason: str, text: str, raw: bytes) -> DeadLetter:
     return DeadLetter(*place, reason, text, raw[:MOST_RAW_BYTES])
 
 

@@ -5,6 +5,6 @@ is noted in the store, and only after the receiver has said yes: a receiver that
 """
 
 from conjoin.runtime.notices.configuration import Receiver, read_receivers
-from conjoin.runtime.notices.notifier import Notifier, Round
+from conjoin.runtime.notices.notifier import NoticeRound, Notifier
 
-__all__ = ["Notifier", "Receiver", "Round", "read_receivers"]
+__all__ = ["Notifier", "Receiver", "NoticeRound", "read_receivers"]

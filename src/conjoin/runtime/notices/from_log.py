@@ -22,7 +22,7 @@ _KINDS = {"MessageExpired": "expired", "MessageDiscarded": "discarded", "Inciden
 BLOCKS = 200
 
 
-class Place(NamedTuple):
+class LogPosition(NamedTuple):
     """A version of the log, and the number of an event in its block; 0 is before all of them."""
 
     version: int
@@ -32,18 +32,18 @@ class Place(NamedTuple):
         return f"{self.version}.{self.number}"
 
 
-def read_place(text: str) -> Place:
+def read_place(text: str) -> LogPosition:
     version, _, number = text.partition(".")
-    return Place(int(version), int(number))
+    return LogPosition(int(version), int(number))
 
 
 class Noticed(NamedTuple):
-    place: Place
+    place: LogPosition
     request: Any
     event: LoggedEvent
 
 
-def log_notices(shard: ShardStore, number: int, after: Place) -> Iterator[tuple[Place, Notice | None]]:
+def log_notices(shard: ShardStore, number: int, after: LogPosition) -> Iterator[tuple[LogPosition, Notice | None]]:
     """From a place on, some blocks far. Each block ends with its end, and no notice. `number` is the shard's own."""
     for row in list(shard.log(after.version - 1, BLOCKS)):
         events = [it for it in _events(row) if it.place > after]
@@ -53,7 +53,7 @@ def log_notices(shard: ShardStore, number: int, after: Place) -> Iterator[tuple[
             notice = facts.notice(f"{number}-{it.place}", row.at, it)
             if notice is not None:
                 yield it.place, notice
-        yield Place(row.version + 1, 0), None
+        yield LogPosition(row.version + 1, 0), None
 
 
 def _events(row: LogRow) -> Iterator[Noticed]:
@@ -62,7 +62,7 @@ def _events(row: LogRow) -> Iterator[Noticed]:
         for event in entry.events:
             number += 1
             if event.kind in _KINDS:
-                yield Noticed(Place(row.version, number), entry.request, event)
+                yield Noticed(LogPosition(row.version, number), entry.request, event)
 
 
 class _Facts:

@@ -30,7 +30,7 @@ def check_client() -> None:
         raise ExtraMissing("a notice to a Kafka topic", "confluent-kafka", "kafka")
 
 
-class Topic:
+class KafkaTopic:
     """One topic of some servers. Its client connects by itself, again and again, from the first notice on."""
 
     def __init__(self, url: str, properties: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.notices.as_shown import shown_notice
 from conjoin.runtime.notices.configuration import Receiver, is_for
 from conjoin.runtime.notices.from_inbox import WHEN, Mark, inbox_notices, read_mark
-from conjoin.runtime.notices.from_log import Place, log_notices, read_place
+from conjoin.runtime.notices.from_log import LogPosition, log_notices, read_place
 from conjoin.runtime.notices.notice import Notice, payload_of
 from conjoin.runtime.notices.positions import note_positions, read_positions
 from conjoin.runtime.notices.sending import Send, Sending
@@ -36,7 +36,7 @@ _FIRST_WAIT_US = 1_000_000
 _LONGEST_WAIT_US = 300_000_000
 
 
-class Round(NamedTuple):
+class NoticeRound(NamedTuple):
     """`told` notices; `failed` receivers by name, each with why; `missed` commits that were removed untold."""
 
     told: int
@@ -44,7 +44,7 @@ class Round(NamedTuple):
     missed: int = 0
 
 
-class Refused(Exception):  # noqa: N818 - it is what the receiver said
+class NoticeRefused(Exception):  # noqa: N818 - it is what the receiver said
     """The receiver was not told."""
 
 
@@ -71,19 +71,19 @@ class Notifier:
         self.left_out = 0
         """Notices that could not be sent, and never will be."""
 
-    def round(self) -> Round:
+    def round(self) -> NoticeRound:
         """Everything that is new, to everybody who is due and takes it."""
         catalog = self._broker.store.catalog
         now = self._clock()
         due = [it for it in self._receivers if self._waits.get(it.name, (0, 0))[1] <= now]
         if not due or not catalog.lease(LEASE, self._holder, now, now + LEASE_US):
-            return Round(0, {})
+            return NoticeRound(0, {})
         with ThreadPoolExecutor(len(due)) as pool:
             told = list(pool.map(self._tell, due))
         failed = {it.name: its.failed for it, its in zip(due, told, strict=True) if its.failed}
         for receiver in due:
             self._book(receiver.name, now, receiver.name in failed)
-        return Round(sum(its.told for its in told), failed, sum(its.missed for its in told))
+        return NoticeRound(sum(its.told for its in told), failed, sum(its.missed for its in told))
 
     def _book(self, name: str, now: int, has_failed: bool) -> None:
         if not has_failed:
@@ -98,7 +98,7 @@ class Notifier:
             shard = self._broker.store.shard(index).reader()
             try:
                 _Telling(self, receiver, shard, number, told).run()
-            except Refused as why:
+            except NoticeRefused as why:
                 told.failed = str(why)
                 break
             except Exception as error:  # noqa: BLE001 - the other receivers have nothing to do with it
@@ -122,7 +122,7 @@ class Notifier:
             self._note_failure(receiver, notice, error)
             return
         if problem:
-            raise Refused(problem)
+            raise NoticeRefused(problem)
         self._failing.pop(receiver.name, None)
 
     def _note_failure(self, receiver: Receiver, notice: Notice, error: Exception) -> None:
@@ -131,7 +131,7 @@ class Notifier:
         attempts = attempts + 1 if notice_id == notice.id else 1
         self._failing[receiver.name] = (notice.id, attempts)
         if attempts < ATTEMPTS:
-            raise Refused(text_of(error)) from error
+            raise NoticeRefused(text_of(error)) from error
         self.left_out += 1
         _log.error("notice %s for %s is left out: %s", notice.id, receiver.name, text_of(error), exc_info=error)
 
@@ -160,7 +160,7 @@ class _Telling:
         self._version, self._time, self._noted = read_positions(shard)
 
     def run(self) -> None:
-        first = {self._part("log"): str(Place(self._version + 1, 0))}
+        first = {self._part("log"): str(LogPosition(self._version + 1, 0))}
         first |= {self._part(state): str(Mark(self._time)) for state in WHEN}
         if not any(part in self._noted for part in first):
             # It is told what happens from now on.
@@ -173,7 +173,7 @@ class _Telling:
     def _part(self, source: str) -> str:
         return f"{self._receiver.name}/{self._number}/{source}"
 
-    def _run_log(self, noted: Place) -> None:
+    def _run_log(self, noted: LogPosition) -> None:
         reached = noted
         told_before = self._told.told
         try:

@@ -30,10 +30,10 @@ class Sending:
             return _without_secrets(" ".join(str(error).split()), receiver)
 
     def _topic(self, receiver: Receiver) -> Any:
-        from conjoin.runtime.notices.kafka import Topic
+        from conjoin.runtime.notices.kafka import KafkaTopic
 
         if receiver.name not in self._topics:
-            self._topics[receiver.name] = Topic(receiver.url, receiver.properties)
+            self._topics[receiver.name] = KafkaTopic(receiver.url, receiver.properties)
         return self._topics[receiver.name]
 
 

@@ -42,7 +42,7 @@ def history_of(broker: Broker, row: InstanceRow, patience_s: float) -> InstanceH
         return InstanceHistory([], None, broker.now, 0)
     is_late = oldest.version > 1 and oldest.at > row.started_at
     its = Moments(row.key, _alive(row) if is_late else {})
-    reading = _Reading(log, its, row.ended_at, patience_s)
+    reading = _LogReading(log, its, row.ended_at, patience_s)
     moments = reading.moments_from(oldest.version if is_late else _begun_in(log, oldest.version, row.started_at))
     begins_at = None if its.has_begun else oldest.at
     return InstanceHistory(moments, reading.looked_to, begins_at, reading.told - len(moments))
@@ -71,7 +71,7 @@ def _begun_in(log: ShardStore, oldest: int, at: int) -> int:
     return low
 
 
-class _Reading:
+class _LogReading:
     """`told` counts the moments, those left out, too."""
 
     def __init__(self, log: ShardStore, its: Moments, ended_at: int | None, patience_s: float) -> None:

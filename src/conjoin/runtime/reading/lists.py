@@ -32,14 +32,14 @@ from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
 from conjoin.runtime.run.set_aside import KINDS as SET_ASIDE_KINDS
 from conjoin.store import tables as t
-from conjoin.store.port import Meets, Order
+from conjoin.store.port import Meets, RowOrder
 from conjoin.store.tables import Table
 
 _AT_ONCE = 1_000
 _MEANS_OTHERS = re.compile(r"[*?\\]")
 
 
-class Page(NamedTuple):
+class ListPage(NamedTuple):
     """`after` is where the next page goes on; None on the last one."""
 
     items: list[Any]
@@ -49,7 +49,7 @@ class Page(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListQuery:
     """Which rows: by the values of filters, from an instant on and before another; and how many at most."""
 
     filters: Mapping[str, Any] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Listing:
     def filters(self) -> list[str]:
         return [*self.columns, *self.tests, *self.row_tests]
 
-    def tests_itself(self, asked: Asked) -> bool:
+    def tests_itself(self, asked: ListQuery) -> bool:
         """The store cannot tell how many of its rows pass."""
         return any(name in self.tests or name in self.row_tests for name in asked.filters)
 
@@ -185,12 +185,12 @@ LISTS: dict[str, Listing] = {
 }
 
 
-def list_page(broker: Broker, what: str, asked: Asked) -> Page:
+def list_page(broker: Broker, what: str, asked: ListQuery) -> ListPage:
     """`what` is one of `LISTS`. Raises `InputError` for a filter that it does not have and a cursor of another list."""
     return page_of(broker, what, LISTS[what], asked)
 
 
-def page_of(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
+def page_of(broker: Broker, what: str, listing: Listing, asked: ListQuery) -> ListPage:
     refuse_unknown(what, listing, asked)
     found: list[tuple[Any, Any]] = []
     stopped_at: tuple[Any, ...] | None = None
@@ -203,18 +203,18 @@ def page_of(broker: Broker, what: str, listing: Listing, asked: Asked) -> Page:
             break
     items = [item for _, item in found[: asked.limit]]
     if len(found) > asked.limit:
-        return Page(items, cursor_of(listing.table, found[asked.limit - 1][0]))
-    return Page(items, None if stopped_at is None else cursor_at(listing.table, stopped_at), stopped_at is not None)
+        return ListPage(items, cursor_of(listing.table, found[asked.limit - 1][0]))
+    return ListPage(items, None if stopped_at is None else cursor_at(listing.table, stopped_at), stopped_at is not None)
 
 
-def refuse_unknown(what: str, listing: Listing, asked: Asked) -> None:
+def refuse_unknown(what: str, listing: Listing, asked: ListQuery) -> None:
     """Raises `InputError` for filters, or values of them, that there are not."""
     problems = list(_problems(what, listing, asked))
     if problems:
         raise InputError(problems)
 
 
-def _problems(what: str, listing: Listing, asked: Asked) -> Iterator[str]:
+def _problems(what: str, listing: Listing, asked: ListQuery) -> Iterator[str]:
     for name, value in asked.filters.items():
         if name not in listing.filters:
             yield f"{what} have no filter {name!r}"
@@ -226,7 +226,7 @@ def _problems(what: str, listing: Listing, asked: Asked) -> Iterator[str]:
         yield f"{what} have no time to compare with since and until"
 
 
-def where_of(listing: Listing, asked: Asked) -> dict[str, Any]:
+def where_of(listing: Listing, asked: ListQuery) -> dict[str, Any]:
     """What the store is asked."""
     where: dict[str, Any] = {}
     for name, value in asked.filters.items():
@@ -253,7 +253,7 @@ def _tests_of(value: Any) -> tuple[tuple[str, Any], ...]:
     return value.tests if isinstance(value, Meets) else (("in" if isinstance(value, tuple) else "=", value),)
 
 
-def passing(broker: Broker, listing: Listing, asked: Asked, rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+def passing(broker: Broker, listing: Listing, asked: ListQuery, rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
     """Of these rows those that pass the tests, each with its item."""
     tests = [(listing.tests[name], value) for name, value in asked.filters.items() if name in listing.tests]
     of_rows = [(listing.row_tests[name], value) for name, value in asked.filters.items() if name in listing.row_tests]
@@ -264,12 +264,12 @@ def passing(broker: Broker, listing: Listing, asked: Asked, rows: Sequence[Any])
             yield row, item
 
 
-def _pages(broker: Broker, listing: Listing, asked: Asked) -> Iterator[tuple[list[Any], tuple[Any, ...] | None]]:
+def _pages(broker: Broker, listing: Listing, asked: ListQuery) -> Iterator[tuple[list[Any], tuple[Any, ...] | None]]:
     """Rows that the store finds, and to where it has looked; None at the end."""
     table, where = listing.table, where_of(listing, asked)
     after = after_of(table, asked.after)
     most = min(asked.limit + 1, _AT_ONCE)
-    order = Order(backward=asked.newest_first)
+    order = RowOrder(backward=asked.newest_first)
     if has_deadline() and can_be_walked(table, where, order):
         most = _AT_ONCE if listing.tests_itself(asked) else most
         first = None if after is None else after[0]

@@ -2,7 +2,7 @@
 
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.store import tables as t
-from conjoin.store.port import Order, Store
+from conjoin.store.port import RowOrder, Store
 from conjoin.store.rows import MessageRow
 
 MOST_KNOWN = 10
@@ -17,4 +17,4 @@ def newest_messages(store: Store, like: NewMessage) -> list[MessageRow]:
     where = {"tenant_id": like.tenant_id, "correlation_key": like.key, "name": like.name}
     if like.message_id:
         where["message_id"] = like.message_id
-    return list(store.rows(t.MESSAGE, where, None, MOST_KNOWN, Order(backward=True)))
+    return list(store.rows(t.MESSAGE, where, None, MOST_KNOWN, RowOrder(backward=True)))

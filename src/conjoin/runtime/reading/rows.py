@@ -13,7 +13,7 @@ from conjoin.runtime.reading.stretches import can_be_walked as walkable
 from conjoin.runtime.reading.stretches import stretches as in_stretches
 from conjoin.runtime.readings import has_deadline
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, Meets, Order
+from conjoin.store.port import BY_KEY, Meets, RowOrder
 from conjoin.store.sql.snapshot import places_of
 from conjoin.store.tables import Table
 
@@ -21,7 +21,7 @@ __all__ = [
     "BY_KEY",
     "FIRST_AT_ONCE",
     "Meets",
-    "Order",
+    "RowOrder",
     "can_be_walked",
     "count",
     "next_at_once",
@@ -44,7 +44,7 @@ def rows(
     where: Mapping[str, Any],
     after: tuple[Any, ...] | None,
     limit: int,
-    order: Order = BY_KEY,
+    order: RowOrder = BY_KEY,
 ) -> list[Any]:
     return list(broker.store.rows(_TABLES[table], where, after, limit, order))
 
@@ -56,7 +56,7 @@ def stretches(
     return in_stretches(broker.store, _TABLES[table], where, after, at_once, backward)
 
 
-def can_be_walked(table: str, where: Mapping[str, Any], order: Order) -> bool:
+def can_be_walked(table: str, where: Mapping[str, Any], order: RowOrder) -> bool:
     """There is somebody who waits, and one statement may look at all there is before it answers."""
     return has_deadline() and walkable(_TABLES[table], where, order)
 
@@ -65,12 +65,12 @@ def count(broker: Broker, table: str, where: Mapping[str, Any], most: int) -> in
     return broker.store.count(_TABLES[table], where, most)
 
 
-def place_of(table: str, row: Any, order: Order) -> tuple[Any, ...]:
+def place_of(table: str, row: Any, order: RowOrder) -> tuple[Any, ...]:
     """Where a row stands in an order: what `rows` goes on after."""
     return tuple(getattr(row, column) for column in places_of(_TABLES[table], order))
 
 
-def types_of(table: str, order: Order) -> list[type]:
+def types_of(table: str, order: RowOrder) -> list[type]:
     """What the parts of such a place are."""
     known = dict(zip(_TABLES[table].columns, _TABLES[table].types, strict=True))
     return [known[column] for column in places_of(_TABLES[table], order)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
 
-from conjoin.store.port import Meets, Order, Store
+from conjoin.store.port import Meets, RowOrder, Store
 from conjoin.store.tables import Table
 
 _STEP_S = 0.04
@@ -26,7 +26,7 @@ class Stretch(NamedTuple):
     """Everything up to this key was looked at, and it too."""
 
 
-def can_be_walked(table: Table, where: Mapping[str, Any], order: Order) -> bool:
+def can_be_walked(table: Table, where: Mapping[str, Any], order: RowOrder) -> bool:
     """Otherwise one statement is as good: the store finds the rows without looking at others, or has to sort them."""
     is_filtered = any(not isinstance(value, Meets) or value.tests for value in where.values())
     return table.key == ("key",) and not order.columns and is_filtered and "key" not in where
@@ -43,7 +43,7 @@ def stretches(
         began = monotonic()
         end = max(edge - stretch, 0) if backward else min(edge + stretch, _LARGEST_KEY)
         keys = Meets(((">=", end), ("<=", edge))) if backward else Meets(((">=", edge), ("<=", end)))
-        rows = list(store.rows(table, {**where, "key": keys}, None, at_once, Order(backward=backward)))
+        rows = list(store.rows(table, {**where, "key": keys}, None, at_once, RowOrder(backward=backward)))
         is_full = len(rows) == at_once
         place = rows[-1].key if is_full else end
         if not is_full:
@@ -62,7 +62,7 @@ def next_at_once(rows: Sequence[Any], at_once: int, most: int) -> int:
 def _next_key(store: Store, table: Table, place: int, backward: bool) -> int | None:
     """Of whoever's row it is: a caller who may see few rows does not look for the next of them here."""
     whole: Store = getattr(store, "whole", store)
-    found = whole.rows(table, {}, (place,), 1, Order(backward=backward))
+    found = whole.rows(table, {}, (place,), 1, RowOrder(backward=backward))
     return next((int(row.key) for row in found), None)
 
 

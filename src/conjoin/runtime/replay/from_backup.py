@@ -9,7 +9,7 @@ from conjoin.kernel.verdicts.verdicts import Verdict
 from conjoin.runtime.codec.instances import put_instance
 from conjoin.runtime.codec.key_spaces import Loaded, read_spaces
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.replay.keys import Closed, Known
+from conjoin.runtime.replay.keys import Closed, KnownMessage
 from conjoin.runtime.replay.shard import ReplayedShard
 from conjoin.runtime.run.set_aside import MAIL
 from conjoin.store import tables as t
@@ -93,7 +93,7 @@ def _know(shard: ReplayedShard, row: MessageRow, loaded: Loaded) -> None:
     message = loaded.messages[row.key]
     if shard.business_ids is not None and message.stored:
         shard.business_ids.keep(*place, message)
-    shard.key_rows.known[row.key] = Known(place, message, verdict, row.published_at, row.policy_version)
+    shard.key_rows.known[row.key] = KnownMessage(place, message, verdict, row.published_at, row.policy_version)
 
 
 def _put_instance(shard: ReplayedShard, view: CatalogView, row: InstanceRow) -> None:

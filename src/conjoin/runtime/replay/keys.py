@@ -20,7 +20,7 @@ from conjoin.runtime.engine.key_spaces import Place
 from conjoin.store.rows import LockRow, MessageRow, SubscriptionRow
 
 
-class Known(NamedTuple):
+class KnownMessage(NamedTuple):
     """A message, what was last decided of it and when, and the catalog version that it was accepted under."""
 
     place: Place
@@ -37,7 +37,7 @@ class Closed(NamedTuple):
 
 class ReplayedKeys:
     def __init__(self, spaces: Mapping[Place, KeySpace], one_of_many: bool) -> None:
-        self.known: dict[int, Known] = {}
+        self.known: dict[int, KnownMessage] = {}
         self.over: dict[int, MessageRow] = {}
         """Of a snapshot, those that nothing can happen to any more."""
         self.accepted_under: dict[int, int] = {}
@@ -85,7 +85,7 @@ class ReplayedKeys:
             before = self.known.get(key)
             verdict = verdict_of(self._spaces[place], message, at, catalog)
             version = before.version if before else self.accepted_under.get(key, catalog_version)
-            self.known[key] = Known(place, message, verdict, at, version)
+            self.known[key] = KnownMessage(place, message, verdict, at, version)
         self._touched.clear()
         self.accepted_under.clear()
         self._answered.clear()

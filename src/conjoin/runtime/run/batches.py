@@ -58,7 +58,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Done:
+class Commit:
     """A commit. `answers` are those that synchronous messages waited for, by message; `receivers` have post."""
 
     replies: list[Reply]

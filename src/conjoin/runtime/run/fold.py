@@ -18,7 +18,7 @@ from conjoin.runtime.inbox.on_shard.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run import travels
-from conjoin.runtime.run.batches import PROBE, Batch, Done, Origin, Reply
+from conjoin.runtime.run.batches import PROBE, Batch, Commit, Origin, Reply
 from conjoin.runtime.run.changes import KeyChanges
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
 from conjoin.runtime.run.instance_changes import InstanceChanges
@@ -304,7 +304,7 @@ class Fold:
             entries.append((said, self._now, before, events))
         return entries
 
-    def done(self, changes: Changes | None) -> Done:
+    def done(self, changes: Changes | None) -> Commit:
         head = self._its.snapshot.head if changes is None else changes.head
         receivers = {receiver for receiver, _ in self._its.outbox}
         asked = {receiver for receiver, _ in self._its.outbox[self._sent_by_mail :]}
@@ -312,4 +312,6 @@ class Fold:
         rows = (written.get(t.MESSAGE, ()), written.get(t.JOB, ()), written.get(t.INSTANCE, ()))
         # The two know each other: whatever the run has loaded would wait for the garbage collector.
         self._inbox = self._aside = None
-        return Done(self.replies, head, self._its.answers, receivers, asked, changes is not None, *rows, self._decided)
+        return Commit(
+            self.replies, head, self._its.answers, receivers, asked, changes is not None, *rows, self._decided
+        )

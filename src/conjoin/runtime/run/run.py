@@ -14,7 +14,7 @@ from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.key_homes import KeyHomes, homes_of
 from conjoin.runtime.engine.placement import Placement
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.batches import Batch, Done
+from conjoin.runtime.run.batches import Batch, Commit
 from conjoin.runtime.run.fold import Fold
 from conjoin.runtime.run.isolation import Blame, blame
 from conjoin.runtime.run.working_set.working_set import WorkingSet
@@ -46,7 +46,7 @@ class Runner:
         self._known: tuple[int, Catalog] = (-1, Catalog())
         self._homes: KeyHomes | None = None
 
-    def run(self, batch: Batch, view: CatalogView) -> Done:
+    def run(self, batch: Batch, view: CatalogView) -> Commit:
         collects = gc.isenabled()
         # Nothing of a run is garbage before its end; looking for some in between takes a quarter of the time. It is for
         # the whole process, whose other threads do the same: whoever found it on turns it on again, so it never stays
@@ -74,7 +74,7 @@ class Runner:
         finally:
             snapshot.abandon()
 
-    def _run(self, batch: Batch, view: CatalogView) -> Done:
+    def _run(self, batch: Batch, view: CatalogView) -> Commit:
         races = 0
         while True:
             snapshot = self.store.begin(locked=races >= RACES_BEFORE_LOCKING)
@@ -84,7 +84,7 @@ class Runner:
             races += 1
             self.timings.lost_races += 1
 
-    def _try(self, snapshot: ShardSnapshot, batch: Batch, view: CatalogView) -> Done | None:
+    def _try(self, snapshot: ShardSnapshot, batch: Batch, view: CatalogView) -> Commit | None:
         """None: somebody else has committed in the meantime."""
         try:
             its = self._begin(snapshot, view)
@@ -96,7 +96,7 @@ class Runner:
         finally:
             its.dissolve()
 
-    def _fold(self, its: WorkingSet, batch: Batch, view: CatalogView) -> Done | None:
+    def _fold(self, its: WorkingSet, batch: Batch, view: CatalogView) -> Commit | None:
         began = perf_counter()
         snapshot = its.snapshot
         fold = Fold(its, view, self._clock.follow(snapshot.head.time))
@@ -149,7 +149,7 @@ def _committed(snapshot: ShardSnapshot, changes: Changes | None, fold: Fold) -> 
         raise
 
 
-def _done(fold: Fold, changes: Changes | None) -> Done:
+def _done(fold: Fold, changes: Changes | None) -> Commit:
     try:
         passing("committed")
         return fold.done(changes)

@@ -8,8 +8,8 @@ delivered unless the target said so, and nothing is called failed that the targe
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import Camunda8
 from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.http import Carrier, Limits
+from conjoin.runtime.targets.http import HttpCarrier, HttpLimits
 from conjoin.runtime.targets.reading import read_target
 from conjoin.runtime.targets.remote import RemoteTarget
 
-__all__ = ["Camunda7", "Camunda8", "Carrier", "Credentials", "Limits", "RemoteTarget", "read_target"]
+__all__ = ["Camunda7", "Camunda8", "HttpCarrier", "Credentials", "HttpLimits", "RemoteTarget", "read_target"]

@@ -8,7 +8,7 @@ from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
 
 
-class Request(NamedTuple):
+class TargetRequest(NamedTuple):
     """`path` is added to that of the target's address; the body is JSON."""
 
     method: str
@@ -16,7 +16,7 @@ class Request(NamedTuple):
     body: bytes
 
 
-class Answer(NamedTuple):
+class TargetAnswer(NamedTuple):
     """The two headers are empty where the target sends none. A body that is too long has only its beginning."""
 
     status: int
@@ -25,12 +25,12 @@ class Answer(NamedTuple):
     location: str = ""
 
 
-class Dialect(Protocol):
+class TargetDialect(Protocol):
     """What one kind of target asks for, and what its answers mean. Both are pure: the same in, the same out."""
 
     @property
     def label(self) -> str: ...
 
-    def request_of(self, message: InboxMessage, now: int) -> Request | Failed: ...
+    def request_of(self, message: InboxMessage, now: int) -> TargetRequest | Failed: ...
 
-    def outcome_of(self, answer: Answer) -> Delivered | Failed | Unanswered: ...
+    def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered: ...

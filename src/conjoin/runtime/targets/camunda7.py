@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, TARGET_ERROR, Hint, InboxMessage
 from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
-from conjoin.runtime.targets.calls import Answer, Request
+from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
 from conjoin.runtime.targets.payload import posted, unmapped, variables_of
 from conjoin.runtime.targets.problems import failure_of, garbled, read_answer
 from conjoin.runtime.targets.typed_values import typed_key, typed_values
@@ -32,7 +32,7 @@ class Camunda7:
     def label(self) -> str:
         return "Camunda 7"
 
-    def request_of(self, message: InboxMessage, now: int) -> Request | Failed:
+    def request_of(self, message: InboxMessage, now: int) -> TargetRequest | Failed:
         variables = variables_of(message)
         if isinstance(variables, Failed):
             return variables
@@ -46,7 +46,7 @@ class Camunda7:
             return posted(_trigger_path(hint), {"variables": values})
         return self._message(hint, _tenant(message), values)
 
-    def _message(self, hint: Hint, tenant: Mapping[str, Any], values: dict[str, Any]) -> Request | Failed:
+    def _message(self, hint: Hint, tenant: Mapping[str, Any], values: dict[str, Any]) -> TargetRequest | Failed:
         if hint.process_definition_id and (hint.is_start or not hint.process_instance_id):
             return unmapped(_definition_named(hint))
         narrowed = dict(tenant) if hint.is_start else self._receiver(hint, tenant)
@@ -75,7 +75,7 @@ class Camunda7:
             keys.setdefault("localCorrelationKeys" if name in self.local_keys else "correlationKeys", {})[name] = key
         return keys
 
-    def outcome_of(self, answer: Answer) -> Delivered | Failed | Unanswered:
+    def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered:
         if answer.status == 204:
             return Delivered("correlated", HANDED_OVER)
         told = read_answer(answer.body)
@@ -98,7 +98,7 @@ def _tenant(message: InboxMessage) -> dict[str, Any]:
     return {} if tenant == DEFAULT_TENANT else {"tenantId": tenant}
 
 
-def _signal(hint: Hint, tenant: Mapping[str, Any], values: dict[str, Any]) -> Request | Failed:
+def _signal(hint: Hint, tenant: Mapping[str, Any], values: dict[str, Any]) -> TargetRequest | Failed:
     """A signal goes to all who wait for it; only an execution, or else a tenant, narrows it."""
     narrowed = {"executionId": hint.execution_id} if hint.execution_id else dict(tenant)
     return posted("/signal", {"name": hint.name} | narrowed | {"variables": values})

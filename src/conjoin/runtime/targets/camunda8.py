@@ -11,7 +11,7 @@ from typing import Any
 from conjoin.kernel.inbox.message import TARGET_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.runtime.targets.calls import Answer, Request
+from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
 from conjoin.runtime.targets.payload import posted, unmapped, variables_of
 from conjoin.runtime.targets.problems import failure_of, garbled, read_answer
 
@@ -31,7 +31,7 @@ class Camunda8:
     def label(self) -> str:
         return "Camunda 8"
 
-    def request_of(self, message: InboxMessage, now: int) -> Request | Failed:
+    def request_of(self, message: InboxMessage, now: int) -> TargetRequest | Failed:
         variables = variables_of(message)
         if isinstance(variables, Failed):
             return variables
@@ -52,7 +52,7 @@ class Camunda8:
         body["timeToLive"] = min(self.time_to_live_ms, elapsed_ms(now, message.expires_at))
         return posted("/v2/messages/publication", body)
 
-    def outcome_of(self, answer: Answer) -> Delivered | Failed | Unanswered:
+    def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered:
         told = read_answer(answer.body)
         if 200 <= answer.status < 300:
             return _delivered(told) or garbled(self.label, answer)

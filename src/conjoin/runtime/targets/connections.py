@@ -48,7 +48,7 @@ def read_address(url: str) -> Address:
     return Address(parts.scheme == "https", host, port, parts.path.rstrip("/"))
 
 
-class Connections:
+class HttpConnections:
     """Gives a connection to one caller at a time. Those that come back are given out again."""
 
     def __init__(self, address: Address, connect_timeout_s: float) -> None:

@@ -11,13 +11,13 @@ from threading import BoundedSemaphore
 
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.runtime.targets.calls import Answer, Request
-from conjoin.runtime.targets.connections import Connections, read_address
+from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
+from conjoin.runtime.targets.connections import HttpConnections, read_address
 from conjoin.runtime.targets.credentials import Credentials
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HttpLimits:
     connect_timeout_ms: int = 5_000
     answer_timeout_ms: int = 30_000
     """For sending the request, and again for the whole answer."""
@@ -27,31 +27,31 @@ class Limits:
     """Bytes; of a longer answer the beginning is kept."""
 
 
-class Carrier:
+class HttpCarrier:
     """Any number of threads may call at once. ValueError: the URL cannot be used."""
 
-    def __init__(self, url: str, credentials: Credentials | None = None, limits: Limits | None = None) -> None:
+    def __init__(self, url: str, credentials: Credentials | None = None, limits: HttpLimits | None = None) -> None:
         self.address = read_address(url)
         self.credentials = credentials or Credentials()
-        self._limits = limits or Limits()
-        self._connections = Connections(self.address, self._limits.connect_timeout_ms / 1_000)
+        self._limits = limits or HttpLimits()
+        self._connections = HttpConnections(self.address, self._limits.connect_timeout_ms / 1_000)
         self._slots = BoundedSemaphore(self._limits.calls_in_flight)
 
-    def call(self, request: Request) -> Answer | Failed | Unanswered:
+    def call(self, request: TargetRequest) -> TargetAnswer | Failed | Unanswered:
         with self._slots:
             try:
                 connection = self._connections.take()
             except OSError as error:
                 return Failed(TARGET_ERROR, f"{self.address} cannot be reached; nothing was sent{_cause(error)}")
             outcome = self._exchange(connection, request)
-            if not isinstance(outcome, Answer):
+            if not isinstance(outcome, TargetAnswer):
                 connection.close()
             return outcome
 
     def close(self) -> None:
         self._connections.close()
 
-    def _exchange(self, connection: HTTPConnection, request: Request) -> Answer | Failed | Unanswered:
+    def _exchange(self, connection: HTTPConnection, request: TargetRequest) -> TargetAnswer | Failed | Unanswered:
         try:
             self._send(connection, request)
         except OSError as error:
@@ -61,7 +61,7 @@ class Carrier:
         except (OSError, HTTPException) as error:
             return Unanswered(f"{self.address} was asked and did not answer; it may have the message{_cause(error)}")
 
-    def _send(self, connection: HTTPConnection, request: Request) -> None:
+    def _send(self, connection: HTTPConnection, request: TargetRequest) -> None:
         connection.sock.settimeout(self._limits.answer_timeout_ms / 1_000)
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "conjoin"}
         authorization = self.credentials.header()
@@ -69,7 +69,7 @@ class Carrier:
             headers["Authorization"] = authorization
         connection.request(request.method, self.address.path + request.path, request.body, headers)
 
-    def _answer(self, connection: HTTPConnection) -> Answer:
+    def _answer(self, connection: HTTPConnection) -> TargetAnswer:
         most = self._limits.answer_max
         response = connection.getresponse()
         body = response.read(most + 1)
@@ -81,7 +81,7 @@ class Carrier:
             connection.close()
         self._connections.give_back(connection)
         waiting, location = response.getheader("Retry-After", ""), response.getheader("Location", "")
-        return Answer(response.status, body[:most], waiting, location)
+        return TargetAnswer(response.status, body[:most], waiting, location)
 
 
 def _cause(error: Exception) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import Failed
 from conjoin.runtime.codec.json_text import NOT_JSON, json_bytes, read_client_json, unstorable_json
-from conjoin.runtime.targets.calls import Request
+from conjoin.runtime.targets.calls import TargetRequest
 
 PAYLOAD = "payload"
 JSON_ENCODINGS = ("json", "application/json")
@@ -32,9 +32,9 @@ def variables_of(message: InboxMessage) -> Mapping[str, Any] | Failed:
     )
 
 
-def posted(path: str, body: Mapping[str, Any]) -> Request | Failed:
+def posted(path: str, body: Mapping[str, Any]) -> TargetRequest | Failed:
     try:
-        return Request("POST", path, json_bytes(body))
+        return TargetRequest("POST", path, json_bytes(body))
     except (TypeError, ValueError, RecursionError) as error:
         return unmapped(f"the hint cannot be written as JSON\nCaused by: {type(error).__name__}: {error}")
 

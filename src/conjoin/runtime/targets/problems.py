@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
-from conjoin.runtime.targets.calls import Answer
+from conjoin.runtime.targets.calls import TargetAnswer
 
 _HELD = (400, 413, 414, 422)
 _UNKNOWN = (502, 504)
@@ -32,7 +32,7 @@ _ADVICE = {
 }
 
 
-def failure_of(label: str, answer: Answer, told: str = "") -> Failed | Unanswered:
+def failure_of(label: str, answer: TargetAnswer, told: str = "") -> Failed | Unanswered:
     """`told` is what the target itself says; without it the beginning of the body is shown."""
     text = f"{label} answered {answer.status}{_advice(answer)}{_waiting(answer)}{_cause(told or shown(answer.body))}"
     if answer.status in _UNKNOWN:
@@ -40,7 +40,7 @@ def failure_of(label: str, answer: Answer, told: str = "") -> Failed | Unanswere
     return Failed(TARGET_ERROR, text, retryable=answer.status not in _HELD)
 
 
-def garbled(label: str, answer: Answer) -> Unanswered:
+def garbled(label: str, answer: TargetAnswer) -> Unanswered:
     """A success that is none of this target's answers: it may come from somebody else on the way."""
     head = f"{label} answered {answer.status}, but not in its own words; it may have the message"
     return Unanswered(head + _cause(shown(answer.body) or "the answer is empty"))
@@ -59,7 +59,7 @@ def shown(body: bytes) -> str:
     return " ".join(body[:_BODY_SHOWN].decode("utf-8", "replace").split())
 
 
-def _advice(answer: Answer) -> str:
+def _advice(answer: TargetAnswer) -> str:
     if 300 <= answer.status < 400:
         return f": it sends us on{_to(answer.location)}, and we do not follow; is the url right?"
     advice = _ADVICE.get(answer.status)
@@ -76,7 +76,7 @@ def _to(location: str) -> str:
     return f" to {place[:200]}" if place else ""
 
 
-def _waiting(answer: Answer) -> str:
+def _waiting(answer: TargetAnswer) -> str:
     return f" (Retry-After: {answer.retry_after[:80]})" if answer.retry_after else ""
 
 

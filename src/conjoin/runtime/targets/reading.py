@@ -10,12 +10,12 @@ from typing import Any
 
 from conjoin.errors import SettingsError
 from conjoin.kernel.inbox.configuration.durations import read_span_ms
-from conjoin.runtime.targets.calls import Dialect
+from conjoin.runtime.targets.calls import TargetDialect
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import DAY_MS, OPERATIONS, PUBLISH, Camunda8
 from conjoin.runtime.targets.connections import read_address
 from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.http import Carrier, Limits
+from conjoin.runtime.targets.http import HttpCarrier, HttpLimits
 from conjoin.runtime.targets.remote import RemoteTarget
 
 CAMUNDA_7, CAMUNDA_8 = "camunda7", "camunda8"
@@ -42,7 +42,7 @@ def read_target(name: str, written: Mapping[str, object], environment: Mapping[s
     table.check_names((*SHARED, *KINDS.get(kind, ())))
     if table.problems:
         raise SettingsError(table.problems)
-    return RemoteTarget(dialect, Carrier(url, credentials, limits))
+    return RemoteTarget(dialect, HttpCarrier(url, credentials, limits))
 
 
 class _Table:
@@ -97,16 +97,16 @@ class _Table:
                 self.problem(setting, "there is no such setting" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
-def _read_dialect(kind: str, table: _Table) -> Dialect:
+def _read_dialect(kind: str, table: _Table) -> TargetDialect:
     if kind == CAMUNDA_8:
         operation = table.choice("operation", OPERATIONS, PUBLISH)
         return Camunda8(operation, table.duration_ms("time_to_live", DAY_MS, _LONGEST_LIFE_MS))
     return Camunda7(table.names("signals"), table.names("local_keys"))
 
 
-def _read_limits(table: _Table) -> Limits:
-    usual = Limits()
-    return Limits(
+def _read_limits(table: _Table) -> HttpLimits:
+    usual = HttpLimits()
+    return HttpLimits(
         table.duration_ms("connect_timeout", usual.connect_timeout_ms, _LONGEST_CALL_MS),
         table.duration_ms("answer_timeout", usual.answer_timeout_ms, _LONGEST_CALL_MS),
         table.number("calls_in_flight", usual.calls_in_flight),

@@ -10,8 +10,8 @@ from time import time_ns
 
 from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
-from conjoin.runtime.targets.calls import Answer, Dialect
-from conjoin.runtime.targets.http import Carrier
+from conjoin.runtime.targets.calls import TargetAnswer, TargetDialect
+from conjoin.runtime.targets.http import HttpCarrier
 
 
 def _now() -> int:
@@ -21,7 +21,7 @@ def _now() -> int:
 class RemoteTarget:
     """Any number of threads may deliver at once. `clock` gives the instant in microseconds."""
 
-    def __init__(self, dialect: Dialect, carrier: Carrier, clock: Callable[[], int] = _now) -> None:
+    def __init__(self, dialect: TargetDialect, carrier: HttpCarrier, clock: Callable[[], int] = _now) -> None:
         self._dialect = dialect
         self._carrier = carrier
         self._clock = clock
@@ -31,7 +31,7 @@ class RemoteTarget:
         if isinstance(request, Failed):
             return request
         answer = self._carrier.call(request)
-        outcome = self._dialect.outcome_of(answer) if isinstance(answer, Answer) else answer
+        outcome = self._dialect.outcome_of(answer) if isinstance(answer, TargetAnswer) else answer
         if isinstance(outcome, Delivered):
             return outcome
         return replace(outcome, text=self._carrier.credentials.hide(outcome.text))

@@ -44,7 +44,7 @@ class JobReport(NamedTuple):
     late_s: float
 
 
-class Job:
+class SupervisedJob:
     """One job. Written by its own thread, read by any."""
 
     def __init__(self, name: str, every_s: float | None, critical: bool, clock: Clock = monotonic) -> None:
@@ -135,20 +135,20 @@ class Supervisor:
     """All jobs of a process."""
 
     def __init__(self, clock: Clock = monotonic) -> None:
-        self.jobs: dict[str, Job] = {}
+        self.jobs: dict[str, SupervisedJob] = {}
         self.set_aside: dict[int, int] = {}
         """How much is set aside, by shard, as of its last sweep."""
         self._clock = clock
         self._turn = Lock()
 
-    def job(self, name: str, every_s: float | None = None, critical: bool = False) -> Job:
+    def job(self, name: str, every_s: float | None = None, critical: bool = False) -> SupervisedJob:
         """A new one, in place of one of that name that is over."""
-        job = Job(name, every_s, critical, self._clock)
+        job = SupervisedJob(name, every_s, critical, self._clock)
         with self._turn:
             self.jobs[name] = job
         return job
 
-    def over(self, job: Job) -> None:
+    def over(self, job: SupervisedJob) -> None:
         with self._turn:
             if self.jobs.get(job.name) is job:
                 del self.jobs[job.name]
@@ -210,7 +210,7 @@ class Repeating(Thread):
             self.join()
 
 
-async def supervised(job: Job, work: Callable[[], Awaitable[None]]) -> None:
+async def supervised(job: SupervisedJob, work: Callable[[], Awaitable[None]]) -> None:
     """A task of the event loop that is begun again when it fails; it is over when it ends by itself."""
     while True:
         try:

@@ -10,17 +10,17 @@ from typing import Any
 _OF_A_PROCESS = ("process", "instance", "element", "subscription", "first_instance", "waiting_instance")
 
 
-class Scope:
+class VisibleScope:
     def sees(self, tenant_id: str, message: str | None = None, process: str | None = None) -> bool:
         """None: whatever it is."""
         return True
 
 
-EVERYTHING = Scope()
+EVERYTHING = VisibleScope()
 
 
 def seen_misses(
-    scope: Scope, tenant_id: str, name: str, misses: Sequence[Mapping[str, Any]]
+    scope: VisibleScope, tenant_id: str, name: str, misses: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     for miss in misses:
         tenant = miss.get("tenant", tenant_id)
@@ -28,7 +28,7 @@ def seen_misses(
             yield _with_seen_names(scope, tenant, miss)
 
 
-def _with_seen_names(scope: Scope, tenant_id: str, miss: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_seen_names(scope: VisibleScope, tenant_id: str, miss: Mapping[str, Any]) -> Mapping[str, Any]:
     """Of a name that nobody awaits: which one is similar, and which processes compute theirs."""
     seen = dict(miss)
     if "similar" in seen and not scope.sees(tenant_id, seen["similar"]):
@@ -40,7 +40,7 @@ def _with_seen_names(scope: Scope, tenant_id: str, miss: Mapping[str, Any]) -> M
     return seen
 
 
-def seen_parameters(scope: Scope, tenant_id: str, name: str, said: Mapping[str, Any]) -> dict[str, Any]:
+def seen_parameters(scope: VisibleScope, tenant_id: str, name: str, said: Mapping[str, Any]) -> dict[str, Any]:
     """Of a verdict other than correlated: who has a message is told to whoever may read it."""
     if scope is EVERYTHING:
         return dict(said)

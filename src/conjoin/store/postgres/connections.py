@@ -19,7 +19,7 @@ from conjoin.store import reading
 from conjoin.store.postgres.arrays import NumberArray, NumberArrayDumper
 from conjoin.store.postgres.errors import DAMAGED, MEANINGS, is_of_the_item, not_connected
 from conjoin.store.postgres.short_texts import asked_short, short
-from conjoin.store.sql.snapshot import Dialect, pieces
+from conjoin.store.sql.snapshot import SqlDialect, pieces
 
 _CANCELLED = "57014"
 # A row that is written again stays on its page, and no index need hear of it.
@@ -31,7 +31,7 @@ def _like(pattern: str) -> str:
     return "".join(meant[it] if stands else f"\\{it}" if it in "%_\\" else it for it, stands in pieces(pattern))
 
 
-DIALECT = Dialect(
+DIALECT = SqlDialect(
     texts="unnest(%s::text[]) as many(value)",
     numbers="unnest(%s::bigint[]) as many(value)",
     p="%s",

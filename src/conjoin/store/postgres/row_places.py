@@ -18,7 +18,7 @@ _KEY_OF: dict[Table, Callable[[Any], Any]] = {t.SUBSCRIPTION: itemgetter(0, 1, 2
 """The key columns come first in every row, and a row to drop is its key columns."""
 
 
-class Sorted(NamedTuple):
+class RowsByWrite(NamedTuple):
     """Rows to put, by how they are written."""
 
     places: Sequence[str]
@@ -28,7 +28,7 @@ class Sorted(NamedTuple):
     unknown: Sequence[Any]
 
 
-class Seen:
+class SeenRows:
     def __init__(self) -> None:
         self._places: dict[Table, dict[Any, str]] = {t.SUBSCRIPTION: {}, t.INSTANCE: {}}
         self._whole: set[tuple[str, str]] = set()
@@ -49,10 +49,10 @@ class Seen:
             for key in map(_KEY_OF[table], keys):
                 places.pop(key, None)
 
-    def sort(self, table: Table, rows: Sequence[Any]) -> Sorted:
+    def sort(self, table: Table, rows: Sequence[Any]) -> RowsByWrite:
         places = self._places.get(table)
         if not places and not (table is t.SUBSCRIPTION and self._whole):
-            return Sorted((), (), (), rows)
+            return RowsByWrite((), (), (), rows)
         assert places is not None
         # Taken out, so that a row that is put twice is not written twice at one place.
         taken = [places.pop(key, None) for key in map(_KEY_OF[table], rows)]
@@ -60,4 +60,4 @@ class Seen:
         others = [row for row, place in zip(rows, taken, strict=True) if place is None]
         new = [row for row in others if row[:2] in self._whole] if table is t.SUBSCRIPTION else []
         unknown = [row for row in others if row[:2] not in self._whole] if new else others
-        return Sorted([place for place in taken if place is not None], there, new, unknown)
+        return RowsByWrite([place for place in taken if place is not None], there, new, unknown)

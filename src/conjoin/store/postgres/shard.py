@@ -21,7 +21,7 @@ from conjoin.store.postgres.arrays import TYPE_NAMES, number_array, text_array
 from conjoin.store.postgres.commit_outcome import was_committed
 from conjoin.store.postgres.connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, stoppable, told
 from conjoin.store.postgres.reads import SQL
-from conjoin.store.postgres.row_places import Seen
+from conjoin.store.postgres.row_places import SeenRows
 from conjoin.store.postgres.scan import scan
 from conjoin.store.postgres.schema import schema_name
 from conjoin.store.postgres.writes import writes
@@ -121,7 +121,7 @@ class PostgresSnapshot(Reads):
         self._shard = shard
         self._connection = connection
         self._open = True
-        self._seen = Seen()
+        self._seen = SeenRows()
 
     def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
         """The three of them in one trip."""

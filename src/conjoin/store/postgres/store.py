@@ -9,7 +9,7 @@ from typing import Any
 
 from conjoin.store import reading
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, CatalogStore, Facts, Order
+from conjoin.store.port import BY_KEY, CatalogStore, Facts, RowOrder
 from conjoin.store.postgres.catalog import PostgresCatalog
 from conjoin.store.postgres.connections import DIALECT, Connections, stoppable
 from conjoin.store.postgres.frozen import FrozenSchemas, frozen_schemas
@@ -56,7 +56,7 @@ class PostgresStore:
         where: Mapping[str, Any],
         after: tuple[Any, ...] | None,
         limit: int,
-        order: Order = BY_KEY,
+        order: RowOrder = BY_KEY,
     ) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"

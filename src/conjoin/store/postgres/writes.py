@@ -11,7 +11,7 @@ from typing import Any
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.postgres.arrays import Arrays, arrays, text_array, unnested
-from conjoin.store.postgres.row_places import Seen
+from conjoin.store.postgres.row_places import SeenRows
 from conjoin.store.postgres.short_texts import asked_short, short
 from conjoin.store.tables import Table
 
@@ -20,7 +20,7 @@ _Forms = dict[bool, str]
 """A statement by whether its texts are to be split."""
 
 
-def writes(changes: Changes, seen: Seen) -> Iterator[Statement]:
+def writes(changes: Changes, seen: SeenRows) -> Iterator[Statement]:
     """What is dropped goes first: a key that is both dropped and put stays."""
     for table, keys in changes.drop.items():
         if keys:

@@ -9,7 +9,7 @@ from typing import Any
 
 from conjoin.store import tables as t
 from conjoin.store.port import Condition
-from conjoin.store.sql.snapshot import Dialect
+from conjoin.store.sql.snapshot import SqlDialect
 
 _TABLES = {table.name: table for table in t.SHARD}
 _COMPARISONS = {operator: operator for operator in ("=", "<>", "<", "<=", ">", ">=")}
@@ -17,7 +17,7 @@ _WITH_NOTHING = {"=": "is null", "<>": "is not null"}
 
 
 def scan_statement(
-    dialect: Dialect, name: str, columns: Sequence[str], where: Sequence[Condition]
+    dialect: SqlDialect, name: str, columns: Sequence[str], where: Sequence[Condition]
 ) -> tuple[str, list[Any]]:
     """Its text and its parameters, of which a list is the table `many`. Raises KeyError for names that are not ours."""
     table = _TABLES[name]
@@ -31,7 +31,7 @@ def scan_statement(
     return text, [value for _, _, value in where if value is not None]
 
 
-def _test(dialect: Dialect, condition: Condition, type_: type) -> str:
+def _test(dialect: SqlDialect, condition: Condition, type_: type) -> str:
     column, operator, value = condition
     if value is None:
         return f"{column} {_WITH_NOTHING[operator]}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, Before, IdHolder, KeyRows, Meets, Order, Standing
+from conjoin.store.port import BY_KEY, Before, IdHolder, KeyRows, Meets, RowOrder, Standing
 from conjoin.store.rows import InstanceRow, JobRow, MessageRow, OutboxRow, SetAsideRow, SubscriptionRow, TimerRow
 from conjoin.store.sql.inbox import INBOX_QUERIES, INBOX_READS, InboxReads
 from conjoin.store.tables import Table
@@ -145,7 +145,7 @@ _BEGINNING = 100
 
 
 @dataclass(frozen=True)
-class Dialect:
+class SqlDialect:
     """The words of a database."""
 
     texts: str
@@ -177,7 +177,7 @@ class Dialect:
         where: Mapping[str, Any] = _ANY,
         after: tuple[Any, ...] | None = None,
         limit: int | None = None,
-        order: Order = BY_KEY,
+        order: RowOrder = BY_KEY,
     ) -> tuple[str, list[Any]]:
         """A statement for rows in an order, and its parameters; one that is a list stands for the table `many`."""
         tests, parameters = self._conditions(table, where)
@@ -236,7 +236,7 @@ class Dialect:
         return list(value) if isinstance(value, tuple) else value
 
 
-def places_of(table: Table, order: Order) -> tuple[str, ...]:
+def places_of(table: Table, order: RowOrder) -> tuple[str, ...]:
     """The columns that tell where a row stands in an order."""
     return (*order.columns, *(column for column in table.key if column not in order.columns))
 

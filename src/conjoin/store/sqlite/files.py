@@ -12,7 +12,7 @@ from typing import Any
 
 from conjoin.errors import ConjoinError, OutcomeUnknown, StoreDamaged, StoreFailed, StoreTooNew
 from conjoin.store import reading, schema
-from conjoin.store.sql.snapshot import Dialect, pieces
+from conjoin.store.sql.snapshot import SqlDialect, pieces
 from conjoin.store.sqlite.data_folder import BROKEN, FULL, READ_ONLY, is_full, system_error
 from conjoin.store.tables import Table
 
@@ -21,7 +21,7 @@ def _glob(pattern: str) -> str:
     return "".join(it if stands or it not in "*?[" else f"[{it}]" for it, stands in pieces(pattern))
 
 
-DIALECT = Dialect(
+DIALECT = SqlDialect(
     texts="json_each(?) as many",
     numbers="json_each(?) as many",
     p="?",

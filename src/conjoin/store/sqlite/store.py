@@ -15,7 +15,7 @@ from typing import Any
 
 from conjoin.errors import StoreExists
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, CatalogStore, Facts, Order
+from conjoin.store.port import BY_KEY, CatalogStore, Facts, RowOrder
 from conjoin.store.readable import UNREADABLE, Looking, Readable
 from conjoin.store.sql.snapshot import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
@@ -70,7 +70,7 @@ class SqliteStore:
         where: Mapping[str, Any],
         after: tuple[Any, ...] | None,
         limit: int,
-        order: Order = BY_KEY,
+        order: RowOrder = BY_KEY,
     ) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"

@@ -9,6 +9,22 @@ through to the instance (no output mappings). When all is quiet again, after a l
 """
 
 from conjoin.testing.checking.check import Finding, check
-from conjoin.testing.checking.history import Answered, Asked, History, HistoryFile, marked, read_history
+from conjoin.testing.checking.history import (
+    HistoryFile,
+    RecordedHistory,
+    RequestAnswered,
+    RequestMade,
+    marked,
+    read_history,
+)
 
-__all__ = ["Answered", "Asked", "Finding", "History", "HistoryFile", "check", "marked", "read_history"]
+__all__ = [
+    "RequestAnswered",
+    "RequestMade",
+    "Finding",
+    "RecordedHistory",
+    "HistoryFile",
+    "check",
+    "marked",
+    "read_history",
+]

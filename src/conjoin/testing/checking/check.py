@@ -12,7 +12,7 @@ from conjoin.runtime.replay.replay import verify_store
 from conjoin.store.port import Store
 from conjoin.testing.checking import instances, messages
 from conjoin.testing.checking.final_tables import FinalTables, read_tables
-from conjoin.testing.checking.history import History
+from conjoin.testing.checking.history import RecordedHistory
 
 
 class Finding(NamedTuple):
@@ -20,7 +20,7 @@ class Finding(NamedTuple):
     sentence: str = ""
 
 
-def check(history: History, store: Store) -> Finding:
+def check(history: RecordedHistory, store: Store) -> Finding:
     """For a store at rest: everybody who wrote has ended, and a `tick` has delivered what they left."""
     if history.gaps:
         return Finding("unknown", history.gaps[0])

@@ -42,7 +42,7 @@ class StoredInstance(NamedTuple):
     marks: Sequence[str]
 
 
-class Activation(NamedTuple):
+class JobActivation(NamedTuple):
     job: int
     worker: str
 
@@ -58,7 +58,7 @@ class FinalTables:
     """How often the variables of a request were written to an instance that was there."""
     completions: dict[int, list[str]] = field(default_factory=dict)
     """By job: the request of each completion."""
-    activations: Counter[Activation] = field(default_factory=Counter)
+    activations: Counter[JobActivation] = field(default_factory=Counter)
     log_is_whole: bool = True
     """Its head was not removed."""
 
@@ -109,4 +109,4 @@ def _note(found: FinalTables, event: Any) -> None:
     elif event.kind == "JobCompleted":
         found.completions.setdefault(event.key, []).extend(marks_in(event.variables) or [""])
     elif event.kind == "JobActivated":
-        found.activations[Activation(event.key, event.worker)] += 1
+        found.activations[JobActivation(event.key, event.worker)] += 1

@@ -17,7 +17,7 @@ _MARK = "request_"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestMade:
     """`request` is a name of its own. `said` is what was asked for: name, key, message_id, process_id, job, ..."""
 
     request: str
@@ -26,7 +26,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class RequestAnswered:
     """`done` with what came of it, `refused` with the code, `failed` with an error: it may have been done."""
 
     request: str
@@ -35,11 +35,11 @@ class Answered:
 
 
 @dataclass(slots=True)
-class History:
+class RecordedHistory:
     """`gaps` are sentences about what is missing; with any of them nothing can be said for sure."""
 
-    asked: dict[str, Asked] = field(default_factory=dict)
-    answers: dict[str, Answered] = field(default_factory=dict)
+    asked: dict[str, RequestMade] = field(default_factory=dict)
+    answers: dict[str, RequestAnswered] = field(default_factory=dict)
     gaps: list[str] = field(default_factory=list)
 
     def outcome_of(self, request: str) -> Outcome | None:
@@ -47,7 +47,7 @@ class History:
         answer = self.answers.get(request)
         return None if answer is None or answer.outcome == "failed" else answer.outcome
 
-    def of_kind(self, *kinds: Kind) -> list[Asked]:
+    def of_kind(self, *kinds: Kind) -> list[RequestMade]:
         return [asked for asked in self.asked.values() if asked.kind in kinds]
 
 
@@ -67,10 +67,10 @@ class HistoryFile:
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-    def asked(self, asked: Asked) -> None:
+    def asked(self, asked: RequestMade) -> None:
         self._write(["asked", asked.request, asked.kind, dict(asked.said)])
 
-    def answered(self, answered: Answered) -> None:
+    def answered(self, answered: RequestAnswered) -> None:
         self._write(["answered", answered.request, answered.outcome, dict(answered.said)])
 
     def _write(self, said: list[Any]) -> None:
@@ -82,8 +82,8 @@ class HistoryFile:
         os.close(self._file)
 
 
-def read_history(path: Path) -> History:
-    history = History()
+def read_history(path: Path) -> RecordedHistory:
+    history = RecordedHistory()
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
             what, request, how, said = json.loads(line)
@@ -91,9 +91,9 @@ def read_history(path: Path) -> History:
             history.gaps.append(f"line {number} of the history cannot be read")
             continue
         if what == "asked":
-            _note(history, number, history.asked, Asked(request, how, said))
+            _note(history, number, history.asked, RequestMade(request, how, said))
         else:
-            _note(history, number, history.answers, Answered(request, how, said))
+            _note(history, number, history.answers, RequestAnswered(request, how, said))
     unasked = sorted(history.answers.keys() - history.asked.keys())
     history.gaps += [
         f"request {request} was answered, and the history does not say what it asked" for request in unasked
@@ -101,7 +101,7 @@ def read_history(path: Path) -> History:
     return history
 
 
-def _note(history: History, number: int, known: dict[str, Any], item: Asked | Answered) -> None:
+def _note(history: RecordedHistory, number: int, known: dict[str, Any], item: RequestMade | RequestAnswered) -> None:
     if item.request in known:
         history.gaps.append(f"line {number} of the history speaks of request {item.request} once more")
     else:

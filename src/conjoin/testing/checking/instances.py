@@ -3,13 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from conjoin.testing.checking.final_tables import Activation, FinalTables
-from conjoin.testing.checking.history import Asked, History
+from conjoin.testing.checking.final_tables import FinalTables, JobActivation
+from conjoin.testing.checking.history import RecordedHistory, RequestMade
 
 _TERMINATED = "terminated"
 
 
-def contradictions(history: History, tables: FinalTables) -> Iterator[str]:
+def contradictions(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
     owners: dict[str, list[int]] = defaultdict(list)
     for key, instance in tables.instances.items():
         for mark in instance.marks:
@@ -25,7 +25,7 @@ def contradictions(history: History, tables: FinalTables) -> Iterator[str]:
         yield from _activated(history, tables)
 
 
-def _created(asked: Asked, found: list[int], history: History) -> Iterator[str]:
+def _created(asked: RequestMade, found: list[int], history: RecordedHistory) -> Iterator[str]:
     request = asked.request
     if len(found) > 1:
         yield f"request {request} created {len(found)} instances: {', '.join(map(str, found))}"
@@ -36,7 +36,7 @@ def _created(asked: Asked, found: list[int], history: History) -> Iterator[str]:
         yield f"request {request} was refused, and created instance {found[0]}"
 
 
-def _origins(history: History, tables: FinalTables) -> Iterator[str]:
+def _origins(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
     started = Counter(it.instance_key for message in tables.messages for it in message.holders)
     for key, instance in tables.instances.items():
         by_command = [mark for mark in instance.marks if mark in history.asked and history.asked[mark].kind == "create"]
@@ -46,7 +46,7 @@ def _origins(history: History, tables: FinalTables) -> Iterator[str]:
             yield f"instance {key} was started by a message, and no message says so"
 
 
-def _cancelled(history: History, tables: FinalTables) -> Iterator[str]:
+def _cancelled(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
     cancelled = {asked.said["instance"] for asked in history.of_kind("cancel")}
     for asked in history.of_kind("cancel"):
         instance = tables.instances.get(asked.said["instance"])
@@ -57,7 +57,7 @@ def _cancelled(history: History, tables: FinalTables) -> Iterator[str]:
             yield f"instance {key} was terminated, and nobody has cancelled it"
 
 
-def _completed(history: History, tables: FinalTables, owners: dict[str, list[int]]) -> Iterator[str]:
+def _completed(history: RecordedHistory, tables: FinalTables, owners: dict[str, list[int]]) -> Iterator[str]:
     by_request: dict[str, list[int]] = defaultdict(list)
     for job, requests in tables.completions.items():
         if len(requests) > 1:
@@ -76,12 +76,12 @@ def _completed(history: History, tables: FinalTables, owners: dict[str, list[int
             yield f"job {job} was completed by request {request}, and its variables are nowhere"
 
 
-def _activated(history: History, tables: FinalTables) -> Iterator[str]:
+def _activated(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
     """A worker is named by its request."""
     for asked in history.of_kind("activate"):
         if history.outcome_of(asked.request) != "done":
             continue
         for job in history.answers[asked.request].said["jobs"]:
-            times = tables.activations[Activation(job, asked.request)]
+            times = tables.activations[JobActivation(job, asked.request)]
             if times != 1:
                 yield f"request {asked.request} was given job {job}, and the log says so {times} times"

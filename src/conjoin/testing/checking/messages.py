@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from conjoin.testing.checking.final_tables import FinalTables, StoredMessage
-from conjoin.testing.checking.history import Asked, History, marks_in
+from conjoin.testing.checking.history import RecordedHistory, RequestMade, marks_in
 
 _REFUSED = "refused"
 _NEVER_STORED = "INVALID_ARGUMENT"
 """What makes no sense is refused before it becomes a message."""
 
 
-def contradictions(history: History, tables: FinalTables) -> Iterator[str]:
+def contradictions(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
     by_request: dict[str, list[StoredMessage]] = defaultdict(list)
     for message in tables.messages:
         marks = marks_in(message.variables)
@@ -28,7 +28,7 @@ def contradictions(history: History, tables: FinalTables) -> Iterator[str]:
     yield from _unrecorded(by_request, tables)
 
 
-def _request(asked: Asked, found: list[StoredMessage], history: History) -> Iterator[str]:
+def _request(asked: RequestMade, found: list[StoredMessage], history: RecordedHistory) -> Iterator[str]:
     request = asked.request
     if len(found) > 1:
         keys = ", ".join(str(message.row.key) for message in found)
@@ -44,7 +44,7 @@ def _request(asked: Asked, found: list[StoredMessage], history: History) -> Iter
             yield from _answer(request, message, history)
 
 
-def _content(asked: Asked, message: StoredMessage) -> Iterator[str]:
+def _content(asked: RequestMade, message: StoredMessage) -> Iterator[str]:
     row = message.row
     kept = {"name": row.name, "key": row.correlation_key, "message_id": row.message_id, "variables": message.variables}
     for what, value in kept.items():
@@ -52,7 +52,7 @@ def _content(asked: Asked, message: StoredMessage) -> Iterator[str]:
             yield f"request {asked.request} had the {what} {asked.said[what]!r}, and message {row.key} has {value!r}"
 
 
-def _answer(request: str, message: StoredMessage, history: History) -> Iterator[str]:
+def _answer(request: str, message: StoredMessage, history: RecordedHistory) -> Iterator[str]:
     row, answer = message.row, history.answers[request]
     if (answer.outcome == _REFUSED) != (row.verdict == _REFUSED):
         yield f"request {request} was answered with {answer.outcome}, and message {row.key} is {row.verdict}"

@@ -3,27 +3,27 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from conjoin.runtime.history import InstanceHistory, MessageHistory
-from conjoin.runtime.queries import OpenIncident, OpenJob, OpenSubscription, taken_by
+from conjoin.runtime.history import InstanceStory, MessageHistory
+from conjoin.runtime.queries import ListedSubscription, OpenIncident, OpenJob, taken_by
 
 Outcome = dict[str, Any]
 
 
-class View(Protocol):
+class EngineView(Protocol):
     """What can be observed of an engine, wherever it keeps its state."""
 
     @property
     def now(self) -> int: ...
     @property
-    def instances(self) -> dict[int, InstanceHistory]: ...
+    def instances(self) -> dict[int, InstanceStory]: ...
     @property
     def messages(self) -> list[MessageHistory]: ...
-    def open_subscriptions(self) -> list[OpenSubscription]: ...
+    def open_subscriptions(self) -> list[ListedSubscription]: ...
     def open_jobs(self) -> list[OpenJob]: ...
     def open_incidents(self) -> list[OpenIncident]: ...
 
 
-def outcome_of(view: View, steps: list[dict[str, Any]]) -> Outcome:
+def outcome_of(view: EngineView, steps: list[dict[str, Any]]) -> Outcome:
     instances = view.instances
     number = {key: index for index, key in enumerate(instances)}
     incidents = view.open_incidents()
@@ -36,7 +36,7 @@ def outcome_of(view: View, steps: list[dict[str, Any]]) -> Outcome:
     }
 
 
-def _instance(instance: InstanceHistory, incidents: list[OpenIncident]) -> Outcome:
+def _instance(instance: InstanceStory, incidents: list[OpenIncident]) -> Outcome:
     states: dict[str, list[str]] = {}
     for element in instance.elements.values():
         states.setdefault(element.element_id, []).append(element.state)

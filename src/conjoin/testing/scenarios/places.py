@@ -12,10 +12,10 @@ from conjoin.runtime.queries import MemoryView
 from conjoin.runtime.run.carriers.shard_threads import inline
 from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
-from conjoin.testing.scenarios.outcome import View
-from conjoin.testing.scenarios.read import Rules
+from conjoin.testing.scenarios.outcome import EngineView
+from conjoin.testing.scenarios.read import StoryRules
 
-Place = Callable[[FakeClock, Rules], AbstractContextManager[tuple[Any, View]]]
+Place = Callable[[FakeClock, StoryRules], AbstractContextManager[tuple[Any, EngineView]]]
 
 
 def in_memory(shards: int = 1) -> Place:
@@ -23,7 +23,7 @@ def in_memory(shards: int = 1) -> Place:
 
 
 @contextmanager
-def _in_memory(clock: FakeClock, rules: Rules, shards: int) -> Iterator[tuple[Any, View]]:
+def _in_memory(clock: FakeClock, rules: StoryRules, shards: int) -> Iterator[tuple[Any, EngineView]]:
     engine = Engine(clock, shards, chosen_policies(rules.profile, rules.policies), rules.profile)
     yield engine, MemoryView(engine)
 
@@ -39,7 +39,7 @@ def on_store(make: Make, carry: Carry = inline) -> Place:
 
 
 @contextmanager
-def _on_store(clock: FakeClock, rules: Rules, make: Make, carry: Carry) -> Iterator[tuple[Any, View]]:
+def _on_store(clock: FakeClock, rules: StoryRules, make: Make, carry: Carry) -> Iterator[tuple[Any, EngineView]]:
     broker = make(clock, rules.profile)
     try:
         # What holds for all names comes first: a name's own policies are read together with it.

@@ -12,9 +12,9 @@ from conjoin.runtime.client_api.answers import ActivatedJob, CorrelatedMessage, 
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.durations import read_ms
-from conjoin.testing.scenarios.outcome import View, outcome_of
+from conjoin.testing.scenarios.outcome import EngineView, outcome_of
 from conjoin.testing.scenarios.places import Place
-from conjoin.testing.scenarios.read import Scenario, Step
+from conjoin.testing.scenarios.read import Scenario, StoryStep
 
 Answer = dict[str, Any]
 OK: Answer = {"ok": True}
@@ -32,7 +32,7 @@ def play(scenario: Scenario, models: Path, place: Place) -> dict[str, Any]:
 
 
 class _Player:
-    def __init__(self, scenario: Scenario, models: Path, clock: FakeClock, engine: Any, view: View) -> None:
+    def __init__(self, scenario: Scenario, models: Path, clock: FakeClock, engine: Any, view: EngineView) -> None:
         self.scenario = scenario
         self.models = models
         self.clock = clock
@@ -40,7 +40,7 @@ class _Player:
         self.view = view
         self.named: dict[str, int] = {}
 
-    def step(self, step: Step) -> Answer:
+    def step(self, step: StoryStep) -> Answer:
         """One step and everything that it causes, a timer that is due at once included."""
         answer = _STEPS[step.kind](self, step.fields)
         self.engine.tick()

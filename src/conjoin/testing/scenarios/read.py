@@ -15,12 +15,12 @@ from conjoin.testing.scenarios.durations import read_ms
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StoryStep:
     kind: str
     fields: dict[str, Any]
 
 
-class Rules(NamedTuple):
+class StoryRules(NamedTuple):
     """The profile of a story's engine, and policies by message name (`*` for all)."""
 
     profile: str
@@ -34,8 +34,8 @@ class Scenario:
     name: str
     title: str
     models: tuple[str, ...]
-    steps: tuple[Step, ...]
-    rules: Rules
+    steps: tuple[StoryStep, ...]
+    rules: StoryRules
 
 
 class _Loader(PlainLoader):
@@ -109,13 +109,13 @@ def read_scenario(path: Path) -> Scenario:
         raise InputError([f"{path}: {problem}" for problem in problems])
     steps = tuple(_step(step) for step in content.get("steps") or ())
     models = tuple(content.get("models", ()))
-    rules = Rules(content.get("profile", "zeebe"), content.get("policies") or {})
+    rules = StoryRules(content.get("profile", "zeebe"), content.get("policies") or {})
     return Scenario(f"{path.parent.name}/{path.stem}", content.get("title", ""), models, steps, rules)
 
 
-def _step(step: dict[str, Any]) -> Step:
+def _step(step: dict[str, Any]) -> StoryStep:
     ((kind, fields),) = step.items()
-    return Step(kind, {"files": fields} if kind == "deploy" else fields or {})
+    return StoryStep(kind, {"files": fields} if kind == "deploy" else fields or {})
 
 
 def _problems(content: Any) -> list[str]:

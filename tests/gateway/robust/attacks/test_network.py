@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from conjoin.gateway.security.authentication.callers import Known, write_callers
+from conjoin.gateway.security.authentication.callers import KnownCaller, write_callers
 from conjoin.gateway.security.authentication.hashes import password_hash
 from tests.gateway.models import with_job
 from tests.gateway.robust.serving import ServingProcess
@@ -167,7 +167,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServingProcess]
     """Under TLS, with callers; `card` is hidden."""
     folder = tmp_path_factory.mktemp("closed")
     pair = Authority(folder).signed("server")
-    callers = {name: Known(["admin"], password=password_hash(word)) for name, word in PASSWORDS.items()}
+    callers = {name: KnownCaller(["admin"], password=password_hash(word)) for name, word in PASSWORDS.items()}
     write_callers(folder / "callers.json", callers)
     tls = f'[security.tls]\ncertificate = "{pair.certificate}"\nkey = "{pair.key}"\n'
     section = '[security]\ncallers = "callers.json"\nredact = ["card"]\n'

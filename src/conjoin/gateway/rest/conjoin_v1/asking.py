@@ -7,33 +7,33 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.gateway.queries.walking import newest_page
-from conjoin.gateway.rest.endpoint import Parameter, answer
+from conjoin.gateway.rest.endpoint import QueryParameter, answer
 from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
 from conjoin.gateway.rest.problems import invalid
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.instant_texts import read_instant
-from conjoin.runtime.reading.lists import Asked, Listing, Page, page_of
+from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, page_of
 from conjoin.runtime.visibility.plain_values import told
 
 MOST_ITEMS = 1_000
 _NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
 _ORDERS = {"asc": False, "desc": True}
 PAGE = {
-    "since": Parameter("only from this instant on", INSTANT),
-    "until": Parameter("only before this instant", INSTANT),
-    "limit": Parameter("how many", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
-    "cursor": Parameter("where the page before said to go on"),
-    "order": Parameter("desc: the newest first", one_of_words(list(_ORDERS))),
+    "since": QueryParameter("only from this instant on", INSTANT),
+    "until": QueryParameter("only before this instant", INSTANT),
+    "limit": QueryParameter("how many", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
+    "cursor": QueryParameter("where the page before said to go on"),
+    "order": QueryParameter("desc: the newest first", one_of_words(list(_ORDERS))),
 }
 
 
-def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, Parameter]:
+def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, QueryParameter]:
     """Of a list: its filters, and what all lists have."""
-    found = {name: Parameter(f"only with this {name.replace('_', ' ')}") for name in listing.filters}
+    found = {name: QueryParameter(f"only with this {name.replace('_', ' ')}") for name in listing.filters}
     found |= {
-        name: Parameter(f"only with this {name}", one_of_words(listing.choices[name])) for name in listing.choices
+        name: QueryParameter(f"only with this {name}", one_of_words(listing.choices[name])) for name in listing.choices
     }
-    found |= {name: Parameter(f"only with this {name}", _NUMBER) for name in keys}
+    found |= {name: QueryParameter(f"only with this {name}", _NUMBER) for name in keys}
     return {**found, **PAGE}
 
 
@@ -48,7 +48,7 @@ def read_query(request: Request, known: Collection[str], texts: Collection[str])
     return {name: value for name, value in given.items() if value or name not in texts}
 
 
-def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> Asked:
+def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> ListQuery:
     """`keys`: filters whose values are keys."""
     texts = [name for name in listing.filters if name not in keys and name not in listing.choices]
     given = read_query(request, [*listing.filters, *PAGE], [*texts, "cursor"])
@@ -58,7 +58,7 @@ def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> 
     order = given.get("order", "asc")
     if order not in _ORDERS:
         raise invalid(f"order: {order!r:.40} is none of {', '.join(_ORDERS)}")
-    return Asked(wanted, *times, read_limit(given), given.get("cursor"), _ORDERS[order])
+    return ListQuery(wanted, *times, read_limit(given), given.get("cursor"), _ORDERS[order])
 
 
 def read_limit(given: Mapping[str, str]) -> int:
@@ -81,11 +81,11 @@ def _instant(name: str, text: str | None) -> int | None:
     return at
 
 
-def listed(broker: Broker, what: str, listing: Listing, asked: Asked) -> Response:
+def listed(broker: Broker, what: str, listing: Listing, asked: ListQuery) -> Response:
     """A page of a list as an answer, in a reader."""
     read = newest_page if asked.newest_first else page_of
     return answer(page_as_json(read(broker, what, listing, asked)))
 
 
-def page_as_json(page: Page) -> dict[str, Any]:
+def page_as_json(page: ListPage) -> dict[str, Any]:
     return {"items": [told(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}

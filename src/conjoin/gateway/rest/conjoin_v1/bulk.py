@@ -18,9 +18,9 @@ from starlette.types import Receive, Scope, Send
 from conjoin.errors import ConjoinError
 from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.rest.conjoin_v1.message_fields import MESSAGE_SCHEMA, read_line
-from conjoin.gateway.rest.endpoint import Call, Endpoint
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall
 from conjoin.gateway.rest.json_lines import NDJSON, Answers, line_batches
-from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.problems import HttpProblem
 from conjoin.gateway.rest.reading import of_type
 from conjoin.gateway.service import Service
 from conjoin.logs import request_id
@@ -42,7 +42,7 @@ class _WhileReading(StreamingResponse):
         await self.stream_response(send)
 
 
-async def publish_bulk(call: Call) -> Response:
+async def publish_bulk(call: RestCall) -> Response:
     of_type(call.request, NDJSON, "application/jsonl", "application/x-jsonlines")
     answers = Answers(call.service.line_memory)
     publishing = asyncio.create_task(_publish(call.request, call.service, call.gateway.metrics, answers))
@@ -71,7 +71,7 @@ async def _publish(request: Request, service: Service, metrics: Metrics, answers
                 await telling
                 telling = asyncio.create_task(_tell(service, read, outcomes, answers))
         await telling
-    except (Problem, ConjoinError) as problem:
+    except (HttpProblem, ConjoinError) as problem:
         # The answer has begun, so this is its last line.
         await asyncio.wait([telling])
         last = _line({"error": str(problem)})

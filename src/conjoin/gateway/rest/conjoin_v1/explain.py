@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from conjoin.gateway.rest.conjoin_v1.fates import EXPLANATION
 from conjoin.gateway.rest.conjoin_v1.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
 from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.openapi.schemas import array, whole
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
@@ -16,7 +16,7 @@ from conjoin.runtime.explain.explain import explain
 _READER = decoder(dict[str, Any])
 
 
-async def explain_message(call: Call) -> Response:
+async def explain_message(call: RestCall) -> Response:
     return await call.service.look(_explained, call.service.broker, key_in(call.request, "messageKey"))
 
 
@@ -24,7 +24,7 @@ def _explained(broker: Broker, key: int) -> Response:
     return answer(accepted(explain(broker, key)).as_json())
 
 
-async def dry_run(call: Call) -> Response:
+async def dry_run(call: RestCall) -> Response:
     """Nothing is sent and nothing is changed."""
     message = new_message(await read_json_body(call.request, _READER))
     return answer(accepted(await while_there(call.request, call.service.rehearse(message))).as_json())

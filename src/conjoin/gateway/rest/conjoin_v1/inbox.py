@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, listed, parameters
 from conjoin.gateway.rest.conjoin_v1.inbox_access import changed, inbox_of, who_asks
-from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
+from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import (
     COUNT,
     FLAG,
@@ -30,10 +30,10 @@ from conjoin.gateway.rest.openapi.schemas import (
 from conjoin.gateway.rest.problems import invalid, not_found
 from conjoin.gateway.rest.reading import key_in
 from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, SetAttempts, SetNextRetry
-from conjoin.runtime.inbox.listing import INBOX, InboxItem, Line, Shown
+from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown
 from conjoin.runtime.inbox.receiving.hints import SPELLINGS
 from conjoin.runtime.instant_texts import instant_text, read_instant
-from conjoin.runtime.reading.lists import Asked
+from conjoin.runtime.reading.lists import ListQuery
 from conjoin.runtime.visibility.plain_values import told
 
 _STATE = ("key", "state", "attempts", "next_retry_at", "parked_for")
@@ -44,7 +44,7 @@ class _Strict(msgspec.Struct, forbid_unknown_fields=True):
     """Unknown properties are refused."""
 
 
-class Setting(_Strict):
+class InboxSettingBody(_Strict):
     attempts: Annotated[int, Meta(ge=0, le=2**31 - 1)] | None = None
     next_retry_at: Annotated[str, Meta(extra_json_schema=INSTANT)] | None = None
 
@@ -62,13 +62,13 @@ class Selection(_Strict):
     dry_run: bool = True
 
 
-async def list_inbox(call: Call) -> Response:
+async def list_inbox(call: RestCall) -> Response:
     asked = asked_of(call.request, INBOX)
     inbox_of(call)
     return await call.service.look(listed, call.service.broker, "messages of the inbox", INBOX, asked)
 
 
-async def show(call: Call) -> Response:
+async def show(call: RestCall) -> Response:
     key = key_in(call.request, "key")
     shown = await call.service.look(inbox_of(call).show, key)
     if shown is None:
@@ -88,7 +88,7 @@ def _told(shown: Shown) -> dict[str, Any]:
 
 
 def _operate(operation: Operation) -> Handler:
-    async def handle(call: Call) -> Response:
+    async def handle(call: RestCall) -> Response:
         key = key_in(call.request, "key")
         return _state(await call.service.carry_out(inbox_of(call).operate, key, operation, who_asks(call)))
 
@@ -100,8 +100,8 @@ def _state(outcome: object) -> Response:
     return answer(told({name: getattr(message, name) for name in _STATE}))
 
 
-async def set_(call: Call) -> Response:
-    said: Setting = call.body
+async def set_(call: RestCall) -> Response:
+    said: InboxSettingBody = call.body
     orders: list[Operation] = [] if said.attempts is None else [SetAttempts(said.attempts)]
     if said.next_retry_at is not None:
         at = read_instant(said.next_retry_at)
@@ -116,18 +116,18 @@ async def set_(call: Call) -> Response:
     return _state(outcomes[-1])
 
 
-async def correct(call: Call) -> Response:
+async def correct(call: RestCall) -> Response:
     said: Correction = call.body
     key, payload = key_in(call.request, "key"), None if said.payload is None else said.payload.encode()
     return _state(await call.service.carry_out(inbox_of(call).correct, key, payload, said.hint, who_asks(call)))
 
 
-async def operate_on_selection(call: Call) -> Response:
+async def operate_on_selection(call: RestCall) -> Response:
     said: Selection = call.body
     order = SIMPLE.get(said.operation)
     if order is None:
         raise invalid(f"operation: {said.operation!r:.40} is none of {', '.join(SIMPLE)}")
-    inbox, asked = inbox_of(call), Asked(said.filters)
+    inbox, asked = inbox_of(call), ListQuery(said.filters)
     call.tell(operation=said.operation, filters=said.filters, dry_run=said.dry_run)
     if said.dry_run:
         selected = await call.service.look(inbox.rehearse_on_all, asked, order)
@@ -145,7 +145,7 @@ _TOLD_STATE = whole(
         "parked_for": nullable({"type": "string"}),
     }
 )
-_LINE = record(Line, at=TOLD_INSTANT)
+_LINE = record(HistoryLine, at=TOLD_INSTANT)
 _SHOWN = record(Shown, history=array(_LINE), payload=nullable({"type": "string"}))["properties"]
 _SHOWN = record(InboxItem)["properties"] | {name: it for name, it in _SHOWN.items() if name != "item"}
 _WHOLE = closed({**_SHOWN, "payload_base64": {"type": "string"}}, list(_SHOWN))
@@ -187,7 +187,7 @@ ENDPOINTS = (
     Endpoint("GET", _ONE, "showInboxMessage", "A message with its history", show, answer=_WHOLE, refuses=(501,)),
     Endpoint(
         *("PATCH", _ONE, "setInboxMessage", "Set attempts or next retry", set_),
-        body=Setting,
+        body=InboxSettingBody,
         narrower=_SOMETHING,
         answer=_TOLD_STATE,
         refuses=_REFUSES,

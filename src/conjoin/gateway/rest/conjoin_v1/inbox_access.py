@@ -1,21 +1,21 @@
 """The inbox of a request: there may be none. Who does something to a message is written down with it."""
 
-from conjoin.gateway.rest.endpoint import USER, Call
-from conjoin.gateway.rest.problems import Problem, refused
+from conjoin.gateway.rest.endpoint import USER, RestCall
+from conjoin.gateway.rest.problems import HttpProblem, refused
 from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.client_api.inbox_orders import Refusal as InboxRefusal
+from conjoin.runtime.client_api.inbox_orders import OperationRefused as InboxRefusal
 from conjoin.runtime.inbox.inbox import Inbox
 
 _ANYBODY = "rest"
 
 
-def inbox_of(call: Call) -> Inbox:
+def inbox_of(call: RestCall) -> Inbox:
     if call.gateway.inbox is None:
-        raise Problem(501, "UNIMPLEMENTED", "This server has no inbox: configure [inbox] in its settings")
+        raise HttpProblem(501, "UNIMPLEMENTED", "This server has no inbox: configure [inbox] in its settings")
     return call.gateway.inbox
 
 
-def who_asks(call: Call) -> str:
+def who_asks(call: RestCall) -> str:
     user: object = call.request.scope.get(USER)
     return user if isinstance(user, str) else _ANYBODY
 

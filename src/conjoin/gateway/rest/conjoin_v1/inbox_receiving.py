@@ -11,7 +11,7 @@ from starlette.responses import Response
 from conjoin.errors import InputError
 from conjoin.gateway.memory_budget import json_cost
 from conjoin.gateway.rest.conjoin_v1.inbox_access import inbox_of
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.json_lines import NDJSON, line_batches
 from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, closed
 from conjoin.gateway.rest.problems import invalid, not_found
@@ -23,7 +23,7 @@ _MOST_LINES = 1_000_000
 _PREFIX = b"x-correlate-"
 
 
-async def receive(call: Call) -> Response:
+async def receive(call: RestCall) -> Response:
     """Durable when it is answered. A message without an id is a new one each time it is sent."""
     inbox, channel = inbox_of(call), call.request.path_params["channel"]
     if channel not in inbox.channels:
@@ -38,7 +38,7 @@ async def receive(call: Call) -> Response:
     return answer({"channel": channel, **_not_zero(counts)}, 202)
 
 
-async def _received(call: Call, channel: str, rows: list[Row]) -> Counts:
+async def _received(call: RestCall, channel: str, rows: list[Row]) -> Counts:
     try:
         return await call.service.carry_out(inbox_of(call).receive_rows, channel, rows)
     except InputError as error:
@@ -49,7 +49,7 @@ def _not_zero(counts: Counts) -> dict[str, int]:
     return {word: count for word, count in asdict(counts).items() if count or word == "received"}
 
 
-async def _rows(call: Call, source: str) -> AsyncGenerator[list[Row]]:
+async def _rows(call: RestCall, source: str) -> AsyncGenerator[list[Row]]:
     request = call.request
     headers: Headers = tuple((name.decode("latin-1"), value) for name, value in request.headers.raw if _is_ours(name))
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != NDJSON:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, listed, parameters
 from conjoin.gateway.rest.conjoin_v1.fates import ATTEMPT, fate
 from conjoin.gateway.rest.conjoin_v1.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
 from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.openapi.schemas import array, page, record
 from conjoin.gateway.rest.problems import invalid
@@ -29,12 +29,12 @@ _LISTING = LISTS["messages"]
 _FATE = ("message", "verdict", "reason", "decided_at", "sentence", "storage", "attempts", "still_buffered")
 
 
-async def list_messages(call: Call) -> Response:
+async def list_messages(call: RestCall) -> Response:
     asked = asked_of(call.request, _LISTING, keys=["instance"])
     return await call.service.look(listed, call.service.broker, "messages", _LISTING, asked)
 
 
-async def show_message(call: Call) -> Response:
+async def show_message(call: RestCall) -> Response:
     found = await call.service.look(explain, call.service.broker, key_in(call.request, "messageKey"))
     return answer(_fate(accepted(found)))
 
@@ -44,7 +44,7 @@ def _fate(found: Explanation) -> dict[str, Any]:
     return {name: said[name] for name in _FATE if name in said}
 
 
-async def publish(call: Call) -> Response:
+async def publish(call: RestCall) -> Response:
     """Answers when somebody has it, or when the wait is over."""
     said = dict(await read_json_body(call.request, _READER))
     wait_ms = said.pop("wait_ms", 0)

@@ -2,11 +2,11 @@
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, done
 from conjoin.gateway.rest.reading import key_in
 
 
-async def erase(call: Call) -> Response:
+async def erase(call: RestCall) -> Response:
     return done(await call.service.erase_payload(key_in(call.request, "messageKey")), "DELETE")
 
 

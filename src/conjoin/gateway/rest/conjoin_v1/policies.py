@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import COUNT, INSTANT, TEXT, array, whole
 from conjoin.gateway.rest.reading import needed
 from conjoin.runtime.broker import Broker
@@ -13,11 +13,11 @@ from conjoin.runtime.engine.policies_set import policies_as_json
 Answers = dict[str, str | int | bool]
 
 
-async def list_policies(call: Call) -> Response:
+async def list_policies(call: RestCall) -> Response:
     return answer(await call.service.look(policies_as_json, call.service.broker))
 
 
-async def set_policy(call: Call) -> Response:
+async def set_policy(call: RestCall) -> Response:
     """All that is set for this name; what is not named is as the profile says."""
     name = needed("name", call.request.path_params["name"])
     call.tell(policy=call.body)

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, page_as_json, parameters
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.openapi.schemas import page, record
 from conjoin.gateway.rest.reading import key_in
 from conjoin.runtime.reading.list_items import SetAsideItem
@@ -14,17 +14,17 @@ _LISTING = LISTS[_WHAT]
 _PATH = "/conjoin/v1/set-aside"
 
 
-async def listed(call: Call) -> Response:
+async def listed(call: RestCall) -> Response:
     asked = asked_of(call.request, _LISTING, ["instance"])
     return answer(page_as_json(await call.service.look(list_page, call.service.broker, _WHAT, asked)))
 
 
-async def retry(call: Call) -> Response:
+async def retry(call: RestCall) -> Response:
     key = key_in(call.request, "key")
     return done(await call.service.carry_out(call.service.broker.retry_set_aside, key), "RETRY")
 
 
-async def delete(call: Call) -> Response:
+async def delete(call: RestCall) -> Response:
     key = key_in(call.request, "key")
     return done(await call.service.carry_out(call.service.broker.delete_set_aside, key), "DELETE")
 

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from conjoin.errors import ReadStopped
 from conjoin.gateway.monitoring.metrics import OPEN
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, TEXT, nullable, whole
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
@@ -17,7 +17,7 @@ MOST_COUNTED = 100_000
 """Of each; what is more is told as so many."""
 
 
-async def status(call: Call) -> Response:
+async def status(call: RestCall) -> Response:
     return await call.service.look(lambda: answer(_status(call.service.broker)))
 
 

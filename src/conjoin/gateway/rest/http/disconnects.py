@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from conjoin.gateway.rest.problems import Problem
+from conjoin.gateway.rest.problems import HttpProblem
 
 _A = TypeVar("_A")
 
@@ -18,7 +18,7 @@ async def while_there(request: Request, work: Awaitable[_A]) -> _A:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             # Nobody reads this any more.
-            raise Problem(499, "CANCELLED", "The client has closed the connection")
+            raise HttpProblem(499, "CANCELLED", "The client has closed the connection")
         return working.result()
     finally:
         for task in (working, leaving):

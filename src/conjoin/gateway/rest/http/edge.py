@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conjoin.gateway.rest.http.hosts import Hosts
-from conjoin.gateway.rest.problems import Problem, problem_response
+from conjoin.gateway.rest.problems import HttpProblem, problem_response
 
 ANSWER_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -50,7 +50,7 @@ class Edge:
             return
         await self._app(scope, receive, answering)
 
-    def _problem(self, scope: Scope) -> Problem | None:
+    def _problem(self, scope: Scope) -> HttpProblem | None:
         headers = Headers(scope=scope)
         host = headers.get("host")
         if not self._hosts.accepts(host):
@@ -69,17 +69,17 @@ class Edge:
         return headers.get("sec-fetch-site", "none") not in _OURS
 
 
-def _misdirected(host: str) -> Problem:
+def _misdirected(host: str) -> HttpProblem:
     detail = (
         f"{host!r:.100} is not a name of this server: use one of its names or its address, or add the name to hosts in"
         " [server] of its settings (--allowed-host)"
     )
-    return Problem(421, "MISDIRECTED_REQUEST", detail, {"Connection": "close"})
+    return HttpProblem(421, "MISDIRECTED_REQUEST", detail, {"Connection": "close"})
 
 
-def _foreign() -> Problem:
+def _foreign() -> HttpProblem:
     detail = "A page of another origin sent this request, and only pages of this server may change anything"
-    return Problem(403, "FORBIDDEN", detail, {"Connection": "close"})
+    return HttpProblem(403, "FORBIDDEN", detail, {"Connection": "close"})
 
 
 def _with_headers(send: Send, scheme: str) -> Send:

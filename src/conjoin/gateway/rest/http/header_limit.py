@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from conjoin.gateway.rest.problems import Problem, problem_response
+from conjoin.gateway.rest.problems import HttpProblem, problem_response
 
 MOST_HEADER_BYTES = 32 * 1024
 
@@ -15,7 +15,7 @@ class HeaderLimit:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and _size(scope) > MOST_HEADER_BYTES:
             detail = f"The headers are larger than {MOST_HEADER_BYTES:,} bytes"
-            problem = Problem(431, "TOO_LARGE", detail, {"Connection": "close"})
+            problem = HttpProblem(431, "TOO_LARGE", detail, {"Connection": "close"})
             await problem_response(Request(scope), problem)(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from conjoin import __version__
-from conjoin.gateway.rest.endpoint import Endpoint, Parameter
+from conjoin.gateway.rest.endpoint import Endpoint, QueryParameter
 from conjoin.gateway.rest.openapi.schemas import KEY, NAME, Schema, whole
 from conjoin.gateway.search.engine.schemas import SHARED
 
@@ -80,7 +80,7 @@ def _operation(endpoint: Endpoint, by_type: Mapping[int, Schema]) -> dict[str, A
     return told | ({"requestBody": {"required": endpoint.is_body_required, "content": content}} if content else {})
 
 
-def _items(query: Mapping[str, Parameter]) -> tuple[list[str], list[Parameter]]:
+def _items(query: Mapping[str, QueryParameter]) -> tuple[list[str], list[QueryParameter]]:
     return list(query), list(query.values())
 
 
@@ -122,7 +122,7 @@ def _in_path(name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": KEY if _KEYS.fullmatch(name) else NAME}
 
 
-def _in_query(name: str, parameter: Parameter) -> dict[str, Any]:
+def _in_query(name: str, parameter: QueryParameter) -> dict[str, Any]:
     return {"name": name, "in": "query", "description": parameter.meaning, "schema": parameter.schema}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.v2.shapes import Shape
 
 
@@ -41,7 +41,7 @@ class License(Shape):
     expires_at: str | None
 
 
-async def topology(call: Call) -> Response:
+async def topology(call: RestCall) -> Response:
     its = call.service.topology()
     well = {"role": "leader", "health": "healthy", "state": "active"}
     partitions = [{"partitionId": number, **well} for number in its.partitions]
@@ -59,11 +59,11 @@ async def topology(call: Call) -> Response:
     )
 
 
-async def status(call: Call) -> Response:
+async def status(call: RestCall) -> Response:
     return Response(status_code=204)
 
 
-async def license_(call: Call) -> Response:
+async def license_(call: RestCall) -> Response:
     """Nothing here needs one."""
     told = {"validLicense": True, "licenseType": "open source", "isCommercial": False, "expiresAt": None}
     return answer(told)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import Message
 
 from conjoin.gateway.memory_budget import xml_cost
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
 from conjoin.gateway.rest.openapi.schemas import TENANT, closed
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import MOST_BYTES, hold, in_time, not_too_large, of_type, tenant_of, too_large
@@ -37,7 +37,7 @@ def _limited(request: Request) -> Request:
     return Request(request.scope, receive)
 
 
-async def deploy(call: Call) -> Response:
+async def deploy(call: RestCall) -> Response:
     of_type(call.request, "multipart/form-data")
     try:
         form = _limited(call.request).form(max_files=_MOST_FILES, max_fields=10)
@@ -80,7 +80,7 @@ def _told(process: DeployedProcess, tenant_id: str) -> dict[str, Any]:
     return {"processDefinition": deployed, **dict.fromkeys(_OTHERS)}
 
 
-class Definition(Shape):
+class DeployedDefinition(Shape):
     process_definition_id: str
     process_definition_version: int
     process_definition_key: KeyText
@@ -89,7 +89,7 @@ class Definition(Shape):
 
 
 class Deployed(Shape):
-    process_definition: Definition
+    process_definition: DeployedDefinition
     decision_definition: None
     decision_requirements: None
     form: None

@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer, done
 from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.problems import invalid, unimplemented
 from conjoin.gateway.rest.reading import key_in, key_of, needed, tenant_of
@@ -76,7 +76,7 @@ class Broadcast(Shape):
     signal_key: KeyText
 
 
-async def create(call: Call) -> Response:
+async def create(call: RestCall) -> Response:
     said: Creation = call.body
     for name, wire_name in _NOT_HERE.items():
         if getattr(said, name):
@@ -116,21 +116,21 @@ def _told(created: CreatedInstance, variables: Any) -> dict[str, Any]:
     }
 
 
-async def cancel(call: Call) -> Response:
+async def cancel(call: RestCall) -> Response:
     return done(await call.service.cancel_instance(key_in(call.request, "processInstanceKey")), "CANCEL")
 
 
-async def set_variables(call: Call) -> Response:
+async def set_variables(call: RestCall) -> Response:
     said: NewVariables = call.body
     key = key_in(call.request, "elementInstanceKey")
     return done(await call.service.set_variables(key, said.variables, bool(said.local)), "UPDATE")
 
 
-async def resolve(call: Call) -> Response:
+async def resolve(call: RestCall) -> Response:
     return done(await call.service.resolve_incident(key_in(call.request, "incidentKey")), "RESOLVE")
 
 
-async def broadcast(call: Call) -> Response:
+async def broadcast(call: RestCall) -> Response:
     said: Signal = call.body
     tenant_id = tenant_of(said.tenant_id)
     name = needed("signalName", said.signal_name)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer, done
 from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.problems import invalid, unimplemented
 from conjoin.gateway.rest.reading import key_in, needed, tenant_of
@@ -17,7 +17,7 @@ from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64
 
 
-class Activation(Shape):
+class ActivateJobsBody(Shape):
     type: Name
     timeout: Annotated[int, Meta(ge=1, le=LARGEST_INT64)]
     max_jobs_to_activate: Annotated[int, Meta(ge=1, le=LARGEST_INT32)]
@@ -29,14 +29,14 @@ class Activation(Shape):
     with_lease: bool | None = None
 
 
-class Completion(Shape):
+class CompleteJobBody(Shape):
     variables: Variables | None = None
     result: dict[str, Any] | None = None
     lease_token: str | None = None
     business_id: str | None = None
 
 
-class Failure(Shape):
+class FailJobBody(Shape):
     retries: Int32 | None = None
     error_message: Text | None = None
     retry_back_off: Int64 | None = None
@@ -61,8 +61,8 @@ class Update(Shape):
     operation_reference: Int64 | None = None
 
 
-async def activate(call: Call) -> Response:
-    said: Activation = call.body
+async def activate(call: RestCall) -> Response:
+    said: ActivateJobsBody = call.body
     if said.with_lease:
         raise unimplemented("Activating jobs withLease")
     if said.tenant_filter == "ASSIGNED":
@@ -98,8 +98,8 @@ def _told(job: ActivatedJob) -> dict[str, Any]:
     }
 
 
-async def complete(call: Call) -> Response:
-    said: Completion = call.body
+async def complete(call: RestCall) -> Response:
+    said: CompleteJobBody = call.body
     if _says_something(said.result or {}):
         raise unimplemented("Completing a job with a result")
     if said.business_id:
@@ -124,21 +124,21 @@ def _without_lease(token: str | None) -> None:
         raise unimplemented("A leaseToken")
 
 
-async def fail(call: Call) -> Response:
-    said: Failure = call.body
+async def fail(call: RestCall) -> Response:
+    said: FailJobBody = call.body
     _without_lease(said.lease_token)
     how = (said.retries or 0, said.error_message or "", said.retry_back_off or 0, said.variables)
     return done(await call.service.fail_job(key_in(call.request, "jobKey"), *how), "FAIL")
 
 
-async def throw_error(call: Call) -> Response:
+async def throw_error(call: RestCall) -> Response:
     said: ThrownError = call.body
     _without_lease(said.lease_token)
     how = (needed("errorCode", said.error_code), said.error_message or "", said.variables)
     return done(await call.service.throw_error(key_in(call.request, "jobKey"), *how), "THROW_ERROR")
 
 
-async def update(call: Call) -> Response:
+async def update(call: RestCall) -> Response:
     key, said = key_in(call.request, "jobKey"), call.body.changeset
     if said.retries is None and said.timeout is None:
         raise invalid("No changeset provided: it has retries, timeout or both")
@@ -193,7 +193,7 @@ _SOMETHING = {
 ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/jobs/activation", "activateJobs", "Take jobs of a type; waits until there are some", activate),
-        body=Activation,
+        body=ActivateJobsBody,
         answer=Activated,
         refuses=(501, 504),
         example={"type": "ship", "timeout": 60_000, "maxJobsToActivate": 1, "requestTimeout": -1},
@@ -203,14 +203,14 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/v2/jobs/{jobKey}/completion", "completeJob", "The job is done", complete),
-        body=Completion,
+        body=CompleteJobBody,
         needs_body=False,
         refuses=(409, 501, 504),
         example={"variables": {"shipped": True}},
     ),
     Endpoint(
         *("POST", "/v2/jobs/{jobKey}/failure", "failJob", "The job failed; without retries it is an incident", fail),
-        body=Failure,
+        body=FailJobBody,
         needs_body=False,
         refuses=(409, 501, 504),
         example={"retries": 2, "errorMessage": "no stock"},

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
 from conjoin.gateway.rest.reading import needed, tenant_of
 from conjoin.gateway.rest.v2.shapes import (
     BusinessId,
@@ -18,7 +18,7 @@ from conjoin.gateway.rest.v2.shapes import (
 from conjoin.runtime.client_api.messages import NewMessage
 
 
-class Publication(Shape):
+class PublishMessageBody(Shape):
     name: MessageName
     correlation_key: CorrelationKey | None = None
     time_to_live: Int64 | None = None
@@ -33,7 +33,7 @@ class Published(Shape):
     message_key: KeyText
 
 
-class Correlation(Shape):
+class CorrelateMessageBody(Shape):
     name: MessageName
     correlation_key: CorrelationKey | None = None
     variables: Variables | None = None
@@ -41,14 +41,14 @@ class Correlation(Shape):
     business_id: BusinessId | None = None
 
 
-class Correlated(Shape):
+class CorrelateMessageAnswer(Shape):
     tenant_id: Tenant
     message_key: KeyText
     process_instance_key: KeyText
 
 
-async def publish(call: Call) -> Response:
-    said: Publication = call.body
+async def publish(call: RestCall) -> Response:
+    said: PublishMessageBody = call.body
     tenant_id = tenant_of(said.tenant_id)
     which = (needed("name", said.name), said.correlation_key or "", said.variables or {}, said.time_to_live or 0)
     message = NewMessage(*which, said.message_id or "", said.business_id or "", tenant_id)
@@ -58,8 +58,8 @@ async def publish(call: Call) -> Response:
     return answer({"tenantId": tenant_id, "messageKey": str(key)})
 
 
-async def correlate(call: Call) -> Response:
-    said: Correlation = call.body
+async def correlate(call: RestCall) -> Response:
+    said: CorrelateMessageBody = call.body
     tenant_id = tenant_of(said.tenant_id)
     which = (needed("name", said.name), said.correlation_key or "", said.variables or {})
     message = NewMessage(*which, business_id=said.business_id or "", tenant_id=tenant_id)
@@ -73,7 +73,7 @@ async def correlate(call: Call) -> Response:
 ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/messages/publication", "publishMessage", "Publish a message; who takes it is not told", publish),
-        body=Publication,
+        body=PublishMessageBody,
         answer=Published,
         refuses=(409, 504),
         example={"name": "paid", "correlationKey": "o-1", "timeToLive": 3_600_000, "variables": {"amount": 40}},
@@ -81,8 +81,8 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/v2/messages/correlation", "correlateMessage", "Correlate a message now, or not at all", correlate),
-        body=Correlation,
-        answer=Correlated,
+        body=CorrelateMessageBody,
+        answer=CorrelateMessageAnswer,
         refuses=(404, 409, 504),
         example={"name": "paid", "correlationKey": "o-1"},
         links={"getProcessInstance": {"processInstanceKey": "$response.body#/processInstanceKey"}},

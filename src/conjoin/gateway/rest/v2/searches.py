@@ -5,14 +5,14 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.errors import InputError
-from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, Parameter, answer
+from conjoin.gateway.rest.endpoint import Endpoint, Handler, QueryParameter, RestCall, answer
 from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.search import SEARCHES
 from conjoin.gateway.search.engine.engine import asked_with, page_as_json, search
 from conjoin.gateway.search.engine.filters import Condition
-from conjoin.gateway.search.engine.request import Asked, read_asked
+from conjoin.gateway.search.engine.request import SearchRequest, read_asked
 from conjoin.gateway.search.engine.schemas import page_schema, query_schema
 from conjoin.gateway.search.engine.search import Search
 from conjoin.gateway.search.incidents import INCIDENTS
@@ -23,19 +23,19 @@ _FLAGS = ("true", "false")
 _FLAG = {"type": "boolean"}
 
 
-async def _asked(call: Call, what: Search) -> Asked:
+async def _asked(call: RestCall, what: Search) -> SearchRequest:
     try:
         return read_asked(what, await read_json_body(call.request, _READER, {}))
     except InputError as error:
         raise invalid(". ".join(error.problems)) from None
 
 
-async def _found(call: Call, what: Search, asked: Asked, cuts: bool = False) -> Response:
+async def _found(call: RestCall, what: Search, asked: SearchRequest, cuts: bool = False) -> Response:
     """Searched, and written down, in a reader, for as long as the client is there. `cuts`: values are cut."""
     return await while_there(call.request, call.service.look(_told, call, what, asked, cuts))
 
 
-def _told(call: Call, what: Search, asked: Asked, cuts: bool) -> Response:
+def _told(call: RestCall, what: Search, asked: SearchRequest, cuts: bool) -> Response:
     try:
         told = page_as_json(what, search(call.service.broker, what, asked))
     except InputError as error:
@@ -46,13 +46,13 @@ def _told(call: Call, what: Search, asked: Asked, cuts: bool) -> Response:
 
 
 def _handler(what: Search) -> Handler:
-    async def handle(call: Call) -> Response:
+    async def handle(call: RestCall) -> Response:
         return await _found(call, what, await _asked(call, what))
 
     return handle
 
 
-async def search_variables(call: Call) -> Response:
+async def search_variables(call: RestCall) -> Response:
     said = call.request.query_params.get("truncateValues", "true")
     if said not in _FLAGS:
         raise invalid(f"truncateValues: {said!r:.40} is none of {', '.join(_FLAGS)}")
@@ -62,7 +62,7 @@ async def search_variables(call: Call) -> Response:
 def _incidents_of(parameter: str) -> Handler:
     """Those of an instance, or of an element instance."""
 
-    async def handle(call: Call) -> Response:
+    async def handle(call: RestCall) -> Response:
         condition = Condition(INCIDENTS.filter_fields[parameter], "$eq", key_in(call.request, parameter))
         return await _found(call, INCIDENTS, asked_with(await _asked(call, INCIDENTS), [condition]))
 
@@ -74,7 +74,7 @@ def _name(what: Search) -> str:
 
 
 def _endpoint(path: str, name: str, what: Search, handler: Handler) -> Endpoint:
-    query = {"truncateValues": Parameter("false: values are not cut", _FLAG)} if what is VARIABLES else {}
+    query = {"truncateValues": QueryParameter("false: values are not cut", _FLAG)} if what is VARIABLES else {}
     takes = {"application/json": query_schema(what)}
     summary = f"Search for {what.name.replace('-', ' ')}"
     told = page_schema(what)

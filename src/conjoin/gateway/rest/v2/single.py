@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, Handler, answer
+from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
 from conjoin.gateway.rest.http.edge import FILE_HEADERS
 from conjoin.gateway.rest.problems import not_found
 from conjoin.gateway.rest.reading import key_in
@@ -40,7 +40,7 @@ def _inside(scope: Callable[[int], int]) -> Find:
 
 
 def _handler(what: Search, find: Find = one) -> Handler:
-    async def handle(call: Call) -> Response:
+    async def handle(call: RestCall) -> Response:
         key = key_in(call.request, what.key.name)
         read = call.service.look_up if find is one else call.service.look
         item = await read(find, call.service.broker, what, key)
@@ -51,7 +51,7 @@ def _handler(what: Search, find: Find = one) -> Handler:
     return handle
 
 
-async def xml(call: Call) -> Response:
+async def xml(call: RestCall) -> Response:
     key = key_in(call.request, "processDefinitionKey")
     content = await call.service.look_up(_content, call.service.broker, key)
     if content is None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 from starlette.responses import Response
 
-from conjoin.gateway.rest.endpoint import Call, Endpoint, accepted, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, done
 from conjoin.gateway.rest.openapi.schemas import TEXT
 from conjoin.gateway.rest.problems import invalid, not_found
 from conjoin.gateway.rest.reading import key_in
@@ -20,12 +20,12 @@ class Assignment(Shape):
     action: str | None = None
 
 
-class Completion(Shape):
+class CompleteUserTaskBody(Shape):
     variables: Variables | None = None
     action: str | None = None
 
 
-async def assign(call: Call) -> Response:
+async def assign(call: RestCall) -> Response:
     said: Assignment = call.body
     if not said.assignee:
         raise invalid("No assignee provided")
@@ -33,12 +33,12 @@ async def assign(call: Call) -> Response:
     return done(await call.service.assign_task(key_in(call.request, "userTaskKey"), said.assignee, override), "ASSIGN")
 
 
-async def unassign(call: Call) -> Response:
+async def unassign(call: RestCall) -> Response:
     return done(await call.service.assign_task(key_in(call.request, "userTaskKey"), ""), "ASSIGN")
 
 
-async def complete(call: Call) -> Response:
-    said: Completion = call.body
+async def complete(call: RestCall) -> Response:
+    said: CompleteUserTaskBody = call.body
     key = key_in(call.request, "userTaskKey")
     if await call.service.look_up(one, call.service.broker, USER_TASKS, key) is None:
         raise not_found(f"Command 'COMPLETE' rejected with code 'NOT_FOUND': no user task with key {key} was found")
@@ -63,7 +63,7 @@ ENDPOINTS = (
     ),
     Endpoint(
         *("POST", "/v2/user-tasks/{userTaskKey}/completion", "completeUserTask", "The task is done", complete),
-        body=Completion,
+        body=CompleteUserTaskBody,
         needs_body=False,
         refuses=(409, 504),
         example={"variables": {"approved": True}},

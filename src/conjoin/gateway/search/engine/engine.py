@@ -11,14 +11,14 @@ from typing import Any
 from conjoin.errors import ReadStopped
 from conjoin.gateway.search.engine.fields import Field
 from conjoin.gateway.search.engine.filters import Condition
-from conjoin.gateway.search.engine.paging import Page, cursor_of, place_of
-from conjoin.gateway.search.engine.request import Asked, Group, Sorted
+from conjoin.gateway.search.engine.paging import PageRequest, cursor_of, place_of
+from conjoin.gateway.search.engine.request import ConditionGroup, SearchRequest, SortKey
 from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.gateway.search.engine.sorting import MOST_SEEN, Found, sorted_page, which_order
-from conjoin.gateway.search.engine.walking import Seen, Walk
+from conjoin.gateway.search.engine.walking import SearchWalk, SeenItem
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import Order
+from conjoin.runtime.reading.rows import RowOrder
 from conjoin.runtime.readings import at_most, is_late
 
 MOST_COUNTED = 10_000
@@ -27,13 +27,13 @@ _MOST_TEXT = 16 * 1024 * 1024
 """Of a page; whoever wants more takes the next one."""
 
 
-def search(broker: Broker, what: Search, asked: Asked) -> Found:
+def search(broker: Broker, what: Search, asked: SearchRequest) -> Found:
     """Raises `InputError` for cursors of another search, and for what is too much to be sorted."""
     asked = asked_with(asked, what.narrowed(broker, asked.group.conditions))
     order = _order_of(asked.sort, broker.hiding.is_active)
     if order is None:
-        return sorted_page(Walk(broker, what, asked))
-    walk = Walk(broker, what, asked, order)
+        return sorted_page(SearchWalk(broker, what, asked))
+    walk = SearchWalk(broker, what, asked, order)
     items, start, end = _page(walk, asked.page)
     total, has_more = _total(walk)
     return Found(items, max(total, len(items)), has_more, start, end)
@@ -41,23 +41,23 @@ def search(broker: Broker, what: Search, asked: Asked) -> Found:
 
 def one(broker: Broker, what: Search, key: int) -> Item | None:
     """By its key."""
-    asked = Asked(Group([Condition(what.key, "$eq", key)]))
-    return next((seen.item for seen in Walk(broker, what, asked).seen() if seen.item is not None), None)
+    asked = SearchRequest(ConditionGroup([Condition(what.key, "$eq", key)]))
+    return next((seen.item for seen in SearchWalk(broker, what, asked).seen() if seen.item is not None), None)
 
 
-def _order_of(sort: Sequence[Sorted], is_hiding: bool) -> Order | None:
+def _order_of(sort: Sequence[SortKey], is_hiding: bool) -> RowOrder | None:
     """None: the store cannot sort so."""
     ways = {part.descending for part in sort}
     if len(ways) > 1 or not all(_orders(part.field, is_hiding) for part in sort):
         return None
-    return Order(tuple(dict.fromkeys(part.field.column for part in sort)), True in ways)
+    return RowOrder(tuple(dict.fromkeys(part.field.column for part in sort)), True in ways)
 
 
 def _orders(field: Field, is_hiding: bool) -> bool:
     return field.orders_rows and not (is_hiding and field.quotes)
 
 
-def _page(walk: Walk, page: Page) -> tuple[list[Item], str | None, str | None]:
+def _page(walk: SearchWalk, page: PageRequest) -> tuple[list[Item], str | None, str | None]:
     which = which_order(walk)
     cursor = page.after or page.before
     types = [*finding.types_of(walk.search.table, walk.order), int]
@@ -74,9 +74,9 @@ def _page(walk: Walk, page: Page) -> tuple[list[Item], str | None, str | None]:
     return items, start, end
 
 
-def _take(seen: Iterator[Seen], most: int) -> tuple[list[Seen], tuple[Any, ...] | None]:
+def _take(seen: Iterator[SeenItem], most: int) -> tuple[list[SeenItem], tuple[Any, ...] | None]:
     """The first of them, and where it had to stop looking, if it had."""
-    found: list[Seen] = []
+    found: list[SeenItem] = []
     size = 0
     for number, it in enumerate(seen, 1):
         if it.item is not None:
@@ -89,7 +89,7 @@ def _take(seen: Iterator[Seen], most: int) -> tuple[list[Seen], tuple[Any, ...] 
     return found, None
 
 
-def _total(walk: Walk) -> tuple[int, bool]:
+def _total(walk: SearchWalk) -> tuple[int, bool]:
     if walk.is_decided_by_store:
         try:
             with at_most(_COUNTING_S):
@@ -115,6 +115,6 @@ def page_as_json(what: Search, found: Found) -> dict[str, Any]:
     }
 
 
-def asked_with(asked: Asked, conditions: Sequence[Condition]) -> Asked:
+def asked_with(asked: SearchRequest, conditions: Sequence[Condition]) -> SearchRequest:
     """The same, and these conditions too."""
-    return asked._replace(group=Group([*asked.group.conditions, *conditions], asked.group.row_tests))
+    return asked._replace(group=ConditionGroup([*asked.group.conditions, *conditions], asked.group.row_tests))

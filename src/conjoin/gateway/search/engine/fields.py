@@ -20,7 +20,7 @@ _NULL = {"type": "null"}
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FieldKind:
     """`read` raises ValueError with what it expects."""
 
     name: str
@@ -68,16 +68,16 @@ def _read_instant(value: Any) -> int:
 
 _TEXT_SCHEMA = {"type": "string", "pattern": r"^[^\u0000]*$"}
 _NUMBER_SCHEMA = {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}
-TEXT = Kind("text", (*_EQUAL, "$like"), _read_text, _same, _TEXT_SCHEMA)
-KEY = Kind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]{1,25}$"})
-NUMBER = Kind("number", _ORDERED, _read_number, _same, _NUMBER_SCHEMA)
-INSTANT = Kind("instant", _ORDERED, _read_instant, instant_text, {"type": "string", "format": "date-time"})
-FLAG = Kind("flag", ("$eq", "$neq", "$exists"), _read_flag, _same, {"type": "boolean"})
-ANYTHING = Kind("anything", (), _same, _same, {})
+TEXT = FieldKind("text", (*_EQUAL, "$like"), _read_text, _same, _TEXT_SCHEMA)
+KEY = FieldKind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]{1,25}$"})
+NUMBER = FieldKind("number", _ORDERED, _read_number, _same, _NUMBER_SCHEMA)
+INSTANT = FieldKind("instant", _ORDERED, _read_instant, instant_text, {"type": "string", "format": "date-time"})
+FLAG = FieldKind("flag", ("$eq", "$neq", "$exists"), _read_flag, _same, {"type": "boolean"})
+ANYTHING = FieldKind("anything", (), _same, _same, {})
 """Only shown: lists and objects."""
 
 
-def words(*known: str) -> Kind:
+def words(*known: str) -> FieldKind:
     """One of a closed set."""
 
     def read(value: Any) -> str:
@@ -85,13 +85,13 @@ def words(*known: str) -> Kind:
             return str(value)
         raise ValueError(f"one of {', '.join(known)}")
 
-    return Kind("word", (*_EQUAL, "$like"), read, _same, {"type": "string", "enum": list(known)})
+    return FieldKind("word", (*_EQUAL, "$like"), read, _same, {"type": "string", "enum": list(known)})
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
     name: str
-    kind: Kind
+    kind: FieldKind
     column: str = ""
     """Where the store has it; empty: only items know it."""
     nothing: Any = None
@@ -120,5 +120,5 @@ class Field:
         return bool(self.column) and self.stored is None and not self.sparse
 
 
-def only_shown(name: str, kind: Kind, nullable: bool = False) -> Field:
+def only_shown(name: str, kind: FieldKind, nullable: bool = False) -> Field:
     return Field(name, kind, filters=False, sorts=False, nullable=nullable)

@@ -15,7 +15,7 @@ DEFAULT_LIMIT, LARGEST_LIMIT = 100, 10_000
 _NAMES = ("limit", "from", "after", "before")
 
 
-class Page(NamedTuple):
+class PageRequest(NamedTuple):
     """One of `first` (skip so many), `after` and `before` says where it is: it begins after, or ends before."""
 
     limit: int = DEFAULT_LIMIT
@@ -24,10 +24,10 @@ class Page(NamedTuple):
     before: str | None = None
 
 
-def read_page(said: Any) -> Page:
+def read_page(said: Any) -> PageRequest:
     """Raises `InputError` with all that is wrong."""
     if said is None:
-        return Page()
+        return PageRequest()
     if not isinstance(said, dict):
         raise InputError(["page is an object with a limit, and from, after or before"])
     given = {name: value for name, value in said.items() if value is not None}
@@ -39,7 +39,7 @@ def read_page(said: Any) -> Page:
     if problems:
         raise InputError(problems)
     limit = given.get("limit", DEFAULT_LIMIT)
-    return Page(limit, given.get("from", 0), given.get("after") or None, given.get("before") or None)
+    return PageRequest(limit, given.get("from", 0), given.get("after") or None, given.get("before") or None)
 
 
 def _wrong_number(given: dict[str, Any], name: str, least: int, largest: int) -> list[str]:

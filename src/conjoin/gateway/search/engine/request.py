@@ -6,34 +6,34 @@ from typing import Any, NamedTuple
 from conjoin.errors import InputError
 from conjoin.gateway.search.engine.fields import Field
 from conjoin.gateway.search.engine.filters import OR, Condition, read_conditions
-from conjoin.gateway.search.engine.paging import Page, read_page
+from conjoin.gateway.search.engine.paging import PageRequest, read_page
 from conjoin.gateway.search.engine.search import RowTest, Search
 
 MOST_ALTERNATIVES = 100
 
 
-class Group(NamedTuple):
+class ConditionGroup(NamedTuple):
     """Conditions that must all hold."""
 
     conditions: Sequence[Condition] = ()
     row_tests: Sequence[RowTest] = ()
 
 
-class Sorted(NamedTuple):
+class SortKey(NamedTuple):
     field: Field
     descending: bool
 
 
-class Asked(NamedTuple):
+class SearchRequest(NamedTuple):
     """All of `group`, and if there are any, one of `either`."""
 
-    group: Group = Group()
-    either: Sequence[Group] = ()
-    sort: Sequence[Sorted] = ()
-    page: Page = Page()
+    group: ConditionGroup = ConditionGroup()
+    either: Sequence[ConditionGroup] = ()
+    sort: Sequence[SortKey] = ()
+    page: PageRequest = PageRequest()
 
 
-def read_asked(search: Search, said: Any) -> Asked:
+def read_asked(search: Search, said: Any) -> SearchRequest:
     """Raises `InputError` with what is wrong."""
     if not isinstance(said, dict):
         raise InputError(["The body is an object with filter, sort and page"])
@@ -44,7 +44,7 @@ def read_asked(search: Search, said: Any) -> Asked:
     if not isinstance(filters, dict):
         raise InputError(["filter is an object of fields"])
     alone = {name: value for name, value in filters.items() if name != OR}
-    return Asked(
+    return SearchRequest(
         _read_group(search, alone, "filter"),
         _read_either(search, filters.get(OR)),
         _read_sort(search, [] if said.get("sort") is None else said["sort"]),
@@ -52,16 +52,16 @@ def read_asked(search: Search, said: Any) -> Asked:
     )
 
 
-def _read_group(search: Search, said: Mapping[str, Any], where: str) -> Group:
+def _read_group(search: Search, said: Mapping[str, Any], where: str) -> ConditionGroup:
     if not isinstance(said, dict):
         raise InputError([f"{where} is an object of fields"])
     of_rows = {name: value for name, value in said.items() if name in search.row_filters and value is not None}
     others = {name: value for name, value in said.items() if name not in search.row_filters}
     tests = [search.row_filters[name](value) for name, value in of_rows.items()]
-    return Group(read_conditions(others, search.filter_fields, where), tests)
+    return ConditionGroup(read_conditions(others, search.filter_fields, where), tests)
 
 
-def _read_either(search: Search, said: Any) -> list[Group]:
+def _read_either(search: Search, said: Any) -> list[ConditionGroup]:
     if said is None:
         return []
     if not isinstance(said, list) or len(said) > MOST_ALTERNATIVES:
@@ -69,13 +69,13 @@ def _read_either(search: Search, said: Any) -> list[Group]:
     return [_read_group(search, group, f"filter.{OR}") for group in said]
 
 
-def _read_sort(search: Search, said: Any) -> list[Sorted]:
+def _read_sort(search: Search, said: Any) -> list[SortKey]:
     if not isinstance(said, list) or not all(isinstance(part, dict) for part in said):
         raise InputError(["sort is a list of objects with a field and an order"])
     return [_read_sorted(search, part) for part in said]
 
 
-def _read_sorted(search: Search, said: dict[str, Any]) -> Sorted:
+def _read_sorted(search: Search, said: dict[str, Any]) -> SortKey:
     unknown = [f"Request property [sort.{name}] cannot be parsed" for name in said if name not in ("field", "order")]
     if unknown:
         raise InputError(unknown)
@@ -86,4 +86,4 @@ def _read_sorted(search: Search, said: dict[str, Any]) -> Sorted:
     order = "ASC" if said.get("order") is None else said["order"]
     if not isinstance(order, str) or order.upper() not in ("ASC", "DESC"):
         raise InputError([f"sort.order: {order!r:.60} is none of ASC, DESC"])
-    return Sorted(field, order.upper() == "DESC")
+    return SortKey(field, order.upper() == "DESC")

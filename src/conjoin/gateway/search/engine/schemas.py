@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, NUMBER, TEXT, Field, Kind
+from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, NUMBER, TEXT, Field, FieldKind
 from conjoin.gateway.search.engine.filters import LONGEST_PATTERN, MOST_VALUES, MOST_WILDCARDS, OR
 from conjoin.gateway.search.engine.paging import LARGEST_LIMIT
 from conjoin.gateway.search.engine.request import MOST_ALTERNATIVES
@@ -67,7 +67,7 @@ def filter_schema(it: Field) -> Schema:
     return {"$ref": f"#/components/schemas/{_SHARED[it.kind.name]}"} if it.kind.name in _SHARED else _filter(it.kind)
 
 
-def _filter(kind: Kind) -> Schema:
+def _filter(kind: FieldKind) -> Schema:
     """A value, or an object of operators."""
     value = kind.schema
     of: dict[str, Schema] = {

@@ -8,10 +8,10 @@ from functools import total_ordering
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
-from conjoin.gateway.search.engine.paging import Page, cursor_of, place_of
-from conjoin.gateway.search.engine.request import Sorted
+from conjoin.gateway.search.engine.paging import PageRequest, cursor_of, place_of
+from conjoin.gateway.search.engine.request import SortKey
 from conjoin.gateway.search.engine.search import Item
-from conjoin.gateway.search.engine.walking import Seen, Walk
+from conjoin.gateway.search.engine.walking import SearchWalk, SeenItem
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.readings import is_late
 
@@ -48,7 +48,7 @@ class _Turned:
     __hash__ = None  # type: ignore[assignment]
 
 
-def sorted_page(walk: Walk) -> Found:
+def sorted_page(walk: SearchWalk) -> Found:
     """Nothing comes before something."""
     sort, page, which = walk.asked.sort, walk.asked.page, which_order(walk)
     ranked = sorted(((_rank(_place(it, sort), sort), it) for it in _all(walk)), key=lambda pair: pair[0])
@@ -58,7 +58,7 @@ def sorted_page(walk: Walk) -> Found:
     return Found([it.item for it in found if it.item is not None], len(ranked), False, start, last)
 
 
-def _bounds(walk: Walk, page: Page, ranks: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
+def _bounds(walk: SearchWalk, page: PageRequest, ranks: Sequence[tuple[Any, ...]]) -> tuple[int, int]:
     cursor = page.after or page.before
     if cursor is None:
         return page.first, page.first + page.limit
@@ -72,8 +72,8 @@ def _bounds(walk: Walk, page: Page, ranks: Sequence[tuple[Any, ...]]) -> tuple[i
     return begin, begin + page.limit
 
 
-def _all(walk: Walk) -> list[Seen]:
-    found: list[Seen] = []
+def _all(walk: SearchWalk) -> list[SeenItem]:
+    found: list[SeenItem] = []
     size = 0
     for number, it in enumerate(walk.seen(), 1):
         if it.item is not None:
@@ -84,26 +84,26 @@ def _all(walk: Walk) -> list[Seen]:
     return found
 
 
-def _too_many(walk: Walk) -> InputError:
+def _too_many(walk: SearchWalk) -> InputError:
     names = ", ".join(f"{part.field.name} {'DESC' if part.descending else 'ASC'}" for part in walk.asked.sort)
     able = ", ".join(it.name for it in walk.search.sort_fields.values() if it.orders_rows)
     text = f"There are too many to sort them by {names}: filter for fewer than {MOST_SORTED:,}, or sort by {able}"
     return InputError([text])
 
 
-def _place(seen: Seen, sort: Sequence[Sorted]) -> tuple[Any, ...]:
+def _place(seen: SeenItem, sort: Sequence[SortKey]) -> tuple[Any, ...]:
     item = seen.item or {}
     return (*(item[part.field.name] for part in sort), *seen.place)
 
 
-def _rank(place: tuple[Any, ...], sort: Sequence[Sorted]) -> tuple[Any, ...]:
+def _rank(place: tuple[Any, ...], sort: Sequence[SortKey]) -> tuple[Any, ...]:
     # A cursor is a client's: values of other types than the field's must compare, whatever comes of it.
     values = [(it is not None, type(it).__name__, str(it) if isinstance(it, (list, dict)) else it) for it in place]
     ranks = [_Turned(value) if part.descending else value for part, value in zip(sort, values, strict=False)]
     return (*ranks, *place[len(sort) :])
 
 
-def which_order(walk: Walk) -> str:
+def which_order(walk: SearchWalk) -> str:
     """Names a search and an order of it."""
     ways = [f"{part.field.name}{'-' if part.descending else '+'}" for part in walk.asked.sort]
     return ":".join([walk.search.name, *ways])

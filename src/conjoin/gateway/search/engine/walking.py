@@ -10,17 +10,17 @@ from heapq import merge
 from typing import Any, NamedTuple
 
 from conjoin.gateway.search.engine.filters import split
-from conjoin.gateway.search.engine.request import Asked, Group
+from conjoin.gateway.search.engine.request import ConditionGroup, SearchRequest
 from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import BY_KEY, Meets, Order
+from conjoin.runtime.reading.rows import BY_KEY, Meets, RowOrder
 
 _AT_ONCE = 500
 _NO_ITEM = 2**62
 
 
-class Seen(NamedTuple):
+class SeenItem(NamedTuple):
     """An item, or None where a row or an item does not meet the filter."""
 
     place: tuple[Any, ...]
@@ -32,17 +32,17 @@ class Looked(NamedTuple):
 
     key: int
 
-    def place(self, order: Order) -> tuple[Any, ...]:
+    def place(self, order: RowOrder) -> tuple[Any, ...]:
         """Behind all items of that row."""
         return (self.key, -1 if order.backward else _NO_ITEM)
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class SearchWalk:
     broker: Broker
     search: Search
-    asked: Asked
-    order: Order = BY_KEY
+    asked: SearchRequest
+    order: RowOrder = BY_KEY
 
     @property
     def where(self) -> dict[str, Meets]:
@@ -64,24 +64,24 @@ class Walk:
         more = self.search.more_rows(self.broker)
         return sum(self._meets(row, item) for row, items in zip(more, self._items(more), strict=True) for item in items)
 
-    def turned(self) -> "Walk":
-        return replace(self, order=Order(self.order.columns, not self.order.backward))
+    def turned(self) -> "SearchWalk":
+        return replace(self, order=RowOrder(self.order.columns, not self.order.backward))
 
-    def seen(self, after: tuple[Any, ...] | None = None, at_once: int = _AT_ONCE) -> Iterator[Seen]:
+    def seen(self, after: tuple[Any, ...] | None = None, at_once: int = _AT_ONCE) -> Iterator[SeenItem]:
         """Everything after a place, in the order. So many rows are read at first.
 
         Now and then it tells a place without an item: to there everything was looked at.
         """
         for row, items in self._rows(after, min(at_once, _AT_ONCE)):
             if isinstance(row, Looked):
-                yield Seen(row.place(self.order), None)
+                yield SeenItem(row.place(self.order), None)
                 continue
             row_place = finding.place_of(self.search.table, row, self.order)
             numbered = list(enumerate(items))
             for number, item in reversed(numbered) if self.order.backward else numbered:
                 place = (*row_place, number)
                 if after is None or (place < after if self.order.backward else place > after):
-                    yield Seen(place, item if self._meets(row, item) else None)
+                    yield SeenItem(place, item if self._meets(row, item) else None)
 
     def _rows(self, after: tuple[Any, ...] | None, at_once: int) -> Iterator[tuple[Any, Sequence[Item]]]:
         stored = self._stored(after, at_once)
@@ -137,7 +137,7 @@ class Walk:
             not either or any(self._holds(it, row, item) for it in either)
         )
 
-    def _holds(self, group: Group, row: Any, item: Item) -> bool:
+    def _holds(self, group: ConditionGroup, row: Any, item: Item) -> bool:
         return all(it.holds(item) for it in group.conditions) and all(
             test(self.broker.hiding, row, item) for test in group.row_tests
         )

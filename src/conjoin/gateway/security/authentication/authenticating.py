@@ -9,10 +9,10 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conjoin.gateway.security.authentication.callers import CallerFile, Known
+from conjoin.gateway.security.authentication.callers import CallerFile, KnownCaller
 from conjoin.gateway.security.authentication.guesses import Who, network_of
 from conjoin.gateway.security.authentication.hashes import id_of_token, is_token
-from conjoin.gateway.security.authentication.passwords import Kept, PasswordChecks
+from conjoin.gateway.security.authentication.passwords import PasswordCheck, PasswordChecks
 from conjoin.gateway.security.grants import Caller, Grant
 from conjoin.gateway.statuses import TooManyRequests
 from conjoin.runtime.client_api.answers import Refusal
@@ -104,11 +104,11 @@ class Authenticating:
             return is_right
         return self._known(name, known.roles) if is_right and known is not None and known.password else _UNKNOWN
 
-    def _kept(self, known: Known | None) -> Kept:
+    def _kept(self, known: KnownCaller | None) -> PasswordCheck:
         if known is not None and known.password:
-            return Kept(known.password, True)
+            return PasswordCheck(known.password, True)
         others = self._callers.by_name.values() if self._callers is not None else ()
-        return Kept(next((it.password for it in others if it.password), ""), False)
+        return PasswordCheck(next((it.password for it in others if it.password), ""), False)
 
     def _known(self, name: str, roles: Iterable[Any]) -> Caller:
         """Roles that are not ours allow nothing."""

@@ -19,7 +19,7 @@ _LOOK_EVERY_S = 1.0
 _LOG = logging.getLogger(__name__)
 
 
-class Known(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+class KnownCaller(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """`token` is the id of one and its hash, with a colon between them."""
 
     roles: list[str]
@@ -28,7 +28,7 @@ class Known(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     made_at: str | None = None
 
 
-Callers = dict[str, Known]
+Callers = dict[str, KnownCaller]
 
 
 def read_callers(path: Path) -> Callers:
@@ -41,7 +41,7 @@ def read_callers(path: Path) -> Callers:
         raise InputError([f"{path}: cannot be read as a file of callers: {error}"]) from None
 
 
-def write_callers(path: Path, callers: Mapping[str, Known]) -> None:
+def write_callers(path: Path, callers: Mapping[str, KnownCaller]) -> None:
     """All of it or nothing; only its owner may read it."""
     # A name that nobody can have put something under, and a file that was not there before.
     made = path.with_name(f".{path.name}.{token_hex(8)}")
@@ -62,17 +62,17 @@ class CallerFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.by_name: Mapping[str, Known] = read_callers(path)
+        self.by_name: Mapping[str, KnownCaller] = read_callers(path)
         self._by_token = _by_token(self.by_name)
         self._stamp = _stamp(path)
         self._look_at = time.monotonic() + _LOOK_EVERY_S
 
-    def with_token(self, id_: str) -> tuple[str, Known, str] | None:
+    def with_token(self, id_: str) -> tuple[str, KnownCaller, str] | None:
         """Name, caller and the hash of the token."""
         self._look()
         return self._by_token.get(id_)
 
-    def named(self, name: str) -> Known | None:
+    def named(self, name: str) -> KnownCaller | None:
         self._look()
         return self.by_name.get(name)
 
@@ -92,7 +92,7 @@ class CallerFile:
         self._by_token, self._stamp = _by_token(self.by_name), stamp
 
 
-def _by_token(callers: Mapping[str, Known]) -> dict[str, tuple[str, Known, str]]:
+def _by_token(callers: Mapping[str, KnownCaller]) -> dict[str, tuple[str, KnownCaller, str]]:
     found = {}
     for name, known in callers.items():
         id_, _, kept = (known.token or "").partition(":")

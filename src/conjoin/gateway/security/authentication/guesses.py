@@ -24,7 +24,7 @@ class Who(NamedTuple):
     address: str
 
 
-class _Tried(NamedTuple):
+class _Guess(NamedTuple):
     times: int
     until: float
     last: float
@@ -32,7 +32,7 @@ class _Tried(NamedTuple):
 
 class Guesses:
     def __init__(self) -> None:
-        self._tried: OrderedDict[Who, _Tried] = OrderedDict()
+        self._tried: OrderedDict[Who, _Guess] = OrderedDict()
 
     def pause_s(self, who: Who, now: float) -> int:
         """0: it may be looked at."""
@@ -43,7 +43,7 @@ class Guesses:
         tried = self._tried.pop(who, None)
         count = 1 if tried is None or now - tried.last > _FORGOTTEN_S else tried.times + 1
         pause_s = 0 if count < _FREE else min(2 ** min(count - _FREE, 10), _LONGEST_S)
-        self._tried[who] = _Tried(count, now + pause_s, now)
+        self._tried[who] = _Guess(count, now + pause_s, now)
         if len(self._tried) > _MOST:
             self._tried.popitem(last=False)
         if count & (count - 1) == 0:

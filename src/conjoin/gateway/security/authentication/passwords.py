@@ -29,7 +29,7 @@ _SLOWER = "too many wrong passwords: try again in {} s"
 _BUSY = TooManyRequests("TOO_MANY_REQUESTS", "too many passwords are being checked: try again in a moment", 1)
 
 
-class Kept(NamedTuple):
+class PasswordCheck(NamedTuple):
     """The hash to compare with; of a name that is not known that of somebody else, or none: this takes as long."""
 
     hash: str
@@ -44,9 +44,9 @@ class PasswordChecks:
         self._trusted: OrderedDict[Who, None] = OrderedDict()
         self._waiting: Counter[Who] = Counter()
         self._under_way: dict[bytes, asyncio.Future[bool]] = {}
-        self._known, self._unknown = _Lane("passwords"), _Lane("unknown names")
+        self._known, self._unknown = _PasswordThread("passwords"), _PasswordThread("unknown names")
 
-    async def is_right(self, who: Who, password: str, kept: Kept) -> bool | Refusal:
+    async def is_right(self, who: Who, password: str, kept: PasswordCheck) -> bool | Refusal:
         which = sha256(self._salt + f"{who.name}\0{kept.hash}\0{password}".encode("utf-8", "replace")).digest()
         now = time.monotonic()
         if self._right.get(which, 0.0) > now:
@@ -57,7 +57,7 @@ class PasswordChecks:
         check = self._under_way.get(which) or self._begun(which, who, password, kept)
         return _BUSY if check is None else await asyncio.shield(check)
 
-    def _begun(self, which: bytes, who: Who, password: str, kept: Kept) -> "asyncio.Future[bool] | None":
+    def _begun(self, which: bytes, who: Who, password: str, kept: PasswordCheck) -> "asyncio.Future[bool] | None":
         """None: too many wait already."""
         lane = self._known if kept.is_known else self._unknown
         line, most = (who.name, _MOST_OF_A_NAME) if kept.is_known else ("", _MOST_UNKNOWN)
@@ -93,7 +93,7 @@ def _remember(where: "OrderedDict", key: object, value: object) -> None:  # type
         where.popitem(last=False)
 
 
-class _Lane:
+class _PasswordThread:
     """One thread, and lines that take turns."""
 
     def __init__(self, name: str) -> None:

@@ -9,14 +9,14 @@ import grpc
 from conjoin.errors import SettingsError
 
 
-class Tls(NamedTuple):
+class ServerTls(NamedTuple):
     """PEM files. With `clients` nobody without a certificate of that authority is connected."""
 
     certificate: Path
     key: Path
     clients: Path | None = None
 
-    def checked(self) -> "Tls":
+    def checked(self) -> "ServerTls":
         """Raises `SettingsError` for files that cannot be used."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:

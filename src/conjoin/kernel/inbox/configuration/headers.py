@@ -19,7 +19,7 @@ Headers = Iterable[tuple[str, str | bytes | None]]
 _VALUE_SHOWN = 200
 
 
-class DeadLetter(NamedTuple):
+class RejectedRow(NamedTuple):
     """A row that never becomes a message: why, which field, and the beginning of what it holds."""
 
     reason: str
@@ -36,10 +36,10 @@ class MessageHeaders(NamedTuple):
     type: MessageType | None = None
 
 
-def read_headers(headers: Headers) -> MessageHeaders | DeadLetter:
+def read_headers(headers: Headers) -> MessageHeaders | RejectedRow:
     """What the headers of ours say; those of others are passed over."""
     ours = _ours(headers)
-    if isinstance(ours, DeadLetter):
+    if isinstance(ours, RejectedRow):
         return ours
     times: dict[str, int] = {}
     for name, (reader, reason) in _TIMES.items():
@@ -49,7 +49,7 @@ def read_headers(headers: Headers) -> MessageHeaders | DeadLetter:
                 return dead_letter(reason, name, ours[name])
             times[name] = value
     type_ = _type_of(ours)
-    if isinstance(type_, DeadLetter):
+    if isinstance(type_, RejectedRow):
         return type_
     encoding = read_encoding(ours.get("payload-encoding"))[0]
     return MessageHeaders(
@@ -62,15 +62,15 @@ def header_texts(headers: Headers) -> dict[str, str]:
     return {name: _shown(value) for name, value in headers if value is not None}
 
 
-def dead_letter(reason: str, field: str, value: str | bytes) -> DeadLetter:
-    return DeadLetter(reason, field, _shown(value[:_VALUE_SHOWN]))
+def dead_letter(reason: str, field: str, value: str | bytes) -> RejectedRow:
+    return RejectedRow(reason, field, _shown(value[:_VALUE_SHOWN]))
 
 
 def _shown(value: str | bytes) -> str:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
-def _ours(headers: Headers) -> dict[str, str] | DeadLetter:
+def _ours(headers: Headers) -> dict[str, str] | RejectedRow:
     """Our headers by the part of their name after the prefix, in small letters. A blank one says nothing."""
     found: dict[str, str] = {}
     for name, value in headers:
@@ -93,7 +93,7 @@ _TIMES: dict[str, tuple[Callable[[str], int | None], str]] = {
 """By header: what reads it, and the reason when it cannot be read."""
 
 
-def _type_of(ours: dict[str, str]) -> MessageType | DeadLetter | None:
+def _type_of(ours: dict[str, str]) -> MessageType | RejectedRow | None:
     """The class name counts before namespace and name; a part without a name is no type."""
     namespace, name = ours.get("payloadtype-namespace", ""), ours.get("payloadtype-name", "")
     revision = ours.get("payloadtype-revision", "")

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conjoin.kernel.plan import Mapped, Meter
+from conjoin.kernel.plan import CostMeter, VariableMapping
 from conjoin.kernel.process.events import VariablesWritten
 from conjoin.kernel.process.state import ElementInstance
 from conjoin.kernel.process.step import IO_MAPPING_ERROR, Failure, Step
@@ -19,12 +19,12 @@ _ASSERTION = re.compile(r"=\s*assert\s*\(")
 """Null is what an expression answers where it fails, and mostly a legal value; of an assertion it is a failure."""
 
 
-class View(Mapping[str, Any]):
+class ScopeView(Mapping[str, Any]):
     """Nested scopes as one mapping, the innermost first; nothing is copied."""
 
     __slots__ = ("frames", "meter")
 
-    def __init__(self, frames: Sequence[Mapping[str, Any]], meter: Meter | None = None) -> None:
+    def __init__(self, frames: Sequence[Mapping[str, Any]], meter: CostMeter | None = None) -> None:
         self.frames = frames
         self.meter = meter
 
@@ -52,7 +52,7 @@ class View(Mapping[str, Any]):
 
 def flattened(view: Mapping[str, Any]) -> dict[str, Any]:
     """One plain mapping, as a worker gets it."""
-    if not isinstance(view, View):
+    if not isinstance(view, ScopeView):
         return dict(view)
     values: dict[str, Any] = {}
     for frame in reversed(view.frames):
@@ -67,7 +67,7 @@ def document_of(it: ElementInstance) -> dict[str, Any]:
     while place is not None:
         frames.append(place.variables or {})
         place = place.scope
-    return flattened(View(frames))
+    return flattened(ScopeView(frames))
 
 
 def visible(step: Step, it: ElementInstance | None, inner: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
@@ -82,14 +82,14 @@ def visible(step: Step, it: ElementInstance | None, inner: Mapping[str, Any] | N
         if it.variables:
             frames.append(it.variables)
         it = it.scope
-    return frames[0] if len(frames) == 1 else View(frames)
+    return frames[0] if len(frames) == 1 else ScopeView(frames)
 
 
 def together(view: Mapping[str, Any], expressions: int) -> Mapping[str, Any]:
     """For so many expressions of one element, which may cost together what one may."""
     if expressions < 2:
         return view
-    return View(view.frames if isinstance(view, View) else (view,), Meter())
+    return ScopeView(view.frames if isinstance(view, ScopeView) else (view,), CostMeter())
 
 
 def write(step: Step, scope: ElementInstance, values: Mapping[str, Any]) -> None:
@@ -130,7 +130,7 @@ def _home_of(step: Step, scope: ElementInstance, name: str, value: Any) -> Eleme
 
 def _own_values(step: Step, scope: ElementInstance) -> Mapping[str, Any]:
     written = step.written.get(scope.key) if step.written else None
-    return View((written, scope.variables or {})) if written else scope.variables or {}
+    return ScopeView((written, scope.variables or {})) if written else scope.variables or {}
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -138,14 +138,14 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def mapped(
-    mappings: Sequence[Mapped], view: Mapping[str, Any], at: int, onto_existing: bool
+    mappings: Sequence[VariableMapping], view: Mapping[str, Any], at: int, onto_existing: bool
 ) -> dict[str, Any] | Failure:
     """The results of mappings in their order; later ones see earlier ones, the first failure ends all (N3, N6).
 
     With `onto_existing` a path such as `by.name` is set inside the object `by` that is already visible.
     """
     results: dict[str, Any] = {}
-    seen = View((results, *view.frames) if isinstance(view, View) else (results, view), Meter())
+    seen = ScopeView((results, *view.frames) if isinstance(view, ScopeView) else (results, view), CostMeter())
     inside = _Inside()
     for mapping in mappings:
         value = stored_value(mapping.source, seen, at, f"mapping of {'.'.join(mapping.target)}")
@@ -169,7 +169,7 @@ def mapped(
     return results
 
 
-def _unstorable_mapping(mapping: Mapped, problem: str) -> Failure:
+def _unstorable_mapping(mapping: VariableMapping, problem: str) -> Failure:
     return Failure(IO_MAPPING_ERROR, f"the mapping of {'.'.join(mapping.target)} cannot be stored: it {problem}")
 
 
@@ -179,7 +179,7 @@ class _Inside:
     __slots__ = ("last", "_sizes")
 
     def __init__(self) -> None:
-        self.last: dict[str, Mapped] = {}
+        self.last: dict[str, VariableMapping] = {}
         """By variable, the mapping that wrote into it last."""
         self._sizes: dict[str, int] = {}
 
@@ -188,7 +188,7 @@ class _Inside:
         self._sizes[name] = size + size_of(value)
         return TOO_LARGE if self._sizes[name] > MOST_BYTES else None
 
-    def note(self, mapping: Mapped) -> None:
+    def note(self, mapping: VariableMapping) -> None:
         name, *path = mapping.target
         if path:
             self.last[name] = mapping

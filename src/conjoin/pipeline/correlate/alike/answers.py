@@ -20,7 +20,7 @@ from conjoin.pipeline.correlate.alike.traits import Trait, Words
 from conjoin.pipeline.correlate.fold.detail import encode, shown
 from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY, Gathered, Row
 from conjoin.pipeline.correlate.fold.rows import Rows
-from conjoin.pipeline.correlate.fold.walk import Setting, Walk
+from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
 
 _SIGN, _STOP = "\ue000", "\ue001"
 _PLACEHOLDER = re.compile(f'"{_SIGN}([0-9]+){_STOP}"')
@@ -72,7 +72,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class MessageAnswer:
     """Of one message of the history. `detail` alternates texts and symbols; the rows of `pairs` hold symbols."""
 
     row: int
@@ -86,16 +86,16 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PatternAnswer:
     """What becomes of every history of a pattern."""
 
     length: int
-    said: list[Said]
+    said: list[MessageAnswer]
     kept: dict[int, list[Row]]
     starts: list[Start]
 
 
-class NoAnswer(Exception):  # noqa: N818 - it says what is the matter
+class NotShareable(Exception):  # noqa: N818 - it says what is the matter
     """The answer holds something that cannot be told for all histories of the pattern."""
 
 
@@ -137,13 +137,13 @@ class _Recorder(Gathered):
         return iter(())
 
     def dead(self, rows: Rows, row: int, table: str, reason: str, told: dict[str, Any]) -> None:
-        raise NoAnswer(reason)
+        raise NotShareable(reason)
 
     def faulty(self, rows: Rows, row: int, table: str) -> None:
-        raise NoAnswer("fault")
+        raise NotShareable("fault")
 
     def later(self, rows: Rows, row: int, table: str) -> None:
-        raise NoAnswer("later")
+        raise NotShareable("later")
 
 
 class Inquiry:
@@ -155,7 +155,7 @@ class Inquiry:
         self._fixed = fixed
         self._words = words
 
-    def answer(self, pattern: Pattern, tenants: Words) -> Answer:
+    def answer(self, pattern: Pattern, tenants: Words) -> PatternAnswer:
         """Raises NoAnswer where the histories of the pattern have to be walked one by one."""
         traits = [Trait(code, self._words, tenants) for code in pattern.traits]
         self._check_words(traits)
@@ -171,16 +171,16 @@ class Inquiry:
 
         moved = dict(zip(self._fixed, instants[2 * len(traits) :], strict=True))
         catalog = Catalog([_moved(start, moved) for start in self._starts], self._policies, name_instance)
-        walk = Walk(Setting(self._policies, catalog, moved[self._fixed[0]]), recorder, lambda: None)
+        walk = Walk(FoldSetting(self._policies, catalog, moved[self._fixed[0]]), recorder, lambda: None)
         list(walk.take(rows))
         list(walk.finish())
-        return _Reading(instants).answer(len(traits), recorder, starts)
+        return _SymbolReader(instants).answer(len(traits), recorder, starts)
 
     def _check_words(self, traits: list[Trait]) -> None:
         words = [word for trait in traits for word in (trait.name, trait.process, trait.tenant)]
         words += [word for start in self._starts for word in (start.process_id, start.element_id)]
         if any(word is not None and word.startswith(_SIGN) for word in words):
-            raise NoAnswer("a word that looks like a symbol")
+            raise NotShareable("a word that looks like a symbol")
 
     def _instants(self, pattern: Pattern, count: int) -> list[int]:
         """Equal ranks, equal instants; the difference of any two ranks occurs once. The end of time stays there."""
@@ -203,7 +203,7 @@ def _moved(start: StartSubscription, moved: dict[int, int]) -> StartSubscription
     )
 
 
-class _Reading:
+class _SymbolReader:
     """Reads symbols back out of the rows of an answer."""
 
     def __init__(self, instants: list[int]) -> None:
@@ -215,16 +215,16 @@ class _Reading:
             if start < end < NEVER
         }
 
-    def answer(self, length: int, gathered: Gathered, starts: list[Start]) -> Answer:
+    def answer(self, length: int, gathered: Gathered, starts: list[Start]) -> PatternAnswer:
         pairs = iter(gathered.pairs)
         said = []
         told = zip(gathered.references, gathered.said, gathered.marks, gathered.pair_counts, strict=True)
         for row, (verdict, reason, detail, decided_at, *_), marks, count in told:
             own = [self._row(next(pairs)) for _ in range(count)]
             at = self._instant(decided_at)
-            said.append(Said(row, verdict, reason, self._detail(verdict, detail), at, marks, own))
+            said.append(MessageAnswer(row, verdict, reason, self._detail(verdict, detail), at, marks, own))
         kept = {table: [self._row(row) for row in rows] for table, rows in gathered.kept.items() if rows}
-        return Answer(length, said, kept, starts)
+        return PatternAnswer(length, said, kept, starts)
 
     def _row(self, values: Row) -> Row:
         return tuple(self._value(value) for value in values)
@@ -237,7 +237,7 @@ class _Reading:
 
     def _instant(self, at: int) -> Instant:
         if at not in self._place_of:
-            raise NoAnswer(f"the instant {at} is none of the history's")
+            raise NotShareable(f"the instant {at} is none of the history's")
         return Instant(self._place_of[at])
 
     def _detail(self, verdict: str, told: dict[str, Any]) -> tuple[Any, ...]:
@@ -268,7 +268,7 @@ class _Reading:
             return put(_read_symbol(told))
         if name.endswith(("_ms", "_ms_before")) and told != 0:
             if told not in self._span_of:
-                raise NoAnswer(f"{name} {told} is no span of the history's")
+                raise NotShareable(f"{name} {told} is no span of the history's")
             return put(self._span_of[told])
         return told
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.pipeline.correlate.alike.answers import Answer, Elapsed, Instant, Iso, Said, Started, Text
+from conjoin.pipeline.correlate.alike.answers import Elapsed, Instant, Iso, MessageAnswer, PatternAnswer, Started, Text
 from conjoin.pipeline.correlate.alike.traits import Traits
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
@@ -30,7 +30,7 @@ class Histories:
         self._names: list[pa.Array] = []
         self._texts: dict[Text, pa.Array] = {}
 
-    def name_instances(self, answer: Answer) -> None:
+    def name_instances(self, answer: PatternAnswer) -> None:
         """Give the instances that are started their names, history by history."""
         self._length = answer.length
         if not answer.starts:
@@ -99,13 +99,13 @@ class Filling:
         self._pairs: list[list[pa.Array]] = []
         self._kept: dict[int, list[list[pa.Array]]] = {table: [] for table in KEPT}
 
-    def add(self, answer: Answer, histories: Histories) -> None:
+    def add(self, answer: PatternAnswer, histories: Histories) -> None:
         for said in answer.said:
             self._add_said(said, histories)
         for table, rows in answer.kept.items():
             self._kept[table] += [_columns_of(row, KEPT[table], histories) for row in rows]
 
-    def _add_said(self, said: Said, histories: Histories) -> None:
+    def _add_said(self, said: MessageAnswer, histories: Histories) -> None:
         count = len(histories.starts)
         offered = said.marks is not None
         self._rows.append(histories.starts + said.row)

@@ -15,7 +15,7 @@ from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.messages import Message
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.correlate.alike.answers import Answer, Inquiry, NoAnswer
+from conjoin.pipeline.correlate.alike.answers import Inquiry, NotShareable, PatternAnswer
 from conjoin.pipeline.correlate.alike.filling import Filling, Histories
 from conjoin.pipeline.correlate.alike.patterns import Alike, Pattern, alike_in, all_compare_only
 from conjoin.pipeline.correlate.alike.traits import Traits, new_words
@@ -23,7 +23,7 @@ from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows
 from conjoin.pipeline.correlate.fold.utf8 import readable
-from conjoin.pipeline.correlate.fold.walk import Setting, Walk
+from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
 
 BATCH_ROWS = 50_000
 """Batches are put together up to so many rows: what is done once a pattern and batch is then done seldom."""
@@ -43,7 +43,7 @@ class Control(msgspec.Struct):
     starts: list[dict[str, Any]] = []
 
 
-class Fold:
+class PartitionFold:
     """One partition. `shares_answers` False walks every history: slower, and the same."""
 
     def __init__(self, policies: Policies, since: int | None, outputs: Outputs, shares_answers: bool = True) -> None:
@@ -79,7 +79,7 @@ class Fold:
         control = msgspec.json.decode(batch.column("control")[0].as_py(), type=Control)
         starts = [_start_of(row) for row in control.starts]
         catalog = Catalog(starts, self._policies, self._name_instance)
-        setting = Setting(self._policies, catalog, control.as_of, self._since)
+        setting = FoldSetting(self._policies, catalog, control.as_of, self._since)
         self._outputs.as_of = control.as_of
         # Spark can be told to send texts with wide offsets; those are walked.
         self._shares &= batch.schema.field("key").type == pa.string()
@@ -88,7 +88,7 @@ class Fold:
         times = {at for start in starts for at in (start.from_at, start.until_at)} - {ALWAYS, NEVER, control.as_of}
         self._fixed = list(dict.fromkeys([control.as_of, NEVER, *sorted(times)]))
         self._inquiry = Inquiry(self._policies, starts, self._fixed, self._words)
-        self.answers: dict[Pattern, Answer | None] = {}
+        self.answers: dict[Pattern, PatternAnswer | None] = {}
         self._seen: dict[Pattern, int] = {}
 
     def _answered(self, batch: pa.RecordBatch) -> Generator[pa.RecordBatch, None, np.ndarray]:
@@ -111,7 +111,7 @@ class Fold:
         yield from filling.finished(batch, self._outputs)
         return np.sort(np.concatenate(walked))
 
-    def _answer_to(self, alike: Alike) -> Answer | None:
+    def _answer_to(self, alike: Alike) -> PatternAnswer | None:
         pattern = alike.pattern
         if pattern in self.answers:
             return self.answers[pattern]
@@ -120,7 +120,7 @@ class Fold:
             return None
         try:
             answer = self._inquiry.answer(pattern, self._tenants)
-        except NoAnswer:
+        except NotShareable:
             answer = None
         self.answers[pattern] = answer
         return answer

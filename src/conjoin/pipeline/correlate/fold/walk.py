@@ -62,7 +62,7 @@ class Sink(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FoldSetting:
     """What holds for all keys."""
 
     policies: Policies
@@ -74,7 +74,7 @@ class Setting:
 class Walk:
     """Rows in, in order; what became of them to `sink`."""
 
-    def __init__(self, setting: Setting, sink: Sink, key_ended: Callable[[], None]) -> None:
+    def __init__(self, setting: FoldSetting, sink: Sink, key_ended: Callable[[], None]) -> None:
         self.policies = setting.policies
         self.catalog = setting.catalog
         self.as_of = setting.as_of

@@ -20,7 +20,7 @@ _OF_SPARK = ("checkpointlocation", "queryname")
 """Of a stream; Spark hands them over with ours, in small letters."""
 
 
-class Asked(NamedTuple):
+class WriteOptions(NamedTuple):
     """Where rows go, and how they are read. `mapping` is JSON; None: a row has the fields of a message.
 
     `position` and `part` are columns; neither: rows are records of Kafka, or known by the batch of their stream.
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 
 def read_write_options(
     options: Mapping[str, str], schema: T.StructType, *, overwrite: bool, is_stream: bool = False
-) -> Asked:
+) -> WriteOptions:
     """Raises `InputError` with everything that is wrong with them."""
     problems = ["mode: a message that was published stays published, so a write can only append"] if overwrite else []
     problems += problems_of_place(options)
@@ -48,7 +48,7 @@ def read_write_options(
     mapping = _mapping(options.get("mapping"), problems)
     if problems:
         raise InputError(problems)
-    return Asked(address_in(options), options["source"], mapping, position, part, kafka)
+    return WriteOptions(address_in(options), options["source"], mapping, position, part, kafka)
 
 
 def _problems_of_rest(options: Mapping[str, str]) -> Iterator[str]:

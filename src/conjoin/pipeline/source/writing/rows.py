@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, no_place
-from conjoin.pipeline.source.writing.options import Asked
+from conjoin.pipeline.source.writing.options import WriteOptions
 from conjoin.runtime.codec.json_text import json_bytes, json_text
 
 _ARRIVED = pa.schema(
@@ -37,7 +37,7 @@ class Numbering(NamedTuple):
     first: int
 
 
-def arriving(batches: Iterable[pa.RecordBatch], asked: Asked, numbering: Numbering) -> Iterator[pa.RecordBatch]:
+def arriving(batches: Iterable[pa.RecordBatch], asked: WriteOptions, numbering: Numbering) -> Iterator[pa.RecordBatch]:
     read = _record if asked.is_kafka else _placed(asked) if asked.position else _numbered(numbering)
     for batch in batches:
         rows = [read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")]
@@ -46,7 +46,7 @@ def arriving(batches: Iterable[pa.RecordBatch], asked: Asked, numbering: Numberi
         yield pa.RecordBatch.from_arrays(arrays, schema=_ARRIVED)
 
 
-def _placed(asked: Asked) -> Callable[[Row], _Arrived]:
+def _placed(asked: WriteOptions) -> Callable[[Row], _Arrived]:
     position, part = asked.position or "", asked.part
 
     def read(row: Row) -> _Arrived:

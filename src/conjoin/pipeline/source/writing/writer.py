@@ -13,13 +13,13 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from conjoin.errors import InputError, StoreFailed
 from conjoin.pipeline.ingest.batch import Ingested, settled
-from conjoin.pipeline.ingest.tasks import ROW_BITS, Job, Whole, commit_packs, mapping_task
+from conjoin.pipeline.ingest.tasks import ROW_BITS, IngestTask, Whole, commit_packs, mapping_task
 from conjoin.pipeline.session.worker import make_ready
-from conjoin.pipeline.source.writing.options import Asked
+from conjoin.pipeline.source.writing.options import WriteOptions
 from conjoin.pipeline.source.writing.rows import Numbering, arriving
 from conjoin.pipeline.source.writing.staging import Staged, in_order, staged
 from conjoin.runtime.opening import now_us, open_broker
-from conjoin.runtime.run.carriers.spark_tasks import Asking
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 """What Spark tells the tasks of a stream: the id of its query, which a new checkpoint changes, and of the batch."""
@@ -28,7 +28,7 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 class _Publishing:
     """What both writers do. They know how many shards the store had when the write was planned."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: WriteOptions) -> None:
         self._asked = asked
         with closing(open_broker(asked.address)) as broker:
             self._shards = broker.shard_count
@@ -54,7 +54,7 @@ class ConjoinStreamWriter(_Publishing, DataSourceStreamArrowWriter):
         publish(self._asked, found, whole)
 
 
-def publish(asked: Asked, messages: Sequence[Staged], whole: Whole | None = None) -> Ingested:
+def publish(asked: WriteOptions, messages: Sequence[Staged], whole: Whole | None = None) -> Ingested:
     make_ready()
     with closing(open_broker(asked.address)) as broker:
         shards = broker.shard_count
@@ -64,8 +64,8 @@ def publish(asked: Asked, messages: Sequence[Staged], whole: Whole | None = None
         return settled(broker, (row for batch in told for row in batch.to_pylist()))
 
 
-def _job(asked: Asked, shards: int) -> Job:
-    return Job(Asking(asked.address, asked.source, now_us(), 0), shards, asked.mapping, {})
+def _job(asked: WriteOptions, shards: int) -> IngestTask:
+    return IngestTask(TaskRequest(asked.address, asked.source, now_us(), 0), shards, asked.mapping, {})
 
 
 def _this_task() -> tuple[str, Numbering]:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, plan
 from conjoin.kernel.inbox.due import TRY, what_is_due
 from conjoin.kernel.inbox.outcomes import Outcome
-from conjoin.kernel.inbox.run import Plan
+from conjoin.kernel.inbox.run import RunPlan
 from conjoin.runtime.inbox.across_shards.homes import SPANNING
 from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.on_shard.due_groups import Look, look_at, rests_until, to_plan
+from conjoin.runtime.inbox.on_shard.due_groups import DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.on_shard.tries import goes_on_after, is_on_its_way, not_lapsed
 from conjoin.runtime.inbox.requests import InboxRest, InboxTurn
 from conjoin.runtime.inbox.rows import Filed
@@ -28,14 +28,14 @@ _DEPTH = 100
 class _Seen:
     """A group on all of its shards."""
 
-    look: Look
+    look: DueGroup
     shards: dict[int, int] = field(default_factory=dict)
     """The shard of each message."""
     versions: dict[int, int] = field(default_factory=dict)
     """By shard, which of its commits last touched the group."""
 
 
-class _Tried(NamedTuple):
+class _TriedCount(NamedTuple):
     """How many came to something; how many wait for an answer, which may be there at the next look; and no error."""
 
     booked: int
@@ -82,7 +82,7 @@ class SpanningRun:
             return
 
     def _look(self, group: str) -> _Seen:
-        seen, looks = _Seen(Look({})), []
+        seen, looks = _Seen(DueGroup({})), []
         for shard in range(self._shards.count):
             with self._shards.look(shard) as snapshot:
                 look = look_at(snapshot, [group], self._horizon, self._settings, _DEPTH)[group]
@@ -93,14 +93,14 @@ class SpanningRun:
         seen.look = self._merged(looks)
         return seen
 
-    def _merged(self, looks: list[Look]) -> Look:
+    def _merged(self, looks: list[DueGroup]) -> DueGroup:
         """Behind the place where one of them ends nobody is tried: who comes first there is not known."""
         members = {key: filed for look in looks for key, filed in look.members.items()}
         cut_at = min((look.cut_at for look in looks if look.cut_at is not None), default=None)
         if cut_at is not None:
             members = {key: it for key, it in members.items() if it.place <= cut_at or not self._is_ready(it)}
         next_due = min((look.next_due for look in looks if look.next_due is not None), default=None)
-        return Look(members, cut_at, next_due)
+        return DueGroup(members, cut_at, next_due)
 
     def _is_ready(self, filed: Filed) -> bool:
         return what_is_due(filed.message, self._horizon, self._settings) == TRY
@@ -112,17 +112,17 @@ class SpanningRun:
         outcomes = [self._turn(seen, key) for key in (*on_their_way, *by_themselves)]
         return any(outcome is not None for outcome in outcomes)
 
-    def _try(self, seen: _Seen, left: int) -> _Tried:
+    def _try(self, seen: _Seen, left: int) -> _TriedCount:
         booked = held = 0
         for message in self._plan(seen).tries[: None if left < 0 else left]:
             outcome = self._turn(seen, message.key)
             booked += outcome is not None
             held += outcome is None
             if not goes_on_after(outcome, self._settings):
-                return _Tried(booked, held, goes_on=outcome is None)
-        return _Tried(booked, held, goes_on=True)
+                return _TriedCount(booked, held, goes_on=outcome is None)
+        return _TriedCount(booked, held, goes_on=True)
 
-    def _plan(self, seen: _Seen) -> Plan:
+    def _plan(self, seen: _Seen) -> RunPlan:
         messages = map(self._as_planned, seen.look.members.values())
         return plan(to_plan(messages, self._horizon, self._settings), self._horizon, self._settings)
 

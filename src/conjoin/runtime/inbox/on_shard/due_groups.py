@@ -21,7 +21,7 @@ LEAST_DEPTH = 10
 """So many messages of a group are read at least, unless its batches are smaller."""
 
 
-class Look(NamedTuple):
+class DueGroup(NamedTuple):
     members: dict[int, Filed]
     cut_at: str | None = None
     """The place of the last one that was read in order, if there are more behind it."""
@@ -31,7 +31,7 @@ class Look(NamedTuple):
 
 def look_at(
     snapshot: ShardSnapshot, groups: Sequence[str], horizon: int, settings: InboxSettings, depth: int
-) -> dict[str, Look]:
+) -> dict[str, DueGroup]:
     """All groups at once; of each so many messages that can be tried, at most."""
     if settings.mode == FAIL_FIRST:
         looks = {group: _first_in_line(rows, depth) for group, rows in _line(snapshot, groups, depth).items()}
@@ -46,13 +46,13 @@ def _line(snapshot: ShardSnapshot, groups: Sequence[str], depth: int) -> dict[st
     return _by_group(groups, snapshot.inbox_line(groups, depth + 1))
 
 
-def _first_in_line(rows: list[InboxRow], depth: int) -> Look:
+def _first_in_line(rows: list[InboxRow], depth: int) -> DueGroup:
     rows.sort(key=lambda row: (row.place, row.key))
     cut_at = rows[depth - 1].place if len(rows) > depth else None
-    return Look({row.key: read_row(row) for row in rows[:depth]}, cut_at)
+    return DueGroup({row.key: read_row(row) for row in rows[:depth]}, cut_at)
 
 
-def _due(snapshot: ShardSnapshot, groups: Sequence[str], horizon: int, depth: int) -> dict[str, Look]:
+def _due(snapshot: ShardSnapshot, groups: Sequence[str], horizon: int, depth: int) -> dict[str, DueGroup]:
     looks = {}
     next_due = snapshot.inbox_next_due(groups, horizon)
     for group, rows in _by_group(groups, snapshot.inbox_due_rows(groups, horizon, depth + 1)).items():
@@ -61,7 +61,7 @@ def _due(snapshot: ShardSnapshot, groups: Sequence[str], horizon: int, depth: in
             # More are due than can be tried at once: those that come first in line go first.
             rows = list(snapshot.inbox_line_due(group, horizon, depth))
             cut_at = rows[-1].place
-        looks[group] = Look({row.key: read_row(row) for row in rows}, cut_at, next_due.get(group))
+        looks[group] = DueGroup({row.key: read_row(row) for row in rows}, cut_at, next_due.get(group))
     return looks
 
 
@@ -89,7 +89,9 @@ def to_plan(messages: Iterable[InboxMessage], horizon: int, settings: InboxSetti
     return [message for message in messages if message.tried_at is None or message.tried_at < horizon]
 
 
-def rests_until(look: Look, after: Iterable[Filed], horizon: int, settings: InboxSettings, more_at: int) -> int | None:
+def rests_until(
+    look: DueGroup, after: Iterable[Filed], horizon: int, settings: InboxSettings, more_at: int
+) -> int | None:
     """When a group is looked at again, given its members as a run has left them; not before `more_at`.
 
     That is the horizon itself if the same run may go on with those that can be tried still.
@@ -104,7 +106,7 @@ def rests_until(look: Look, after: Iterable[Filed], horizon: int, settings: Inbo
     return None if due_at is None else max(due_at, more_at)
 
 
-def _happens_at(look: Look, line: Sequence[Filed], horizon: int, settings: InboxSettings) -> int | None:
+def _happens_at(look: DueGroup, line: Sequence[Filed], horizon: int, settings: InboxSettings) -> int | None:
     """The next thing that happens by itself, if nobody of those who were read can be tried."""
     messages = [filed.message for filed in line]
     uncertain = [_due_at(filed, horizon, settings) for filed in line if filed.message.state == UNCERTAIN]

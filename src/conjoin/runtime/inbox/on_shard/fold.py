@@ -14,7 +14,7 @@ from conjoin.runtime.inbox.on_shard.operations import clean_up, move_in, move_ou
 from conjoin.runtime.inbox.on_shard.runs import rest_group, run_groups, take_turn
 from conjoin.runtime.inbox.on_shard.sending import book_outcomes, intend_next
 from conjoin.runtime.inbox.on_shard.unit_of_work import Ledger
-from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.on_shard.work import InboxWork
 from conjoin.runtime.inbox.receiving.arriving import keep_arrivals, note_rules
 from conjoin.runtime.inbox.requests import (
     InboxArrivals,
@@ -35,7 +35,7 @@ from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.working_set.working_set import WorkingSet
 
-_CARRY_OUT: dict[type, Callable[[Work, Any], InboxReply]] = {
+_CARRY_OUT: dict[type, Callable[[InboxWork, Any], InboxReply]] = {
     InboxArrivals: keep_arrivals,
     InboxRules: note_rules,
     InboxRun: run_groups,
@@ -63,7 +63,7 @@ class InboxFold:
     ) -> None:
         self.ledger = Ledger(its.snapshot, its.is_one_of_many)
         offers = Offers(its, view, now, publish)
-        self._work = Work(self.ledger, offers, now, its.index, its.shard_count, its.keys.take, keep)
+        self._work = InboxWork(self.ledger, offers, now, its.index, its.shard_count, its.keys.take, keep)
 
     @property
     def tried(self) -> list[int]:

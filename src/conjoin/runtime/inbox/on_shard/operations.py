@@ -7,11 +7,11 @@ put aside here as one that moves, is stored there, and only then goes from here.
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
 from conjoin.kernel.inbox.grouping import group_key_of
 from conjoin.kernel.inbox.message import DELETED, Ending, is_expired
-from conjoin.kernel.inbox.operations import Correct, Refusal, operation_line
+from conjoin.kernel.inbox.operations import Correct, OperationRefused, operation_line
 from conjoin.kernel.inbox.outcomes import Expired
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.across_shards.homes import MOVING, home_of, moving_group, reach_of, stored_group
-from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.on_shard.work import InboxWork
 from conjoin.runtime.inbox.receiving.storable import unstorable
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxMoveIn, InboxMoveOut, InboxOperate, InboxReply
 from conjoin.runtime.inbox.rows import Filed, read_row, with_content
@@ -21,7 +21,7 @@ _ANY = InboxSettings()
 MOVED_TO = "moved to another shard as message "
 
 
-def operate_on(work: Work, request: InboxOperate) -> InboxReply:
+def operate_on(work: InboxWork, request: InboxOperate) -> InboxReply:
     reply = InboxReply()
     found = work.ledger.filed(request.keys)
     messages = {key: filed.message for key, filed in found.items()}
@@ -32,21 +32,23 @@ def operate_on(work: Work, request: InboxOperate) -> InboxReply:
         if key in messages:
             reply.answers.append(_operate(work, found[key], messages[key], request))
         else:
-            reply.answers.append(Refusal("not_found", f"there is no message {key} in the inbox"))
+            reply.answers.append(OperationRefused("not_found", f"there is no message {key} in the inbox"))
     return reply
 
 
-def _operate(work: Work, filed: Filed, message: InboxMessage, request: InboxOperate) -> InboxMessage | Refusal:
+def _operate(
+    work: InboxWork, filed: Filed, message: InboxMessage, request: InboxOperate
+) -> InboxMessage | OperationRefused:
     operation = request.operation
     if reach_of(message.group_key, message.target, work.shards > 1) == MOVING:
-        return Refusal("moving", "the message is on its way to another shard")
+        return OperationRefused("moving", "the message is on its way to another shard")
     answer = operate(message, operation, work.now, request.settings)
-    if isinstance(answer, Refusal):
+    if isinstance(answer, OperationRefused):
         return answer
     if isinstance(operation, Correct):
         problem = unstorable(answer)
         if problem is not None:
-            return Refusal("invalid", problem)
+            return OperationRefused("invalid", problem)
         answer = _corrected(work, answer)
     line = operation_line(message, operation, request.who, work.now)
     filed = work.ledger.add_line(filed, work.now, line.operation, request.who, ("", "", json_text(line.detail), ""))
@@ -56,7 +58,7 @@ def _operate(work: Work, filed: Filed, message: InboxMessage, request: InboxOper
     return answer
 
 
-def _corrected(work: Work, message: InboxMessage) -> InboxMessage:
+def _corrected(work: InboxWork, message: InboxMessage) -> InboxMessage:
     message = message._replace(group_key=stored_group(message.group_key))
     work.ledger.put_content(message)
     if home_of(message, work.shards) == work.index:
@@ -64,7 +66,7 @@ def _corrected(work: Work, message: InboxMessage) -> InboxMessage:
     return message._replace(group_key=moving_group(message.key))
 
 
-def move_in(work: Work, request: InboxMoveIn) -> InboxReply:
+def move_in(work: InboxWork, request: InboxMoveIn) -> InboxReply:
     """One that is here came with an earlier attempt to move it, and is not touched; or it belongs here again."""
     row, content, history = request.moved.row, request.moved.content, request.moved.history
     ledger = work.ledger
@@ -85,7 +87,7 @@ def move_in(work: Work, request: InboxMoveIn) -> InboxReply:
     return InboxReply()
 
 
-def move_out(work: Work, request: InboxMoveOut) -> InboxReply:
+def move_out(work: InboxWork, request: InboxMoveOut) -> InboxReply:
     """That it was here stays known, under another key: its source may deliver it again."""
     filed = work.ledger.filed([request.key]).get(request.key)
     if filed is None or filed.message.group_key != moving_group(request.key):
@@ -99,7 +101,7 @@ def move_out(work: Work, request: InboxMoveOut) -> InboxReply:
     return InboxReply()
 
 
-def clean_up(work: Work, request: InboxCleanup) -> InboxReply:
+def clean_up(work: InboxWork, request: InboxCleanup) -> InboxReply:
     reply, settings, ledger = InboxReply(), request.settings, work.ledger
     late = [row.key for row in ledger.snapshot.inbox_expired(work.now, request.limit)]
     expired = {key: it for key, it in ledger.filed(late).items() if is_expired(it.message, work.now)}

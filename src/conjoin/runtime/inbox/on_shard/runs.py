@@ -7,12 +7,12 @@ before the horizon, unless there is more of it: so a run ends, and nobody is sta
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, plan
 from conjoin.kernel.inbox.due import EXPIRE, LAPSE, TRY, what_is_due
 from conjoin.kernel.inbox.outcomes import Expired, Outcome, Unanswered
-from conjoin.kernel.inbox.run import Plan
+from conjoin.kernel.inbox.run import RunPlan
 from conjoin.runtime.inbox.across_shards.homes import OWN
-from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, Look, look_at, rests_until, to_plan
+from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.on_shard.offers import asked_of
 from conjoin.runtime.inbox.on_shard.tries import as_planned, goes_on_after, is_on_its_way, late_outcome, try_message
-from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.on_shard.work import InboxWork
 from conjoin.runtime.inbox.requests import InboxReply, InboxRest, InboxRun, InboxTurn
 from conjoin.store.rows import InboxGroupRow
 
@@ -21,7 +21,7 @@ _READ_AT_MOST = 10
 _BY_ITSELF: dict[str, Outcome] = {EXPIRE: Expired(), LAPSE: Unanswered()}
 
 
-def run_groups(work: Work, request: InboxRun) -> InboxReply:
+def run_groups(work: InboxWork, request: InboxRun) -> InboxReply:
     reply = InboxReply()
     groups = _groups(work, request) if request.settings.batch_size else []
     if not groups:
@@ -41,7 +41,7 @@ def run_groups(work: Work, request: InboxRun) -> InboxReply:
     return reply
 
 
-def _readable(work: Work, messages: list[InboxMessage]) -> dict[int, InboxMessage]:
+def _readable(work: InboxWork, messages: list[InboxMessage]) -> dict[int, InboxMessage]:
     """With what came in with them; one that cannot be read is left out, and its attempt fails."""
     try:
         return dict(work.ledger.whole(messages))
@@ -52,7 +52,7 @@ def _readable(work: Work, messages: list[InboxMessage]) -> dict[int, InboxMessag
     return {**_readable(work, messages[:middle]), **_readable(work, messages[middle:])}
 
 
-def _groups(work: Work, request: InboxRun) -> list[InboxGroupRow]:
+def _groups(work: InboxWork, request: InboxRun) -> list[InboxGroupRow]:
     """Those that were touched in this commit are not seen as they are now; they stay due."""
     touched, settings = work.ledger.touched, request.settings
     if request.groups:
@@ -77,7 +77,9 @@ def depth_of(settings: InboxSettings, groups: int, limit: int) -> int:
 class GroupTurn:
     """One group in one commit. Answers that came late are booked first: they may have been in the way of others."""
 
-    def __init__(self, work: Work, group: InboxGroupRow, look: Look, request: InboxRun, reply: InboxReply) -> None:
+    def __init__(
+        self, work: InboxWork, group: InboxGroupRow, look: DueGroup, request: InboxRun, reply: InboxReply
+    ) -> None:
         self._work = work
         self._group = group
         self._look = look
@@ -85,9 +87,9 @@ class GroupTurn:
         self._reply = reply
         self._members = dict(look.members)
         self._booked = 0
-        self.planned: Plan = self._plan()
+        self.planned: RunPlan = self._plan()
 
-    def _plan(self) -> Plan:
+    def _plan(self) -> RunPlan:
         work, members = self._work, self._members
         for key, filed in members.items():
             late = late_outcome(work, filed)
@@ -123,7 +125,7 @@ class GroupTurn:
         self._booked += 1
 
 
-def take_turn(work: Work, request: InboxTurn) -> InboxReply:
+def take_turn(work: InboxWork, request: InboxTurn) -> InboxReply:
     """One message of a group that somebody else watches over."""
     reply, settings = InboxReply(), request.settings
     filed = work.ledger.filed([request.key]).get(request.key)
@@ -140,7 +142,7 @@ def take_turn(work: Work, request: InboxTurn) -> InboxReply:
     return reply
 
 
-def rest_group(work: Work, request: InboxRest) -> InboxReply:
+def rest_group(work: InboxWork, request: InboxRest) -> InboxReply:
     """Whoever came to the group since it was looked at is not forgotten."""
     group = work.ledger.groups([request.group_key]).get(request.group_key)
     if group is not None and group.version == request.version and request.group_key not in work.ledger.touched:

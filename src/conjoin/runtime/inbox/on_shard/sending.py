@@ -8,14 +8,14 @@ from conjoin.kernel.inbox import InboxMessage, plan
 from conjoin.kernel.inbox.outcomes import intend
 from conjoin.kernel.inbox.run import goes_on
 from conjoin.runtime.inbox.across_shards.homes import REMOTE
-from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, Look, look_at, rests_until, to_plan
+from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.on_shard.offers import asked_of
-from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.on_shard.work import InboxWork
 from conjoin.runtime.inbox.requests import InboxBook, InboxIntend, InboxReply
 from conjoin.store.rows import InboxGroupRow
 
 
-def intend_next(work: Work, request: InboxIntend) -> InboxReply:
+def intend_next(work: InboxWork, request: InboxIntend) -> InboxReply:
     """The next message of each group; what has lapsed or expired is booked."""
     reply = InboxReply()
     most = min(request.settings.page_size, request.limit)
@@ -32,7 +32,9 @@ def intend_next(work: Work, request: InboxIntend) -> InboxReply:
     return reply
 
 
-def _intend_first(work: Work, group: InboxGroupRow, look: Look, request: InboxIntend, reply: InboxReply) -> None:
+def _intend_first(
+    work: InboxWork, group: InboxGroupRow, look: DueGroup, request: InboxIntend, reply: InboxReply
+) -> None:
     settings, horizon, members = request.settings, request.horizon, dict(look.members)
     seen = to_plan((filed.message for filed in members.values()), horizon, settings)
     planned = plan(seen, horizon, settings)
@@ -52,7 +54,7 @@ def _intend_first(work: Work, group: InboxGroupRow, look: Look, request: InboxIn
     work.ledger.rest(group, rests_until(look, members.values(), horizon, settings, more_at))
 
 
-def book_outcomes(work: Work, request: InboxBook) -> InboxReply:
+def book_outcomes(work: InboxWork, request: InboxBook) -> InboxReply:
     reply = InboxReply()
     found = work.ledger.filed([key for key, _, _ in request.outcomes])
     for key, outcome, asked in request.outcomes:
@@ -64,7 +66,7 @@ def book_outcomes(work: Work, request: InboxBook) -> InboxReply:
     return reply
 
 
-def _look_again(work: Work, message: InboxMessage, horizon: int, *, is_over: bool) -> None:
+def _look_again(work: InboxWork, message: InboxMessage, horizon: int, *, is_over: bool) -> None:
     """After a full batch, and after an error that ends the group's run, the others wait for the next one."""
     work.ledger.touch(message.group_key, message.target, horizon)
     if is_over:

@@ -12,14 +12,14 @@ from conjoin.kernel.inbox.outcomes import Expired, Failed, Outcome, intend
 from conjoin.kernel.inbox.run import goes_on
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.on_shard.offers import asked_of
-from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.on_shard.work import InboxWork
 from conjoin.runtime.inbox.rows import Filed
 
 _LOST = Failed(MAPPING_ERROR, "what came in with the message is not there any more")
 
 
 def try_message(
-    work: Work, filed: Filed, whole: InboxMessage | None, settings: InboxSettings, counts: Counts
+    work: InboxWork, filed: Filed, whole: InboxMessage | None, settings: InboxSettings, counts: Counts
 ) -> tuple[Filed, Outcome | None]:
     """`whole` is the message with what came in with it. No outcome: it is on its way between shards."""
     if is_expired(filed.message, work.now):
@@ -32,7 +32,7 @@ def try_message(
     return work.book(filed, outcome, asked_of(whole or filed.message), settings, counts), outcome
 
 
-def _attempted(work: Work, key: int, whole: InboxMessage | None) -> tuple[Outcome | None, int]:
+def _attempted(work: InboxWork, key: int, whole: InboxMessage | None) -> tuple[Outcome | None, int]:
     if whole is None:
         return _LOST, 0
     if key in work.failing:
@@ -53,12 +53,12 @@ def is_on_its_way(filed: Filed) -> bool:
     return filed.message.state == UNCERTAIN and filed.message_key > 0
 
 
-def late_outcome(work: Work, filed: Filed) -> Outcome | None:
+def late_outcome(work: InboxWork, filed: Filed) -> Outcome | None:
     """Of a message that is on its way, once somebody has answered."""
     return work.offers.late_outcome(filed.message, filed.message_key) if is_on_its_way(filed) else None
 
 
-def as_planned(work: Work, filed: Filed, horizon: int) -> InboxMessage:
+def as_planned(work: InboxWork, filed: Filed, horizon: int) -> InboxMessage:
     """A message as a plan is to see it: what is on its way does not lapse as long as its answer can be read."""
     if is_on_its_way(filed) and work.offers.is_known(filed.message_key):
         return not_lapsed(filed.message, horizon)

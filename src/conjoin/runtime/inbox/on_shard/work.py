@@ -17,7 +17,7 @@ ATTEMPT = "attempt"
 
 
 @dataclass(slots=True)
-class Work:
+class InboxWork:
     """`index` is that of the shard, of `shards`; `take_key` gives a new key."""
 
     ledger: Ledger

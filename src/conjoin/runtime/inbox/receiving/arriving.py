@@ -11,7 +11,7 @@ from conjoin.kernel.inbox.configuration.settings import FAIL_FIRST
 from conjoin.kernel.inbox.due import turn_at
 from conjoin.kernel.inbox.message import identity_of
 from conjoin.runtime.inbox.across_shards.homes import SPANNING, reach_of
-from conjoin.runtime.inbox.on_shard.work import Work
+from conjoin.runtime.inbox.on_shard.work import InboxWork
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxArrivals, InboxReply, InboxRules
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.store.rows import PositionRow
@@ -27,7 +27,7 @@ def rules_of(settings: InboxSettings) -> str:
     return f"{settings.mode} {settings.group_gate} {'blocks' if settings.exhausted_blocks else 'passes'}"
 
 
-def keep_arrivals(work: Work, request: InboxArrivals) -> InboxReply:
+def keep_arrivals(work: InboxWork, request: InboxArrivals) -> InboxReply:
     reply = InboxReply()
     for letter in request.dead_letters:
         work.keep_dead_letter(letter)
@@ -49,7 +49,7 @@ def keep_arrivals(work: Work, request: InboxArrivals) -> InboxReply:
     return reply
 
 
-def _known(work: Work, arrivals: Iterable[Filed]) -> dict[Identity, int]:
+def _known(work: InboxWork, arrivals: Iterable[Filed]) -> dict[Identity, int]:
     """The keys of messages that are here already."""
     known: dict[Identity, int] = {}
     ids: dict[tuple[str, str], list[str]] = {}
@@ -62,7 +62,7 @@ def _known(work: Work, arrivals: Iterable[Filed]) -> dict[Identity, int]:
     return known | work.ledger.arrived
 
 
-def _file(work: Work, fresh: list[Filed]) -> None:
+def _file(work: InboxWork, fresh: list[Filed]) -> None:
     ledger = work.ledger
     heads = _heads(work, fresh)
     ledger.groups(filed.message.group_key for filed in fresh)
@@ -76,7 +76,7 @@ def _file(work: Work, fresh: list[Filed]) -> None:
             ledger.touch(its.group_key, its.target, turn_at(its))
 
 
-def _heads(work: Work, fresh: Iterable[Filed]) -> dict[str, tuple[str, int]]:
+def _heads(work: InboxWork, fresh: Iterable[Filed]) -> dict[str, tuple[str, int]]:
     """Of each group the first in line, if whoever comes behind it is held back."""
     ledger = work.ledger
     if not ledger.snapshot.position(SOURCE).get(PART, "").startswith(FAIL_FIRST):
@@ -90,7 +90,7 @@ def _heads(work: Work, fresh: Iterable[Filed]) -> dict[str, tuple[str, int]]:
     return {row.group_key: (row.place, row.key) for row in rows}
 
 
-def note_rules(work: Work, request: InboxRules) -> InboxReply:
+def note_rules(work: InboxWork, request: InboxRules) -> InboxReply:
     """Every group is looked at once more when the rules have changed; a bounded number is woken in a commit."""
     reply, snapshot = InboxReply(), work.ledger.snapshot
     if snapshot.position(SOURCE).get(PART) == request.rules:

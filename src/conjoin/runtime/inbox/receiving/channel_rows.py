@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
 from conjoin.kernel.inbox.configuration.channels import Channel
-from conjoin.kernel.inbox.configuration.headers import DeadLetter as BadHeader
+from conjoin.kernel.inbox.configuration.headers import RejectedRow as BadHeader
 from conjoin.kernel.inbox.configuration.headers import header_texts, read_headers
 from conjoin.kernel.inbox.message import Hint
 from conjoin.runtime.codec.json_text import json_bytes, json_text

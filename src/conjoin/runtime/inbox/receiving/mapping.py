@@ -45,7 +45,7 @@ Value = Callable[[Mapping[str, Any], int], Any]
 """What a row says about a field, at an instant."""
 
 
-class Mapped(NamedTuple):
+class MappedRow(NamedTuple):
     hint: Hint
     headers: tuple[tuple[str, str], ...]
     tenant_id: str
@@ -59,7 +59,7 @@ class ChannelMapping:
     def wants(self, row: Mapping[str, Any], now: int) -> bool:
         return self.only is None or self.only(row, now) is True
 
-    def map(self, row: Mapping[str, Any], now: int) -> Mapped:
+    def map(self, row: Mapping[str, Any], now: int) -> MappedRow:
         """`Unusable` when a field is not what it must be."""
         return mapped({field: value(row, now) for field, value in self.values.items()})
 
@@ -81,13 +81,13 @@ def read_mapping(written: Mapping[str, Any]) -> tuple[ChannelMapping, list[str]]
     return ChannelMapping(values, only), problems
 
 
-def mapped(said: Mapping[str, Any]) -> Mapped:
+def mapped(said: Mapping[str, Any]) -> MappedRow:
     """Of what is said of each field; null says nothing."""
     given = {field: value for field, value in said.items() if value is not None}
     tenant_id = _text(TENANT, given.pop(TENANT, "")) or DEFAULT_TENANT
     headers = tuple((HEADERS[field], _header(field, given.pop(field))) for field in HEADERS if field in given)
     try:
-        return Mapped(read_hint(given), headers, tenant_id)
+        return MappedRow(read_hint(given), headers, tenant_id)
     except InputError as error:
         raise Unusable("bad_type", "; ".join(error.problems)) from None
 

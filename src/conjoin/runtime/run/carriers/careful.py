@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.requests import not_carried_out
-from conjoin.runtime.ingest.rows import Place
-from conjoin.runtime.run.batches import Batch, Done, Origin
+from conjoin.runtime.ingest.rows import SourcePosition
+from conjoin.runtime.run.batches import Batch, Commit, Origin
 from conjoin.runtime.run.isolation import Blame, blamed, isolated
 from conjoin.runtime.run.set_aside import may_pass
 from conjoin.runtime.run.sweeping import is_items, mail_set_aside
 from conjoin.store.rows import OutboxRow
 
-Run = Callable[[Batch], Done]
+Run = Callable[[Batch], Commit]
 """One commit on a shard."""
 Mail = Sequence[tuple[int, OutboxRow]]
 _T = TypeVar("_T")
@@ -28,7 +28,7 @@ class SourceRow(NamedTuple):
 
     request: Any
     noted: tuple[str, int]
-    at: Place
+    at: SourcePosition
     """Where the row stands, for whoever reads its dead letter."""
 
 
@@ -54,7 +54,7 @@ def _once_more(run: Callable[[Sequence[_T]], _R], some: Sequence[_T], error: Exc
         return again
 
 
-def take_mail(run: Run, mail: Mail) -> Iterator[tuple[Mail, Done]]:
+def take_mail(run: Run, mail: Mail) -> Iterator[tuple[Mail, Commit]]:
     """What other shards have sent; what cannot be carried out is set aside."""
     for some, done in carried_out(lambda them: run(Batch(deliveries=them)), mail, lambda one, it: one is it.item):
         if isinstance(done, Exception):
@@ -63,7 +63,7 @@ def take_mail(run: Run, mail: Mail) -> Iterator[tuple[Mail, Done]]:
         yield some, done
 
 
-def take_source_rows(run: Run, source: str, rows: Sequence[SourceRow]) -> Iterator[tuple[Sequence[SourceRow], Done]]:
+def take_source_rows(run: Run, source: str, rows: Sequence[SourceRow]) -> Iterator[tuple[Sequence[SourceRow], Commit]]:
     """Rows in as many commits as it takes; one that cannot be carried out is kept as a dead letter."""
     together = _together(run, source)
     for some, done in carried_out(together, rows, lambda row, it: row.request is it.item):
@@ -75,7 +75,7 @@ def take_source_rows(run: Run, source: str, rows: Sequence[SourceRow]) -> Iterat
 
 def take_as_one(
     run: Run, rehearse: Callable[[Batch], None], source: str, rows: Sequence[SourceRow]
-) -> tuple[Sequence[SourceRow], Done]:
+) -> tuple[Sequence[SourceRow], Commit]:
     """Rows in one commit, whichever of them have become dead letters; `rehearse` does all of a run but the commit."""
     together, rows = _together(run, source), list(rows)
     rehearsed = _together(rehearse, source)

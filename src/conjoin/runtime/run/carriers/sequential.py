@@ -18,7 +18,7 @@ from conjoin.kernel.correlation import events as e
 from conjoin.runtime.client_api.late_answers import accepted_at_least
 from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.batches import Batch, Done, Reply
+from conjoin.runtime.run.batches import Batch, Commit, Reply
 from conjoin.runtime.run.carriers.careful import take_mail
 from conjoin.runtime.run.isolation import blame_what_follows
 from conjoin.runtime.run.mailbox import Mailbox
@@ -52,7 +52,7 @@ class Post:
             finally:
                 snapshot.abandon()
 
-    def run(self, shard: int, batch: Batch) -> Done:
+    def run(self, shard: int, batch: Batch) -> Commit:
         """A batch and everything that follows from it, on all shards."""
         with self._turn:
             done = self._run(shard, batch)
@@ -63,7 +63,7 @@ class Post:
                 raise accepted_at_least(failed) from failed
         return done
 
-    def _deliver_what_follows(self, done: Done) -> ConjoinError | None:
+    def _deliver_what_follows(self, done: Commit) -> ConjoinError | None:
         """What fails stays in the outbox for the next `tick`: the commit that has put it there is done."""
         try:
             done.answers |= self.deliver(sorted(done.receivers))
@@ -86,7 +86,7 @@ class Post:
                     waiting.extend(sorted(done.receivers))
         return answers
 
-    def _deliver(self, receiver: int) -> Iterator[Done]:
+    def _deliver(self, receiver: int) -> Iterator[Commit]:
         """One commit, unless something in it cannot be carried out: that is set aside."""
         mail = self._mailboxes[receiver].collect()
         if not mail:
@@ -114,7 +114,7 @@ class Post:
             taken = snapshot.received().get(sender, 0)
         return self._mailboxes[receiver].sent_before(sender, taken)
 
-    def _run(self, shard: int, batch: Batch) -> Done:
+    def _run(self, shard: int, batch: Batch) -> Commit:
         batch.counter = self._counter
         batch.taken = taken = self._taken.pop(shard, [])
         done = self.runners[shard].run(batch, self._view())

@@ -19,7 +19,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.late_answers import accepted_at_least
 from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.batches import Batch, Done, Reply
+from conjoin.runtime.run.batches import Batch, Commit, Reply
 from conjoin.runtime.run.isolation import blamed, is_worlds, isolated
 from conjoin.runtime.run.mailbox import Mail, Mailbox
 from conjoin.runtime.run.run import Runner, Timings
@@ -98,7 +98,7 @@ class Inline:
         self.counter = 0
         self.view = view
         self.supervisor = supervisor or Supervisor()
-        self.listener: Callable[[Done], None] | None = None
+        self.listener: Callable[[Commit], None] | None = None
         """Told every commit, in the thread of its shard."""
         self._counting = Lock()
         self.workers = [_Worker(self, store, clock, index) for index in range(shards)]
@@ -266,7 +266,7 @@ class _Worker(Thread):
         is_request = not mail or any(request is item for request, _ in asked)
         self._take_rest(mail, tickets, error if is_mail else None)
         for some, done in isolated(self._ask, asked, lambda one, it: one[0] is it.item, error if is_request else None):
-            if isinstance(done, Done):
+            if isinstance(done, Commit):
                 self._answer(some, [], done, [])
             else:
                 self._note(done)
@@ -279,14 +279,14 @@ class _Worker(Thread):
             if isinstance(done, Exception):
                 self._note(done)
                 done = self._set_aside(some, done)
-            if isinstance(done, Done):
+            if isinstance(done, Commit):
                 self._answer([], some, done, tickets)
             else:
                 self._fail([], tickets, done)
         for ticket in tickets:
             ticket.one_done()
 
-    def _set_aside(self, mail: Sequence[tuple[int, OutboxRow]], error: Exception) -> Done | Exception:
+    def _set_aside(self, mail: Sequence[tuple[int, OutboxRow]], error: Exception) -> Commit | Exception:
         """Once more, as it may have been a passing trouble; then it makes room for what comes behind it."""
         if not is_items(error):
             return error
@@ -305,17 +305,17 @@ class _Worker(Thread):
 
     def _run(
         self, asked: Sequence[tuple[Any, Any]], mail: Sequence[tuple[int, OutboxRow]], taken: Sequence[int]
-    ) -> Done:
+    ) -> Commit:
         batch = Batch([request for request, _ in asked], mail, self._inline.counter, taken)
         done = self.runner.run(batch, self._inline.view())
         if done.committed:
             self.job.succeeded()
         return done
 
-    def _ask(self, asked: Sequence[Asked]) -> Done:
+    def _ask(self, asked: Sequence[Asked]) -> Commit:
         return self._run(asked, [], [])
 
-    def _take(self, mail: Sequence[tuple[int, OutboxRow]]) -> Done:
+    def _take(self, mail: Sequence[tuple[int, OutboxRow]]) -> Commit:
         return self._run([], mail, [])
 
     def _note(self, error: Exception) -> None:
@@ -325,7 +325,7 @@ class _Worker(Thread):
         else:
             self.job.count(error)
 
-    def _answer(self, asked: Sequence[Asked], mail: Sequence[Any], done: Done, tickets: list[Ticket]) -> None:
+    def _answer(self, asked: Sequence[Asked], mail: Sequence[Any], done: Commit, tickets: list[Ticket]) -> None:
         """The commit is there."""
         self._inline.follow(done.head.next_key)
         self._tell(done)
@@ -333,7 +333,7 @@ class _Worker(Thread):
             self._inline.workers[sender].taken(numbers)
         self._hand_on(done, tickets, _ticket(asked, done) if asked else None)
 
-    def _tell(self, done: Done) -> None:
+    def _tell(self, done: Commit) -> None:
         listener = self._inline.listener
         if listener is None:
             return
@@ -343,7 +343,7 @@ class _Worker(Thread):
         except Exception as error:  # noqa: BLE001 - the commit is there, and its requests are answered, whoever listens
             self.job.count(error)
 
-    def _hand_on(self, done: Done, tickets: list[Ticket], own: Ticket | None) -> None:
+    def _hand_on(self, done: Commit, tickets: list[Ticket], own: Ticket | None) -> None:
         """A request waits for the post that follows from it; whoever waits for mail, for all of it."""
         waiting = [(ticket, done.receivers) for ticket in tickets]
         if own is not None:
@@ -365,7 +365,7 @@ class _Worker(Thread):
             ticket.one_done()
 
 
-def _ticket(asked: Sequence[Asked], done: Done) -> Ticket:
+def _ticket(asked: Sequence[Asked], done: Commit) -> Ticket:
     ticket = Ticket()
     for (_, promise), reply in zip(asked, done.replies, strict=True):
         ticket.promise(promise, reply)

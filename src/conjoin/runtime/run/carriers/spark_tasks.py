@@ -19,7 +19,7 @@ from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.orders import read_order
 from conjoin.runtime.engine.stored_catalog import StoredCatalog
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.run.batches import Batch, Done, Origin, Reply
+from conjoin.runtime.run.batches import Batch, Commit, Origin, Reply
 from conjoin.runtime.run.carriers.careful import Mail, SourceRow, carried_out, take_as_one, take_mail, take_source_rows
 from conjoin.runtime.run.mailbox import Mailbox
 from conjoin.runtime.run.run import Runner
@@ -40,7 +40,7 @@ class TaskRow(NamedTuple):
     request: str
 
 
-class Asking(NamedTuple):
+class TaskRequest(NamedTuple):
     """What all rows of a job share. Numbers are those of the source; keys handed out are not below the counter."""
 
     address: str
@@ -59,7 +59,7 @@ class ResultRow(NamedTuple):
     receivers: list[int]
 
 
-class Taken(NamedTuple):
+class TaskOutcome(NamedTuple):
     """What came of the rows of one commit: those of an earlier one, and what became of the others."""
 
     counter: int
@@ -85,7 +85,7 @@ class _Shards:
         self._runners: dict[int, Runner] = {}
         self._mailboxes: dict[int, Mailbox] = {}
 
-    def run(self, asking: Asking, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
+    def run(self, asking: TaskRequest, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
         """Rows of one shard, by their numbers; one that cannot be carried out is answered with its error."""
         run = partial(self._run, asking, rows[0].shard)
         post = [row.number for row in rows if row.request == POST]
@@ -103,7 +103,7 @@ class _Shards:
             for one, reply in zip(some, outcome.replies, strict=True):
                 yield _result(one.number, outcome, reply)
 
-    def take(self, asking: Asking, shard: int, rows: Sequence[SourceRow], as_one: bool) -> Taken:
+    def take(self, asking: TaskRequest, shard: int, rows: Sequence[SourceRow], as_one: bool) -> TaskOutcome:
         """What other shards have sent so far is taken along."""
         mailbox = self._mailbox(shard)
         mail = mailbox.collect(most=AT_ONCE)
@@ -119,8 +119,8 @@ class _Shards:
         return reduce(_both, parts)
 
     def _take_carefully(
-        self, asking: Asking, shard: int, rows: Sequence[SourceRow], mail: Mail, as_one: bool
-    ) -> Iterator[Taken]:
+        self, asking: TaskRequest, shard: int, rows: Sequence[SourceRow], mail: Mail, as_one: bool
+    ) -> Iterator[TaskOutcome]:
         """The mail, then the rows; who cannot be carried out is set aside, or a dead letter."""
         run = partial(self._run, asking, shard)
         for _, done in take_mail(run, mail):
@@ -131,14 +131,14 @@ class _Shards:
             for some, done in take_source_rows(run, asking.source, rows):
                 yield _taken(some, done)
 
-    def _run(self, asking: Asking, shard: int, batch: Batch) -> Done:
+    def _run(self, asking: TaskRequest, shard: int, batch: Batch) -> Commit:
         batch.counter = asking.counter
         return self._runner(asking, shard).run(batch, self._catalog.view())
 
-    def _rehearse(self, asking: Asking, shard: int, batch: Batch) -> None:
+    def _rehearse(self, asking: TaskRequest, shard: int, batch: Batch) -> None:
         self._runner(asking, shard).rehearse(batch, self._catalog.view())
 
-    def _runner(self, asking: Asking, shard: int) -> Runner:
+    def _runner(self, asking: TaskRequest, shard: int) -> Runner:
         self._now = asking.now
         runner = self._runners.get(shard)
         if runner is None:
@@ -153,12 +153,12 @@ class _Shards:
 _shards_at = lru_cache(maxsize=4)(_Shards)
 
 
-def take_rows(asking: Asking, shard: int, rows: Sequence[SourceRow], as_one: bool = False) -> Taken:
+def take_rows(asking: TaskRequest, shard: int, rows: Sequence[SourceRow], as_one: bool = False) -> TaskOutcome:
     """Rows of a source, in one commit; or in several if one of them cannot be carried out, unless `as_one`."""
     return _shards_at(asking.address).take(asking, shard, rows, as_one)
 
 
-def run_task(asking: Asking, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
+def run_task(asking: TaskRequest, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
     """Rows in the order of shard and number, a bounded number in each commit."""
     shards = _shards_at(asking.address)
     for _, mine in groupby(rows, key=lambda row: row.shard):
@@ -166,12 +166,12 @@ def run_task(asking: Asking, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
             yield from shards.run(asking, some)
 
 
-def _batch_of(asking: Asking, asked: Sequence[_Numbered]) -> Batch:
+def _batch_of(asking: TaskRequest, asked: Sequence[_Numbered]) -> Batch:
     places = [("", one.number) for one in asked]
     return Batch([one.request for one in asked], origin=Origin(asking.source, places))
 
 
-def _result(number: int, done: Done, reply: Reply) -> ResultRow:
+def _result(number: int, done: Commit, reply: Reply) -> ResultRow:
     answers, receivers = pickle.dumps(done.answers), sorted(done.receivers)
     return ResultRow(number, done.head.next_key, pickle.dumps(reply), answers, receivers)
 
@@ -184,18 +184,18 @@ def _pickled(error: Exception) -> bytes:
     return pickle.dumps(error)
 
 
-def _taken(rows: Sequence[SourceRow], done: Done) -> Taken:
+def _taken(rows: Sequence[SourceRow], done: Commit) -> TaskOutcome:
     replies = done.replies if rows else []
     repeated = sum(reply.repeated for reply in replies)
     asked = zip(rows, replies, strict=True)
     letters = sum(type(row.request) is DeadLetter and not reply.repeated for row, reply in asked)
     published = {reply.key for reply in replies}
     verdicts = Counter(f"{row.verdict}/{row.reason}" for row in done.messages if row.key in published)
-    return Taken(done.head.next_key, sorted(done.receivers), repeated, letters, verdicts)
+    return TaskOutcome(done.head.next_key, sorted(done.receivers), repeated, letters, verdicts)
 
 
-def _both(first: Taken, second: Taken) -> Taken:
-    return Taken(
+def _both(first: TaskOutcome, second: TaskOutcome) -> TaskOutcome:
+    return TaskOutcome(
         max(first.counter, second.counter),
         sorted({*first.receivers, *second.receivers}),
         first.repeated + second.repeated,

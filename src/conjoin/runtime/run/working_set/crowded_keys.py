@@ -15,7 +15,7 @@ from conjoin.kernel.correlation.offers import is_left_to_start
 from conjoin.kernel.correlation.waiting import may_be_passed_on
 from conjoin.kernel.policies import EXACTLY_ONE, ONCE_PER_PROCESS, REJECT
 from conjoin.runtime.codec.key_spaces import Loaded
-from conjoin.runtime.run.working_set.crowds import Crowd, Lane
+from conjoin.runtime.run.working_set.crowds import Crowd, CrowdLane
 from conjoin.runtime.run.working_set.trying import tried
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _for_message(its: "WorkingSet", loaded: Loaded, command: Any) -> None:
         _with_near_misses(its, loaded, command)
 
 
-def _is_certain(lane: Lane, message: Message, decided: Sequence[Any]) -> bool:
+def _is_certain(lane: CrowdLane, message: Message, decided: Sequence[Any]) -> bool:
     if message.policy.cardinality != ONCE_PER_PROCESS:
         return False
     return any(

@@ -26,7 +26,7 @@ _NAME, _LANE, _RANK = 32, 64, 80
 
 
 @dataclass(slots=True)
-class Lane:
+class CrowdLane:
     place: str
     kind: Standing
     process_id: str
@@ -46,7 +46,7 @@ class Crowd:
         self._loaded = loaded
         self._policy_of = policy_of
         self._place = (loaded.space.tenant_id, loaded.space.key)
-        self._lanes: dict[tuple[Standing, str], Lane] = {}
+        self._lanes: dict[tuple[Standing, str], CrowdLane] = {}
         self._names: set[str] = set()
         self._names_closed: set[str] = set()
         self._has_others = False
@@ -72,12 +72,12 @@ class Crowd:
             for kind in _WAITING:
                 self._lanes_between(kind, digest(name), digest(name) + _BEYOND)
 
-    def lanes(self, kind: Standing, name: str) -> list[Lane]:
+    def lanes(self, kind: Standing, name: str) -> list[CrowdLane]:
         """Those of a name that go on behind what is loaded."""
         mine = (kind, digest(name))
         return [lane for lane in self._lanes.values() if lane.has_more and (lane.kind, lane.place[:_NAME]) == mine]
 
-    def more(self, lanes: Iterable[Lane]) -> bool:
+    def more(self, lanes: Iterable[CrowdLane]) -> bool:
         """The next page of each. Was there any?"""
         found = False
         for lane in lanes:
@@ -138,7 +138,7 @@ class Crowd:
             place = row.crowd[:_LANE]
             lane = self._lanes.get((kind, place))
             if lane is None:
-                lane = self._lanes[kind, place] = Lane(place, kind, row.process_id, row.crowd)
+                lane = self._lanes[kind, place] = CrowdLane(place, kind, row.process_id, row.crowd)
             lane.reached = row.crowd
             lane.count += 1
 
