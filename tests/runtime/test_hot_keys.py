@@ -10,7 +10,7 @@ from conjoin.runtime.client_api.answers import PublishedMessage, Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.working_set.working_set import MOST_MESSAGES
+from conjoin.runtime.run.working_set.loaded_spaces import MOST_MESSAGES
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.broker_bench import waits_on_another_shard

@@ -38,11 +38,17 @@ def _always_free(tenant_id: str, process_id: str, message: Any) -> bool:
     return True
 
 
+NewInstance = Callable[[str, str, Any, StartSubscription], Any]
+"""Gives the instance its key that a message of a tenant starts on a correlation key."""
+IsFree = Callable[[str, str, Any], bool]
+"""Whether a business id that a message brings may start the process now (Q8)."""
+
+
 class Catalog:
     """Who can be started by which message, and what was decided where the documents disagree.
 
-    `is_free` says whether a business id that a message brings may start the process now (Q8); without that rule every
-    id may.
+    Nothing of it changes. `asking` makes another one of the same start subscriptions and policies, for whoever gives
+    keys to instances, or knows who holds a business id; without that rule every id may start a process.
     """
 
     __slots__ = ("_by_name", "_by_process", "is_free", "new_instance", "policies")
@@ -51,8 +57,8 @@ class Catalog:
         self,
         starts: Iterable[StartSubscription] = (),
         policies: Policies | None = None,
-        new_instance: Callable[[str, str, Any, StartSubscription], Any] = _no_instance_key,
-        is_free: Callable[[str, str, Any], bool] = _always_free,
+        new_instance: NewInstance = _no_instance_key,
+        is_free: IsFree = _always_free,
     ) -> None:
         self.policies = policies or Policies()
         self.new_instance = new_instance
@@ -64,6 +70,13 @@ class Catalog:
             by_process.setdefault((start.tenant_id, start.process_id), []).append(start)
         self._by_name = {place: _Versions(some, lambda s: s.process_id) for place, some in by_name.items()}
         self._by_process = {place: _Versions(some, lambda s: s.name) for place, some in by_process.items()}
+
+    def asking(self, new_instance: NewInstance, is_free: IsFree | None = None) -> "Catalog":
+        made = Catalog.__new__(Catalog)
+        made.policies, made._by_name, made._by_process = self.policies, self._by_name, self._by_process
+        made.new_instance = new_instance
+        made.is_free = self.is_free if is_free is None else is_free
+        return made
 
     def starts_for(self, tenant_id: str, name: str, at: int) -> Sequence[StartSubscription]:
         """The start subscriptions of a message name, one a process, oldest definition first (E10)."""

@@ -8,6 +8,7 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
+from conjoin.runtime.engine.key_spaces import KeySpaces
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.history import History, InstanceStory, MessageHistory
@@ -46,8 +47,9 @@ class TakenBy(NamedTuple):
 def open_subscriptions(engine: Engine) -> list[ListedSubscription]:
     return [
         ListedSubscription(subscription.instance_id, subscription.element_id or "", subscription.name, key)
-        for shard in engine.shards
-        for (_, key), subscription in shard.spaces.subscriptions()
+        for spaces in (shard.spaces for shard in engine.shards)
+        if isinstance(spaces, KeySpaces)
+        for (_, key), subscription in spaces.subscriptions()
     ]
 
 

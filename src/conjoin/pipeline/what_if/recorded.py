@@ -62,7 +62,7 @@ def recorded_commands(broker: Broker, shard: int, until: int) -> Iterator[Record
         if row.at > until:
             return
         if row.catalog_version != known:
-            recorder.know(catalog.at(row.catalog_version))
+            recorder.learn(catalog.at(row.catalog_version))
             known = row.catalog_version
         for entry in read_block(row.block):
             yield from recorder.take(entry, row.catalog_version)

@@ -51,6 +51,12 @@ def _incident(it: ElementInstance, state: ProcessState) -> IncidentRow:
     return IncidentRow(incident.key, it.instance.key, it.key, it.element.id, *said)
 
 
+def put_start_timer(state: ProcessState, row: TimerRow) -> None:
+    interval = (row.months, row.microseconds)
+    state.watch_timer(Timer(row.key, row.owner_key, row.element_id, row.due_at, row.repetitions, interval))
+    state.start_timers.setdefault((row.tenant_id, row.process_id), []).append(row.key)
+
+
 def timer_row(timer: Timer, instance_key: int, tenant_id: str, process_id: str) -> TimerRow:
     when = (timer.due_at, timer.repetitions, *timer.interval)
     return TimerRow(timer.key, instance_key, timer.owner_key, timer.element_id, *when, tenant_id, process_id)

@@ -25,6 +25,7 @@ from conjoin.kernel.process.state import (
     Trigger,
 )
 from conjoin.runtime.codec.json_text import json_text, read_json
+from conjoin.store.rows import InstanceRow
 
 _STATES = {ACTIVE: 0, ACTIVATING: 1, TERMINATING: 2}
 _BY_NUMBER = tuple(_STATES)
@@ -79,11 +80,18 @@ def _inside(scope: Scope, state: ProcessState) -> list[Any]:
     return said
 
 
-def put_instance(state: ProcessState, instance: Instance, body: str) -> None:
-    """Fill an instance of which only the outside is known, and make it and all inside findable by key."""
-    _fill(state, instance, read_json(body))
+def read_instance(state: ProcessState, row: InstanceRow) -> Instance:
+    """The instance of a row; it and all inside can be found by their keys from now on."""
+    instance = Instance(row.key, state.definitions.by_key[row.definition_key], {})
+    instance.started = row.started
+    instance.tenant_id = row.tenant_id
+    instance.business_id = row.business_id
+    instance.parent_key = row.parent_key
+    instance.lock_key = row.lock_key
+    _fill(state, instance, read_json(row.body))
     if instance.variables is None:
         instance.variables = {}
+    return instance
 
 
 def _fill(state: ProcessState, it: ElementInstance, said: list[Any]) -> None:

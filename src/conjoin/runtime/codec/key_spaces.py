@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
 
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.apply import APPLY
@@ -45,8 +44,6 @@ class Loaded:
     """Of a name, the last message loaded; None when there are no more."""
     rows: dict[int, SubscriptionRow] = field(default_factory=dict)
     """Its subscriptions as they were read, by their keys."""
-    crowd: Any = None
-    """Where very many wait: the `Crowd` by which further ones are read. None where all who wait are here."""
 
     def reached_of(self, name: str) -> int | None:
         return self.reached.get(name, self.oldest_up_to)

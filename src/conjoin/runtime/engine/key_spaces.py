@@ -5,6 +5,7 @@ subscription alone, and made whole again when it is needed. What happened lately
 can say who stopped waiting a moment ago. Nothing of what the rules decide is lost by it.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
 from conjoin.kernel.correlation import KeySpace, Subscription
@@ -19,7 +20,21 @@ LATELY = 500
 _MOST_SPARE = 1_000
 
 
-class KeySpaces:
+class SpaceStore(ABC):
+    """Where a shard finds its key spaces."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def at(self, place: Place) -> KeySpace:
+        """That of a tenant and a correlation key, which may be empty."""
+
+    @abstractmethod
+    def settle(self, touched: Mapping[Place, KeySpace]) -> None:
+        """Nothing happens there any more for now."""
+
+
+class KeySpaces(SpaceStore):
     __slots__ = ("_earlier", "_places", "_recent", "_spare")
 
     def __init__(self) -> None:
@@ -57,7 +72,7 @@ class KeySpaces:
                 yield place, found
 
     def settle(self, touched: Mapping[Place, KeySpace]) -> None:
-        """Nothing happens there any more for now. What was not touched for long is put to rest, many at a time."""
+        """What was not touched for long is put to rest, many at a time."""
         recent = self._recent
         recent.update(touched)
         if len(recent) > LATELY:

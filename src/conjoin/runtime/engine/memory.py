@@ -23,7 +23,7 @@ from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT, Deployments
 from conjoin.runtime.engine.placement import Placement, shard_of
 from conjoin.runtime.engine.router import Router
-from conjoin.runtime.engine.shard import Due, Listener, Shard
+from conjoin.runtime.engine.shard import Due, Listener, Shard, instance_keys, shard_in_memory
 from conjoin.runtime.run.batches import Reply
 
 MOST_AT_ONCE = 100_000
@@ -44,7 +44,7 @@ class Engine(Api):
         self._clock = clock
         self._time = 0
         self.catalog = Deployments(policies, profile)
-        self.shards = [Shard(index, self.catalog.definitions) for index in range(shards)]
+        self.shards = [shard_in_memory(index, self.catalog.definitions) for index in range(shards)]
         self._business_ids = BusinessIds() if unique_business_ids else None
         for shard in self.shards:
             shard.business_ids = self._business_ids
@@ -81,7 +81,7 @@ class Engine(Api):
         if isinstance(deployed, Refusal):
             return deployed
         for shard in self.shards:
-            shard.catalog = self.catalog.snapshot(shard.new_instance, self._business_ids)
+            shard.catalog = self.catalog.snapshot(instance_keys(shard.keys), self._business_ids)
         for process in deployed.processes:
             if process.is_new:
                 self.ask(shard_of(process.process_id, self.shard_count), c.ScheduleStarts(process.key, self.now))

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from conjoin.errors import EndlessRequest
-from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.kernel.catalog import Catalog, NewInstance, StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
@@ -26,8 +26,7 @@ from conjoin.kernel.process.commands import ForKey
 from conjoin.kernel.process.decide import decide_in
 from conjoin.kernel.process.step import Step
 from conjoin.runtime.engine.business_ids import BusinessIds
-from conjoin.runtime.engine.consequences import CHECK_EVERY
-from conjoin.runtime.engine.key_spaces import KeySpaces, Place
+from conjoin.runtime.engine.key_spaces import KeySpaces, Place, SpaceStore
 
 Listener = Callable[["Shard", Any, Any], None]
 Due = tuple[int, int, int]
@@ -41,13 +40,15 @@ MOST_STEPS = 1_000_000
 
 
 class Shard:
-    def __init__(self, index: int, definitions: Definitions) -> None:
+    """`state` and `spaces` are where it finds what is alive."""
+
+    def __init__(self, index: int, state: ProcessState, spaces: SpaceStore) -> None:
         self.index = index
-        self.definitions = definitions
-        self.keys = Keys(index)
-        self.state = self._new_state(definitions)
+        self.state = state
+        self.spaces = spaces
+        self.definitions = state.definitions
+        self.keys = state.keys
         self.catalog = _NOTHING_DEPLOYED
-        self.spaces = KeySpaces()
         self.queue: deque[Order] = deque()
         self.answers: dict[int, Event] = {}
         self.listener: Listener | None = None
@@ -55,27 +56,23 @@ class Shard:
         """Who holds which, where a business id may be held once."""
         self.hand_on: Callable[[Order], None] = self.queue.append
         """Where orders go that follow from others."""
-        self._step = Step(self.state, definitions)
+        self._step = Step(state, self.definitions)
         self._deadlines: list[tuple[int, int, Place]] = []
         self._touched: dict[Place, KeySpace] = {}
 
-    def _new_state(self, definitions: Definitions) -> ProcessState:
-        return ProcessState(definitions, self.keys)
-
-    def new_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
-        """The key of an instance that a message starts. Two of one message get two: taking it is final."""
-        return self.keys.take()
+    def know(self, definitions: Definitions, catalog: Catalog) -> None:
+        """What is deployed and decided from here on."""
+        self.definitions = self.state.definitions = definitions
+        self.catalog = catalog
+        self._step = Step(self.state, definitions)
 
     def carry_out(self, command: Order) -> Any:
         """One command, without what follows from it: that waits in the queue. Answers with what was decided."""
-        return self._correlate(command) if type(command) is ForKey else self._advance(command)
+        return self.correlate(command) if type(command) is ForKey else self.advance(command)
 
     def drain(self) -> None:
         for command in self.steps():
-            if type(command) is ForKey:
-                self._correlate(command)
-            else:
-                self._advance(command)
+            self.carry_out(command)
         self.settle()
 
     def steps(self) -> Iterator[Order]:
@@ -84,20 +81,15 @@ class Shard:
         while queue:
             if steps == MOST_STEPS:
                 raise EndlessRequest(steps)
-            if steps and not steps % CHECK_EVERY:
-                self.check(steps)
             steps += 1
             yield queue.popleft()
-
-    def check(self, steps: int) -> None:
-        """Now and then, while much follows from one request."""
 
     def settle(self) -> None:
         """Nothing is under way: the keys that were touched come to rest."""
         self.spaces.settle(self._touched)
         self._touched.clear()
 
-    def _advance(self, command: Any) -> Any:
+    def advance(self, command: Any) -> Any:
         state, hand_on, listener = self.state, self.hand_on, self.listener
         decided: Any = decide_in(self._step, command) if self.business_ids is None else self._decide_with_ids(command)
         for item in decided:
@@ -112,7 +104,7 @@ class Shard:
             self._note_business_ids(command, decided)
         return decided
 
-    def _correlate(self, command: ForKey) -> Any:
+    def correlate(self, command: ForKey) -> Any:
         place = (command.tenant_id, command.key)
         space = self._touched.get(place)
         if space is None:
@@ -168,3 +160,16 @@ class Shard:
     def expire(self, at: int) -> Order:
         _, _, (tenant_id, key) = heappop(self._deadlines)
         return ForKey(tenant_id, key, correlation.ExpireMessages(at))
+
+
+def shard_in_memory(index: int, definitions: Definitions) -> Shard:
+    return Shard(index, ProcessState(definitions, Keys(index)), KeySpaces())
+
+
+def instance_keys(keys: Keys) -> NewInstance:
+    """The key of an instance that a message starts. Two of one message get two: taking it is final."""
+
+    def new_instance(tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
+        return keys.take()
+
+    return new_instance

@@ -19,7 +19,7 @@ from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.run.working_set import crowds
-from conjoin.runtime.run.working_set.loading import load_spaces
+from conjoin.runtime.run.working_set.loaded_spaces import load_spaces
 from conjoin.store.port import KeyRows, ShardSnapshot
 from conjoin.store.rows import MessageRow
 
@@ -51,15 +51,14 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
         snapshot = reader.begin()
         found = find(snapshot)
         rows = _rows(snapshot, tenant_id, key, found)
-        [(_, loaded)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
-        if loaded.crowd is not None:
-            _look_into_crowd(loaded, [row.key for row in found], unsent)
+        [(_, loaded, crowd)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
+        if crowd is not None:
+            _look_into_crowd(crowd, loaded, [row.key for row in found], unsent)
         wanted = {unsent.business_id if unsent else "", *(row.business_id for row in rows.messages)}
         ids = _ids(snapshot, tenant_id, sorted(wanted)) if broker.store.facts.unique_business_ids else None
         now = max(snapshot.head.time, broker.now)
         snapshot.abandon()
-    catalog = deployed.kernel_catalog(ids)
-    catalog.new_instance = _not_born
+    catalog = deployed.kernel_catalog(ids).asking(_not_born)
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):
         apply(loaded.space, event)
     return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
@@ -71,17 +70,17 @@ def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, found: Sequence[Mes
     return rows._replace(messages=[messages[number] for number in sorted(messages)])
 
 
-def _look_into_crowd(loaded: Loaded, asked: Sequence[int], unsent: NewMessage | None) -> None:
+def _look_into_crowd(crowd: crowds.Crowd, loaded: Loaded, asked: Sequence[int], unsent: NewMessage | None) -> None:
     """Where very many wait, an explanation is about the first thousand of each process, and all who have it."""
     messages = [loaded.messages[key] for key in asked]
     names = {message.name for message in messages} | ({unsent.name} if unsent else set())
     for name in sorted(names):
-        loaded.crowd.near(name)
+        crowd.near(name)
         for _ in range(PAGES_OF_CROWD - 1):
-            loaded.crowd.more(loaded.crowd.lanes("idle", name))
+            crowd.more(crowd.lanes("idle", name))
     for message in messages:
-        loaded.crowd.receivers_of(message)
-        loaded.crowd.until_awaited(message)
+        crowd.receivers_of(message)
+        crowd.until_awaited(message)
 
 
 def _ids(snapshot: ShardSnapshot, tenant_id: str, business_ids: Sequence[str]) -> BusinessIds:

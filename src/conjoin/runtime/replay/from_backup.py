@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from conjoin.kernel.correlation.events import SubscriptionClosed
-from conjoin.kernel.process.state import Instance, Timer
 from conjoin.kernel.verdicts.verdicts import Verdict
-from conjoin.runtime.codec.instances import put_instance
+from conjoin.runtime.codec.index_rows import put_start_timer
+from conjoin.runtime.codec.instances import read_instance
 from conjoin.runtime.codec.key_spaces import Loaded, read_spaces
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.replay.keys import Closed, KnownMessage
@@ -14,7 +14,7 @@ from conjoin.runtime.replay.shard import ReplayedShard
 from conjoin.runtime.run.set_aside import MAIL
 from conjoin.store import tables as t
 from conjoin.store.port import Head, KeyRows
-from conjoin.store.rows import InstanceRow, LockRow, MessageRow, SubscriptionRow, TimerRow
+from conjoin.store.rows import InstanceRow, LockRow, MessageRow, SubscriptionRow
 from conjoin.store.tables import Table
 
 
@@ -35,15 +35,16 @@ class Snapshot:
         self.mail_set_aside = mail_set_aside(frozen, index)
 
     def fill(self, shard: ReplayedShard, view: CatalogView) -> None:
+        shard.learn(view)
         shard.keys.follow(self.head.next_key)
         shard.last_sent = self.head.sent
         shard.sent += self.outbox
         _fill_keys(shard, view, *(list(self._rows(table)) for table in (t.SUBSCRIPTION, t.MESSAGE, t.LOCK)))
         for row in self._rows(t.INSTANCE):
-            _put_instance(shard, view, row)
+            _put_instance(shard, row)
         for row in self._rows(t.TIMER):
             if not row.instance_key:
-                _put_start_timer(shard, row)
+                put_start_timer(shard.state, row)
 
     def _rows(self, table: Table) -> Iterable[Any]:
         return self._frozen.rows(self._index, table)  # type: ignore[no-any-return]
@@ -96,20 +97,10 @@ def _know(shard: ReplayedShard, row: MessageRow, loaded: Loaded) -> None:
     shard.key_rows.known[row.key] = KnownMessage(place, message, verdict, row.published_at, row.policy_version)
 
 
-def _put_instance(shard: ReplayedShard, view: CatalogView, row: InstanceRow) -> None:
+def _put_instance(shard: ReplayedShard, row: InstanceRow) -> None:
     if row.state != "active":
         shard.instance_rows.ended[row.key] = row
         return
-    instance = Instance(row.key, view.definitions.by_key[row.definition_key], {})
-    instance.started, instance.tenant_id, instance.business_id = row.started, row.tenant_id, row.business_id
-    instance.parent_key, instance.lock_key = row.parent_key, row.lock_key
-    put_instance(shard.state, instance, row.body)
-    shard.instance_rows.put(row, instance)
+    shard.instance_rows.put(row, read_instance(shard.state, row))
     if shard.business_ids is not None and not row.parent_key:
         shard.business_ids.hold(row.tenant_id, row.process_id, row.business_id, row.key)
-
-
-def _put_start_timer(shard: ReplayedShard, row: TimerRow) -> None:
-    interval = (row.months, row.microseconds)
-    shard.state.watch_timer(Timer(row.key, row.owner_key, row.element_id, row.due_at, row.repetitions, interval))
-    shard.state.start_timers.setdefault((row.tenant_id, row.process_id), []).append(row.key)

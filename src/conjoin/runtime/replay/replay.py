@@ -97,7 +97,7 @@ class _Replay:
         if row.at < self._reached.time:
             raise Different(f"version {row.version}: time goes back from {self._reached.time} to {row.at}")
         if row.catalog_version != self._known:
-            self.shard.know(self._catalog.at(row.catalog_version))
+            self.shard.learn(self._catalog.at(row.catalog_version))
             self._known = row.catalog_version
         for number, entry in enumerate(_entries(row), 1):
             self._replay(f"version {row.version}, request {number} ({_name(entry)})", entry)

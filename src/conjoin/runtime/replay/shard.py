@@ -5,7 +5,7 @@ row that a run forgot to load or to write is found by comparing. What it knows a
 `replayed_keys.py` and `replayed_instances.py`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify
 from typing import Any
 
@@ -13,17 +13,18 @@ from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
+from conjoin.kernel.keys import Keys
+from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process.step import Step
 from conjoin.runtime.client_api.messages import NewMessage, accepted
 from conjoin.runtime.codec.events import written_events
 from conjoin.runtime.codec.json_text import json_bytes, json_text, read_json
 from conjoin.runtime.codec.orders import written_order
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.key_homes import KeyHomes
-from conjoin.runtime.engine.key_spaces import Place
+from conjoin.runtime.engine.key_spaces import Place, SpaceStore
 from conjoin.runtime.engine.placement import Placement
-from conjoin.runtime.engine.shard import Shard
+from conjoin.runtime.engine.shard import Shard, instance_keys
 from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
 from conjoin.runtime.replay.instances import ReplayedInstances
 from conjoin.runtime.replay.keys import ReplayedKeys
@@ -39,7 +40,7 @@ _BETWEEN_SHARDS = (
 """What nobody outside asks for: in a log it came from another shard."""
 
 
-class WholeSpaces:
+class WholeSpaces(SpaceStore):
     """Every key space that was ever touched, as it is."""
 
     def __init__(self) -> None:
@@ -51,16 +52,17 @@ class WholeSpaces:
             space = self.by_place[place] = KeySpace(*place)
         return space
 
-    def settle(self, places: Iterable[Place]) -> None:
-        """Nothing is put to rest: an explanation is replayed, too."""
+    def settle(self, touched: Mapping[Place, KeySpace]) -> None:
+        """None is put to rest: an explanation is replayed, too."""
 
 
 class ReplayedShard(Shard):
+    spaces: WholeSpaces
+
     def __init__(self, index: int, facts: Facts, homes: KeyHomes) -> None:
-        super().__init__(index, Definitions())
+        super().__init__(index, ProcessState(Definitions(), Keys(index)), WholeSpaces())
         shards = facts.shards
         self.business_ids = BusinessIds() if facts.unique_business_ids else None
-        self.spaces: Any = WholeSpaces()
         self.sent: list[OutboxRow] = []
         """Everything that went to other shards, with the numbers it had there."""
         self.last_sent = 0
@@ -77,15 +79,11 @@ class ReplayedShard(Shard):
         if shards > 1:
             self.hand_on = self._hand_on
 
-    def know(self, view: CatalogView) -> None:
+    def learn(self, view: CatalogView) -> None:
         """What was deployed and decided when a commit was made."""
-        definitions = view.definitions
-        self.definitions = self.state.definitions = definitions
-        self._step = Step(self.state, definitions)
-        self._placement = Placement(self._shards, definitions, self._homes)
-        self.catalog = view.kernel_catalog(self.business_ids)
+        self.know(view.definitions, view.kernel_catalog(self.business_ids).asking(instance_keys(self.keys)))
+        self._placement = Placement(self._shards, view.definitions, self._homes)
         self._view = view
-        self.catalog.new_instance = self.new_instance
 
     def replay(self, entry: Entry) -> list[Any]:
         """Carry a request out again; the answer is its events, as a log holds them."""

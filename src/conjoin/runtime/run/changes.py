@@ -110,7 +110,7 @@ class KeyChanges:
 
     def _subscription(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
         if not subscription.closed:
-            self._put_subscription(loaded, subscription_row(place, subscription, None))
+            self._put_subscription(place, subscription_row(place, subscription, None))
             return
         if subscription.busy_with is not None and key in self._answered:
             subscription.busy_with = None
@@ -120,21 +120,21 @@ class KeyChanges:
         if not waits and (last is None or last.subscription is not subscription):
             self._drop(t.SUBSCRIPTION, (*place, key))
             return
-        self._put_subscription(loaded, subscription_row(place, subscription, self._closed.get(key, self._now)))
+        self._put_subscription(place, subscription_row(place, subscription, self._closed.get(key, self._now)))
         if waits:
             loaded.awaiting[key] = subscription
         elif (before := loaded.kept.get(subscription.name, key)) != key:
             self._drop(t.SUBSCRIPTION, (*place, before))
 
-    def _put_subscription(self, loaded: Loaded, row: SubscriptionRow) -> None:
-        self._put(t.SUBSCRIPTION, row if loaded.crowd is None else in_crowd(row))
+    def _put_subscription(self, place: Place, row: SubscriptionRow) -> None:
+        self._put(t.SUBSCRIPTION, in_crowd(row) if place in self._its.spaces.crowds else row)
 
     def _put_crowds_in_order(self) -> None:
         """Where very many wait from now on, each is told where it stands; see `Crowd`."""
         touched = Counter(place for place, _ in self._subscriptions.values())
         most = crowds.MOST_WAITING
         for place, loaded in self._its.spaces.by_place.items():
-            if loaded.crowd is None and len(loaded.rows) + touched[place] >= most:
+            if place not in self._its.spaces.crowds and len(loaded.rows) + touched[place] >= most:
                 self._put_in_order(place, loaded, most)
 
     def _put_in_order(self, place: Place, loaded: Loaded, most: int) -> None:
@@ -147,8 +147,9 @@ class KeyChanges:
             self.put[t.SUBSCRIPTION] = [*others, *map(in_crowd, rows.values())]
 
     def _message(self, place: Place, message: Message, loaded: Loaded) -> Any:
-        if loaded.crowd is not None:
-            self._look_around(message, loaded.crowd)
+        crowd = self._its.spaces.crowds.get(place)
+        if crowd is not None:
+            self._look_around(message, crowd)
         verdict = verdict_of(loaded.space, message, self._now, self._its.catalog)
         version = loaded.versions.get(message.key, self._version)
         row = message_row(place, message, self._standing(message, loaded), verdict, version)

@@ -35,12 +35,12 @@ def due_orders(its: WorkingSet, sweep: Sweep, at: int) -> tuple[list[tuple[int, 
     """
     rows = due_rows(its.snapshot, sweep, at)
     if sweep.kind == "timers":
-        its.fetch_timers(rows)
+        its.state.fetch_timers(rows)
         return [(row.key, c.FireTimers(at, row.key)) for row in rows], len(rows)
     if sweep.kind == "jobs":
-        its.fetch_instances(job.instance_key for job in rows)
+        its.state.fetch(job.instance_key for job in rows)
         return [(row.key, c.ReturnJobs(at, row.key)) for row in rows], len(rows)
-    its.fetch_messages(rows)
+    its.spaces.fetch_messages(rows)
     places: dict[tuple[str, str], int] = {}
     for row in rows:
         places.setdefault((row.tenant_id, row.correlation_key), row.key)

@@ -4,33 +4,32 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.runtime.client_api.jobs import activated_job
-from conjoin.runtime.client_api.messages import NewMessage, accepted
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.events import write_events
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.orders import read_order, written_order
 from conjoin.runtime.engine.business_ids import BusinessIds
-from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
+from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.inbox.on_shard.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.run import travels
 from conjoin.runtime.run.batches import PROBE, Batch, Commit, Origin, Reply
 from conjoin.runtime.run.changes import KeyChanges
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
+from conjoin.runtime.run.execution import Execution, Mark, stamp
 from conjoin.runtime.run.instance_changes import InstanceChanges
 from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.log import block_of
-from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, stamp
+from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold
 from conjoin.runtime.run.set_aside import REQUESTS as SET_ASIDE_REQUESTS
-from conjoin.runtime.run.travels import FEWEST_STEPS, left_of, order_text, shares, written_mail
+from conjoin.runtime.run.travels import MOST, left_of, order_text
 from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head
-from conjoin.store.rows import DeadLetterRow, LogRow, OutboxRow, PositionRow, ReceivedRow
+from conjoin.store.rows import LogRow, OutboxRow, PositionRow, ReceivedRow
 
 _REPEATED = object()
 """In place of a request that an earlier run has carried out."""
@@ -38,15 +37,13 @@ _REPEATED = object()
 
 class Fold:
     def __init__(self, its: WorkingSet, view: CatalogView, now: int) -> None:
+        self._execution = Execution(its, view, now)
         self._its = its
         self._view = view
         self._now = now
-        self._marks: list[tuple[list[Any], int, int]] = []
-        """Each request as it was written, where the keys stood, and where its orders begin in the journal."""
         self._received: dict[int, int] = {}
         self._reached: dict[str, int] = {}
         """How far each part of the source has been read when this run is over."""
-        self._dead_letters: list[DeadLetterRow] = []
         self._inbox: InboxFold | None = None
         self._aside: SetAsideFold | None = None
         self._requests: Sequence[Any] = ()
@@ -60,10 +57,6 @@ class Fold:
         self._is_carrying_out = False
         self._is_probed = False
         self._decided: Sequence[Any] = ()
-        self._left = travels.MOST
-        """How far what is carried out now may still go."""
-        self._sent: list[int] = []
-        """The same for each order in the outbox."""
         self._sent_by_mail = 0
 
     @property
@@ -82,10 +75,10 @@ class Fold:
             if type(request) is NewMessage:
                 published.setdefault(request.tenant_id, []).append((request.key, request.name))
         for tenant_id, some in published.items():
-            self._its.fetch_spaces(tenant_id, (key for key, _ in some))
+            self._its.spaces.fetch(tenant_id, (key for key, _ in some))
             self._its.fetch_receivers(tenant_id, some)
-        if self._its.business_ids is not None:
-            self._look_up_ids(self._its.business_ids, self._requests)
+        if self._its.state.business_ids is not None:
+            self._look_up_ids(self._its.state.business_ids, self._requests)
 
     def _look_up_ids(self, ids: BusinessIds, requests: Sequence[Any]) -> None:
         """Who holds those that are brought, in bulk; the rest is looked up when its turn comes."""
@@ -120,11 +113,11 @@ class Fold:
             if request is _REPEATED:
                 self.replies.append(Reply(repeated=True))
             elif type(request) is DeadLetter:
-                self.replies.append(self._dead_letter(request))
+                self.replies.append(self._execution.keep_dead_letter(request))
             elif type(request) is Sweep:
                 self.replies.append(self._sweep(request))
             elif type(request) is NewMessage:
-                self.replies.append(self._message(request))
+                self.replies.append(self._execution.publish(request))
             elif request is PROBE:
                 self._is_probed = True
                 self.replies.append(Reply())
@@ -140,7 +133,7 @@ class Fold:
         orders, swept = due_orders(self._its, sweep, self._now)
         for key, order in orders:
             self._parts.append(key)
-            self._order(order, written_order(order))
+            self._execution.order(order, written_order(order))
             if sweep.kind in UNMOVED:
                 self._swept.append((sweep.kind, key))
         return Reply(swept=swept)
@@ -162,76 +155,35 @@ class Fold:
             if row.seq > taken.get(sender, 0):
                 taken[sender] = self._received[sender] = row.seq
                 self._its.keys.follow(row.counter)
-                self._left = left_of(row.command)
-                self._its.most_steps = max(self._left, FEWEST_STEPS)
+                self._execution.allow(left_of(row.command))
                 said = read_json(order_text(row.command))
                 order = read_order(said)
                 stamp(order, self._now)
-                self._order(order, said)
-        self._left = self._its.most_steps = travels.MOST
+                self._execution.order(order, said)
+        self._execution.allow(MOST)
         self._sent_by_mail = len(self._its.outbox)
-
-    def _message(self, new: NewMessage) -> Reply:
-        its = self._its
-        policies = self._view.inbox_policies if new.from_inbox else its.catalog.policies
-        message = accepted(new, its.keys.take(), self._now, policies)
-        if new.from_inbox:
-            its.fetch_spaces(new.tenant_id, [new.key])
-            its.spaces.by_place[new.tenant_id, new.key].versions[message.key] = inbox_version(self._view.version)
-        kind = correlation.CorrelateMessage if new.sync else correlation.PublishMessage
-        order = c.ForKey(new.tenant_id, new.key, kind(message, self._now))
-        return Reply(self._order(order, written_order(new), before=message.key), message.key, awaits_answer=new.sync)
-
-    def _dead_letter(self, letter: DeadLetter) -> Reply:
-        """Nothing is decided of it: it is kept, with a key of its own."""
-        key = self._its.keys.take()
-        self._dead_letters.append(DeadLetterRow(key, *letter, self._now))
-        return Reply(key=key)
 
     def _in_inbox(self, request: InboxRequest) -> Reply:
         if self._inbox is None:
-            self._inbox = InboxFold(self._its, self._view, self._now, self._message, self._dead_letter)
+            self._inbox = InboxFold(self._execution)
         return self._inbox.carry_out(request)
 
     def _of_set_aside(self, request: Any) -> Reply:
         if self._aside is None:
-            self._aside = SetAsideFold(self._its, self._now, self._order, self._received)
+            self._aside = SetAsideFold(self._execution, self._received)
         return self._aside.carry_out(request)
 
     def _command(self, request: Any) -> Reply:
         stamp(request, self._now)
         if type(request) is c.BroadcastSignal:
-            return self._signal(request)
+            return self._execution.broadcast(request)
         if type(request) is c.ActivateJobs:
             self._its.fetch_ready(request)
-        decided = self._order(request, written_order(request))
+        decided = self._execution.order(request, written_order(request))
         if type(request) is c.ActivateJobs:
             activated = [event for event in decided if isinstance(event, pe.JobActivated)]
             return Reply(decided, jobs=[activated_job(self._its.state, event) for event in activated])
         return Reply(decided)
-
-    def _signal(self, request: c.BroadcastSignal) -> Reply:
-        """It concerns every shard, so it goes the way of the orders that one shard gives to others."""
-        its = self._its
-        self._marks.append((written_order(request), its.keys.next, len(its.journal)))
-        its.hand_on(request)
-        its.drain()
-        self._note_sent()
-        return Reply()
-
-    def _order(self, order: Any, said: list[Any], before: int = 0) -> Sequence[Any]:
-        its = self._its
-        self._marks.append((said, before or its.keys.next, len(its.journal)))
-        begin = len(its.journal)
-        decided: Sequence[Any] = its.carry_out(order)
-        its.drain()
-        if len(its.outbox) > len(self._sent):
-            self._note_sent(len(its.journal) - begin)
-        return decided
-
-    def _note_sent(self, steps: int = 0) -> None:
-        fresh = [order for _, order in self._its.outbox[len(self._sent) :]]
-        self._sent += shares(self._left, fresh, self._its.shard_count, steps)
 
     def changes(self, batch: Batch) -> Changes | None:
         """The rows of this commit; None when there is nothing to write."""
@@ -248,7 +200,7 @@ class Fold:
         self._set_aside_unmoved(instances)
         self._decided = keys.decided
         head = its.snapshot.head
-        sent = self._outbox(head.sent)
+        sent = self._execution.outbox_rows(head.sent)
         changes = Changes(Head(head.version + 1, its.keys.counter, self._now, head.sent + len(sent)))
         changes.put = {**keys.put, **instances.put}
         changes.drop = {**keys.drop, **instances.drop}
@@ -272,28 +224,21 @@ class Fold:
         if self._aside is not None:
             changes.put[t.SET_ASIDE] = list(self._aside.put.values())
             changes.drop[t.SET_ASIDE] = list(self._aside.drop)
-        if self._dead_letters:
-            changes.put[t.DEAD_LETTER] = self._dead_letters
+        if self._execution.dead_letters:
+            changes.put[t.DEAD_LETTER] = self._execution.dead_letters
         return changes
 
     def _has_changes(self, batch: Batch) -> bool:
         has_inbox_changes = self._inbox is not None and not self._inbox.ledger.is_empty
         has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
-        others = (self._is_probed, batch.positions, self._received, self._reached, self._dead_letters)
-        return bool(self._marks) or any(others) or has_inbox_changes or has_set_aside
-
-    def _outbox(self, sent: int) -> list[OutboxRow]:
-        counter = self._its.keys.counter
-        return [
-            OutboxRow(sent + number, receiver, counter, written_mail(order, left))
-            for number, ((receiver, order), left) in enumerate(zip(self._its.outbox, self._sent, strict=True), 1)
-        ]
+        others = (self._is_probed, batch.positions, self._received, self._reached, self._execution.dead_letters)
+        return bool(self._execution.marks) or any(others) or has_inbox_changes or has_set_aside
 
     def _noted(self, keys: KeyChanges, instances: InstanceChanges) -> list[Any]:
         """One walk over everything that was decided: what changed is noted, and the entries of the log are made."""
         journal = self._its.journal
         entries = []
-        for (said, before, begin), (_, _, end) in pairwise([*self._marks, ([], 0, len(journal))]):
+        for (said, before, begin), (_, _, end) in pairwise([*self._execution.marks, Mark([], 0, len(journal))]):
             events: list[tuple[Any, ...]] = []
             for order, decided in journal[begin:end]:
                 write_events(decided, events)
@@ -310,8 +255,6 @@ class Fold:
         asked = {receiver for receiver, _ in self._its.outbox[self._sent_by_mail :]}
         written = {} if changes is None else changes.put
         rows = (written.get(t.MESSAGE, ()), written.get(t.JOB, ()), written.get(t.INSTANCE, ()))
-        # The two know each other: whatever the run has loaded would wait for the garbage collector.
-        self._inbox = self._aside = None
         return Commit(
-            self.replies, head, self._its.answers, receivers, asked, changes is not None, *rows, self._decided
+            self.replies, head, self._its.shard.answers, receivers, asked, changes is not None, *rows, self._decided
         )

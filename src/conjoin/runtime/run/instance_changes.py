@@ -43,7 +43,7 @@ class InstanceChanges:
                 self._ended[event.key] = (_ENDS[kind], order.at)
 
     def finish(self) -> None:
-        rows = [row for instance in self._its.live.values() if (row := self._row(instance)) is not None]
+        rows = [row for instance in self._its.state.live.values() if (row := self._row(instance)) is not None]
         if rows:
             self.put[t.INSTANCE] = rows
         self._start_timers()
@@ -57,7 +57,7 @@ class InstanceChanges:
 
     def _row(self, instance: Instance) -> InstanceRow | None:
         its, key = self._its, instance.key
-        before = its.instances.get(key)
+        before = its.state.rows.get(key)
         ended = self._ended.get(key)
         body = body_of(instance, its.state) if ended is None else json_text(_remains(instance))
         if before is not None and before.body == body and ended is None:
@@ -71,11 +71,11 @@ class InstanceChanges:
         which = (definition.key, definition.process_id, definition.version, instance.tenant_id)
         came = (instance.business_id, instance.started, instance.parent_key, instance.lock_key)
         when = (self._started[key], ended_at)
-        return InstanceRow(key, its.tree_of(instance), *which, *came, state, *when, incidents, body)
+        return InstanceRow(key, its.state.root_of(instance), *which, *came, state, *when, incidents, body)
 
     def _index(self, instance: Instance, is_alive: bool) -> int:
         """Its index rows as they are now; the answer is the number of its open incidents."""
-        before = self._its.indexed.get(instance.key, {})
+        before = self._its.state.indexed.get(instance.key, {})
         now = index_rows(instance, self._its.state) if is_alive else {}
         for place, row in now.items():
             if before.get(place) != row:
@@ -89,9 +89,9 @@ class InstanceChanges:
         its = self._its
         now = {key: place for place, keys in its.state.start_timers.items() for key in keys}
         for key, place in now.items():
-            if key not in its.start_timers:
+            if key not in its.state.start_timer_rows:
                 self.put.setdefault(t.TIMER, []).append(timer_row(its.state.timers[key], 0, *place))
-        for key in its.start_timers:
+        for key in its.state.start_timer_rows:
             if key not in now:
                 self.drop.setdefault(t.TIMER, []).append((key,))
 

@@ -70,7 +70,7 @@ class Runner:
                 fold.changes(batch)
                 fold.done(None)
             finally:
-                its.dissolve()
+                its.release()
         finally:
             snapshot.abandon()
 
@@ -94,7 +94,7 @@ class Runner:
         try:
             return self._fold(its, batch, view)
         finally:
-            its.dissolve()
+            its.release()
 
     def _fold(self, its: WorkingSet, batch: Batch, view: CatalogView) -> Commit | None:
         began = perf_counter()
@@ -128,10 +128,9 @@ class Runner:
         if self._homes is None:
             self._homes = homes_of(snapshot, self._facts.shards)
         placement = Placement(self._facts.shards, view.definitions, self._homes)
-        its = WorkingSet(self.store.index, snapshot, view.definitions, placement)
         if self._known[0] != view.version:
             self._known = (view.version, view.kernel_catalog())
-        its.know(self._known[1], view.policy_of)
+        its = WorkingSet(self.store.index, snapshot, view, self._known[1], placement)
         if self._facts.unique_business_ids:
             its.know_business_ids()
         return its

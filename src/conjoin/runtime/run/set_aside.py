@@ -5,7 +5,6 @@ a model. It is tried again by itself a few times, later and later, if its failur
 deletes it. Nothing sweeps what is set aside, and what was deleted stays known, so that it does not come back.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,8 @@ from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.orders import read_order, written_order
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.due import Kind, Sweep, due_orders, due_rows
+from conjoin.runtime.run.execution import Execution, stamp
 from conjoin.runtime.run.travels import order_text
-from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store import tables as t
 from conjoin.store.rows import OutboxRow, SetAsideRow
@@ -79,20 +78,14 @@ def may_pass(error: Exception) -> bool:
 
 
 class SetAsideFold:
-    """Its part of a run. `order` carries an order out, `received` notes what was taken from other shards."""
+    """Its part of a run. `received` is what was taken from other shards in it."""
 
-    def __init__(
-        self,
-        its: WorkingSet,
-        now: int,
-        order: Callable[[Any, list[Any]], Sequence[Any]],
-        received: dict[int, int],
-    ) -> None:
+    def __init__(self, execution: Execution, received: dict[int, int]) -> None:
         self.put: dict[int, SetAsideRow] = {}
         self.drop: list[tuple[int]] = []
-        self._its = its
-        self._now = now
-        self._order = order
+        self._its = execution.its
+        self._now = execution.now
+        self._order = execution.order
         self._received = received
 
     def carry_out(self, request: Any) -> Reply:
@@ -162,11 +155,3 @@ class SetAsideFold:
     def _next_try(self, attempts: int) -> int:
         pause_us: int = _FIRST_PAUSE_US * _FACTOR ** (attempts - 1)
         return self._now + pause_us
-
-
-def stamp(order: Any, now: int) -> None:
-    """The time of a command is that of the shard that carries it out."""
-    if type(order) is c.ForKey:
-        order.command.at = now
-    else:
-        order.at = now

@@ -7,8 +7,6 @@ all. Nothing here is replayed: the log has the messages that were offered, and t
 from collections.abc import Callable
 from typing import Any
 
-from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.inbox.on_shard.offers import Offers
 from conjoin.runtime.inbox.on_shard.operations import clean_up, move_in, move_out, operate_on
 from conjoin.runtime.inbox.on_shard.runs import rest_group, run_groups, take_turn
@@ -31,9 +29,8 @@ from conjoin.runtime.inbox.requests import (
     InboxRun,
     InboxTurn,
 )
-from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import Reply
-from conjoin.runtime.run.working_set.working_set import WorkingSet
+from conjoin.runtime.run.execution import Execution
 
 _CARRY_OUT: dict[type, Callable[[InboxWork, Any], InboxReply]] = {
     InboxArrivals: keep_arrivals,
@@ -51,19 +48,11 @@ _CARRY_OUT: dict[type, Callable[[InboxWork, Any], InboxReply]] = {
 
 
 class InboxFold:
-    """`publish` folds a message into the run, `keep` a dead letter."""
-
-    def __init__(
-        self,
-        its: WorkingSet,
-        view: CatalogView,
-        now: int,
-        publish: Callable[[NewMessage], Reply],
-        keep: Callable[[DeadLetter], Reply],
-    ) -> None:
+    def __init__(self, execution: Execution) -> None:
+        its = execution.its
         self.ledger = Ledger(its.snapshot, its.is_one_of_many)
-        offers = Offers(its, view, now, publish)
-        self._work = InboxWork(self.ledger, offers, now, its.index, its.shard_count, its.keys.take, keep)
+        where = (its.index, its.shard_count, its.keys.take, execution.keep_dead_letter)
+        self._work = InboxWork(self.ledger, Offers(execution), execution.now, *where)
 
     @property
     def tried(self) -> list[int]:

@@ -4,7 +4,7 @@ It is offered as a synchronous correlation, under the policies of the inbox: nob
 error, and nothing is kept. Where its policy says that what nobody takes is buffered or discarded, it is published.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from conjoin.kernel.correlation import events as e
@@ -17,22 +17,21 @@ from conjoin.kernel.verdicts.verdicts import verdict_of
 from conjoin.runtime.client_api.late_answers import stored_answer
 from conjoin.runtime.client_api.messages import NewMessage, refusal_of, unusable
 from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json
-from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.run.batches import Reply
-from conjoin.runtime.run.working_set.working_set import WorkingSet
+from conjoin.runtime.run.execution import Execution
 
 JSON = "json"
 _PUBLISHED = (BUFFER, DISCARD)
 
 
 class Offers:
-    """Those of one run. `publish` folds a message into it."""
+    """Those of one run."""
 
-    def __init__(self, its: WorkingSet, view: CatalogView, now: int, publish: Callable[[NewMessage], Reply]) -> None:
-        self._its = its
-        self._view = view
-        self._now = now
-        self._publish = publish
+    def __init__(self, execution: Execution) -> None:
+        self._its = execution.its
+        self._view = execution.view
+        self._now = execution.now
+        self._publish = execution.publish
 
     def fetch(self, messages: Mapping[int, InboxMessage]) -> None:
         """What many messages touch, in bulk."""
@@ -40,7 +39,7 @@ class Offers:
         for its in messages.values():
             keys.setdefault(its.hint.tenant_id or its.tenant_id, []).append(its.hint.correlation_key)
         for tenant_id, some in keys.items():
-            self._its.fetch_spaces(tenant_id, some)
+            self._its.spaces.fetch(tenant_id, some)
 
     def offer(self, message: InboxMessage) -> tuple[Outcome | None, int]:
         """The outcome, None if it will come from another shard; and the key of the message that it was offered as."""
@@ -50,12 +49,12 @@ class Offers:
             return new, 0
         reply = self._publish(new)
         if new.sync:
-            return self._outcome(self._its.answers.get(reply.key), new.key), reply.key
+            return self._outcome(self._its.shard.answers.get(reply.key), new.key), reply.key
         return self._outcome_of_published(reply, new), reply.key
 
     def late_outcome(self, message: InboxMessage, message_key: int) -> Outcome | None:
         """Of a message that was offered in an earlier commit; None while nobody has answered."""
-        answer = self._its.answers.get(message_key)
+        answer = self._its.shard.answers.get(message_key)
         if answer is None:
             answer = stored_answer(self._its.snapshot, message_key, self._view)
         return self._outcome(answer, message.hint.correlation_key)

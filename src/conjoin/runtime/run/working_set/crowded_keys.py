@@ -6,9 +6,10 @@ more. What needs everybody (`all`, `once_per_instance`, `exactly_one`) loads eve
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from conjoin.kernel.correlation import Message
+from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import KeySpace, Message, decide
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.offers import is_left_to_start
@@ -16,28 +17,32 @@ from conjoin.kernel.correlation.waiting import may_be_passed_on
 from conjoin.kernel.policies import EXACTLY_ONE, ONCE_PER_PROCESS, REJECT
 from conjoin.runtime.codec.key_spaces import Loaded
 from conjoin.runtime.run.working_set.crowds import Crowd, CrowdLane
-from conjoin.runtime.run.working_set.trying import tried
-
-if TYPE_CHECKING:
-    from conjoin.runtime.run.working_set.working_set import WorkingSet
 
 _WITH_NEAR_MISSES = (e.MessageDiscarded, e.MessageRefused, e.MessageExpired)
 
 
-def fetch_waiting(its: "WorkingSet", loaded: Loaded, command: Any) -> None:
+def fetch_waiting(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: Any) -> None:
     """Of a key with a crowd, those whom the command can concern."""
     fetch = _FETCH.get(type(command))
     if fetch is not None:
-        fetch(its, loaded, command)
+        fetch(crowd, loaded, catalog, command)
 
 
-def _for_message(its: "WorkingSet", loaded: Loaded, command: Any) -> None:
-    crowd: Crowd = loaded.crowd
+def tried(catalog: Catalog, space: KeySpace, command: Any) -> Sequence[Any]:
+    """What a command would lead to with what is loaded so far. Nothing is applied, and no key is used up."""
+    return decide(space, command, catalog.asking(_no_key))
+
+
+def _no_key(*asked: Any) -> int:
+    return 0
+
+
+def _for_message(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: Any) -> None:
     message: Message = command.message
     crowd.name(message.name)
-    starts = its.catalog.starts_for(loaded.space.tenant_id, message.name, command.at)
+    starts = catalog.starts_for(loaded.space.tenant_id, message.name, command.at)
     while True:
-        decided = tried(its, loaded.space, command)
+        decided = tried(catalog, loaded.space, command)
         if any(type(event) is e.MessageRefused and event.reason == "duplicate_id" for event in decided):
             return
         lanes = [
@@ -49,7 +54,7 @@ def _for_message(its: "WorkingSet", loaded: Loaded, command: Any) -> None:
             break
     if not any(isinstance(event, (e.MessageCorrelated, e.InstanceStarted)) for event in decided):
         crowd.until_awaited(message)
-        _with_near_misses(its, loaded, command)
+        _with_near_misses(crowd, loaded, catalog, command)
 
 
 def _is_certain(lane: CrowdLane, message: Message, decided: Sequence[Any]) -> bool:
@@ -63,36 +68,35 @@ def _is_certain(lane: CrowdLane, message: Message, decided: Sequence[Any]) -> bo
     )
 
 
-def _with_near_misses(its: "WorkingSet", loaded: Loaded, command: Any) -> None:
-    for event in tried(its, loaded.space, command):
+def _with_near_misses(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: Any) -> None:
+    for event in tried(catalog, loaded.space, command):
         if isinstance(event, _WITH_NEAR_MISSES):
-            loaded.crowd.near(event.message.name)
+            crowd.near(event.message.name)
 
 
-def _for_opening(its: "WorkingSet", loaded: Loaded, command: correlation.OpenSubscription) -> None:
-    loaded.crowd.some([command.subscription.key])
-    if its.catalog.policies.of(command.subscription.name).duplicate_subscription == REJECT:
-        loaded.crowd.name(command.subscription.name)
+def _for_opening(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: correlation.OpenSubscription) -> None:
+    crowd.some([command.subscription.key])
+    if catalog.policies.of(command.subscription.name).duplicate_subscription == REJECT:
+        crowd.name(command.subscription.name)
 
 
-def _for_subscription(its: "WorkingSet", loaded: Loaded, command: Any) -> None:
-    loaded.crowd.closing(command.subscription_key)
+def _for_subscription(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: Any) -> None:
+    crowd.closing(command.subscription_key)
 
 
-def _for_giving_back(its: "WorkingSet", loaded: Loaded, command: correlation.RejectCorrelation) -> None:
-    loaded.crowd.closing(command.subscription.key)
+def _for_giving_back(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: correlation.RejectCorrelation) -> None:
+    crowd.closing(command.subscription.key)
 
 
-def fetch_next_receiver(its: "WorkingSet", loaded: Loaded, command: correlation.RejectCorrelation) -> None:
+def fetch_next_receiver(crowd: Crowd, loaded: Loaded, catalog: Catalog, command: correlation.RejectCorrelation) -> None:
     """Whoever gets what was given back has the lowest rank of all who may have it."""
-    crowd: Crowd = loaded.crowd
     message = command.message
     if not may_be_passed_on(message, command.at):
         return
     crowd.name(message.name)
     anybody = message.policy.cardinality == EXACTLY_ONE
     while True:
-        decided = tried(its, loaded.space, command)
+        decided = tried(catalog, loaded.space, command)
         taken = [event.subscription.rank for event in decided if isinstance(event, e.MessageCorrelated)]
         lanes = [
             lane
@@ -103,7 +107,7 @@ def fetch_next_receiver(its: "WorkingSet", loaded: Loaded, command: correlation.
             return
 
 
-_FETCH: dict[type, Callable[["WorkingSet", Loaded, Any], None]] = {
+_FETCH: dict[type, Callable[[Crowd, Loaded, Catalog, Any], None]] = {
     correlation.PublishMessage: _for_message,
     correlation.CorrelateMessage: _for_message,
     correlation.OpenSubscription: _for_opening,
