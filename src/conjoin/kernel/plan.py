@@ -163,7 +163,7 @@ class Flow:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Element:
-    """A flow node, or the process itself. `kind` names the module of `kernel/process/elements` that runs it."""
+    """A flow node, or the process itself. `kind` is a name in the table of `kernel/process/elements`."""
 
     id: str
     kind: str

@@ -1,46 +1,30 @@
-"""The element kinds, one file each. A new kind is a file with its `BEHAVIOUR` and a line in this table."""
+"""The element kinds: what each does when a token arrives, when it completes, and when it is ended by force.
 
-from conjoin.kernel.process.elements import (
-    boundary_event,
-    call_activity,
-    catch_event,
-    end_event,
-    event_gateway,
-    event_subprocess,
-    exclusive_gateway,
-    inclusive_gateway,
-    job_task,
-    parallel_gateway,
-    pass_task,
-    process,
-    receive_task,
-    script_task,
-    start_event,
-    subprocess,
-    throw_event,
-    user_task,
-)
+A new kind is a `Behaviour` in one of these files and a line in this table.
+"""
+
+from conjoin.kernel.process.elements import calls, events, gateways, scopes, tasks
 from conjoin.kernel.process.elements.behaviour import Behaviour
 
 BEHAVIOURS: dict[str, Behaviour] = {
-    "process": process.BEHAVIOUR,
-    "subprocess": subprocess.BEHAVIOUR,
-    "event_subprocess": event_subprocess.BEHAVIOUR,
-    "call_activity": call_activity.BEHAVIOUR,
-    "start_event": start_event.BEHAVIOUR,
-    "end_event": end_event.BEHAVIOUR,
-    "catch_event": catch_event.BEHAVIOUR,
-    "throw_event": throw_event.BEHAVIOUR,
-    "boundary_event": boundary_event.BEHAVIOUR,
-    "exclusive_gateway": exclusive_gateway.BEHAVIOUR,
-    "parallel_gateway": parallel_gateway.BEHAVIOUR,
-    "inclusive_gateway": inclusive_gateway.BEHAVIOUR,
-    "event_gateway": event_gateway.BEHAVIOUR,
-    "job_task": job_task.BEHAVIOUR,
-    "user_task": user_task.BEHAVIOUR,
-    "receive_task": receive_task.BEHAVIOUR,
-    "script_task": script_task.BEHAVIOUR,
-    "pass_task": pass_task.BEHAVIOUR,
+    "process": scopes.PROCESS,
+    "subprocess": scopes.SUBPROCESS,
+    "event_subprocess": scopes.EVENT_SUBPROCESS,
+    "call_activity": calls.CALL_ACTIVITY,
+    "start_event": events.START_EVENT,
+    "end_event": events.END_EVENT,
+    "catch_event": events.CATCH_EVENT,
+    "throw_event": events.THROW_EVENT,
+    "boundary_event": events.BOUNDARY_EVENT,
+    "exclusive_gateway": gateways.EXCLUSIVE_GATEWAY,
+    "parallel_gateway": gateways.PARALLEL_GATEWAY,
+    "inclusive_gateway": gateways.INCLUSIVE_GATEWAY,
+    "event_gateway": gateways.EVENT_GATEWAY,
+    "job_task": tasks.JOB_TASK,
+    "user_task": tasks.USER_TASK,
+    "receive_task": tasks.RECEIVE_TASK,
+    "script_task": tasks.SCRIPT_TASK,
+    "pass_task": tasks.PASS_TASK,
 }
 
 __all__ = ["BEHAVIOURS", "Behaviour"]

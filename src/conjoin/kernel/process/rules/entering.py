@@ -4,7 +4,7 @@ While an incident keeps it from getting ready an element is entered but not acti
 Resolving enters it again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conjoin.kernel.plan import Element
@@ -58,6 +58,16 @@ def entered_with_waits(
         open_waits(step, command.key, scope.instance, prepared)
 
 
+def enter_waiting(step: Step, command: ActivateElement, scope: Scope, own: Own, catches: Sequence[Element]) -> bool:
+    """Enter, and wait for these. False: what one of them waits for cannot be evaluated, which is an incident."""
+    prepared = prepare(step, catches, visible(step, scope, own), scope.instance)
+    if type(prepared) is Failure:
+        stuck(step, command, own, prepared)
+        return False
+    entered_with_waits(step, command, scope, own, prepared)
+    return True
+
+
 def stuck(step: Step, command: ActivateElement, own: Mapping[str, Any] | None, failure: Failure) -> None:
     step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, False, own))
     raise_incident(step, command.key, failure)
@@ -69,9 +79,5 @@ def raise_incident(step: Step, element_key: int, failure: Failure, job_key: int 
 
 def pass_through(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """An element in which nothing has to be waited for: entered now, done with the next step."""
-    prepared = prepare(step, waits_of(element, scope), visible(step, scope, own), scope.instance)
-    if type(prepared) is Failure:
-        stuck(step, command, own, prepared)
-        return
-    entered_with_waits(step, command, scope, own, prepared)
-    step.out.append(CompleteElement(command.key, step.at))
+    if enter_waiting(step, command, scope, own, waits_of(element, scope)):
+        step.out.append(CompleteElement(command.key, step.at))

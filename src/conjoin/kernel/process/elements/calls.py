@@ -8,8 +8,7 @@ from conjoin.kernel.definitions import Definition
 from conjoin.kernel.plan import CallDefinition, Element
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.rules.catching import prepare
-from conjoin.kernel.process.rules.entering import Own, entered_with_waits, stuck, waits_of
+from conjoin.kernel.process.rules.entering import Own, enter_waiting, stuck, waits_of
 from conjoin.kernel.process.rules.tokens import end_by_force
 from conjoin.kernel.process.rules.variables import flattened, visible
 from conjoin.kernel.process.state import ElementInstance, Scope
@@ -17,17 +16,14 @@ from conjoin.kernel.process.step import CALLED_ELEMENT_ERROR, Failure, Step
 from conjoin.kernel.process.values import text_value
 
 
-def activate(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def _call_process(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     view = visible(step, scope, own)
     called = _called(step, element, scope, view)
     if isinstance(called, Failure):
         stuck(step, command, own, called)
         return
-    prepared = prepare(step, waits_of(element, scope), view, scope.instance)
-    if isinstance(prepared, Failure):
-        stuck(step, command, own, prepared)
+    if not enter_waiting(step, command, scope, own, waits_of(element, scope)):
         return
-    entered_with_waits(step, command, scope, own, prepared)
     handed = flattened(view) if _call(element).propagate_all_parent_variables else dict(own or {})
     step.out.append(_child(step, command.key, called, handed, scope.instance.business_id))
 
@@ -54,7 +50,7 @@ def _child(
     return c.StartInstance(called.key, start.id, "call", variables, step.at, 0, business_id, parent_key)
 
 
-def terminate(step: Step, it: ElementInstance) -> None:
+def _end_child(step: Step, it: ElementInstance) -> None:
     """The child first; its end ends the call activity."""
     child = step.state.instance(it.work_key)
     if child is None:
@@ -68,4 +64,4 @@ def _call(element: Element) -> CallDefinition:
     return element.call
 
 
-BEHAVIOUR = Behaviour(activate, terminate=terminate)
+CALL_ACTIVITY = Behaviour(_call_process, terminate=_end_child)
