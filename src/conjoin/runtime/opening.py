@@ -43,7 +43,7 @@ def temporary_postgres_broker(
     server: str, shards: int, clock: Clock = now_us, profile: str = "zeebe", unique_business_ids: bool = False
 ) -> Broker:
     """In a database of its own beside the one that the URL names; it is dropped when the broker is closed."""
-    from conjoin.store.postgres.temporary import temporary_store
+    from conjoin.store.postgres.store import temporary_store
 
     return Broker(temporary_store(server, _facts(shards, profile, unique_business_ids)), clock)
 

@@ -2,7 +2,7 @@
 
 A plan is made once, perhaps while the tables are still empty, and must be right when they are large. So each value of
 the parameter is looked up by a subquery of its own (`offset 0` keeps it one), and no large table can come first.
-Subscriptions and instances come with their place as the last column: see `postgres_seen`.
+Subscriptions and instances come with their place as the last column: see `row_places.py`.
 """
 
 from conjoin.store import tables as t

@@ -22,8 +22,8 @@ from conjoin.store.postgres.commit_outcome import was_committed
 from conjoin.store.postgres.connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, stoppable, told
 from conjoin.store.postgres.reads import SQL
 from conjoin.store.postgres.row_places import SeenRows
-from conjoin.store.postgres.scan import scan
 from conjoin.store.postgres.schema import schema_name
+from conjoin.store.postgres.whole_tables import scan
 from conjoin.store.postgres.writes import writes
 from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
 from conjoin.store.sql.snapshot import Reads

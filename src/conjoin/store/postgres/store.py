@@ -6,16 +6,20 @@ A store object may be used from several threads, one thread a shard, and many pr
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from uuid import uuid4
+
+import psycopg
 
 from conjoin.store import reading
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, CatalogStore, Facts, RowOrder
 from conjoin.store.postgres.catalog import PostgresCatalog
 from conjoin.store.postgres.connections import DIALECT, Connections, stoppable
-from conjoin.store.postgres.frozen import FrozenSchemas, frozen_schemas
 from conjoin.store.postgres.in_use import Holdings
 from conjoin.store.postgres.schema import CATALOG, VIEWS, make_store, migrate_store
 from conjoin.store.postgres.shard import PostgresShard, shard_connections
+from conjoin.store.postgres.whole_tables import FrozenSchemas, frozen_schemas
 from conjoin.store.tables import Table
 
 
@@ -99,3 +103,28 @@ class PostgresStore:
 
 def _connections(url: str, **settings: str) -> Connections:
     return Connections(url, f"{CATALOG}, {VIEWS}", **settings)
+
+
+class TemporaryPostgresStore(PostgresStore):
+    """For tests: a database of its own on a server, dropped when the store is closed."""
+
+    _server = ""
+
+    def close(self) -> None:
+        super().close()
+        _execute(self._server, f"drop database if exists {urlsplit(self.address).path[1:]} with (force)")
+
+
+def temporary_store(server: str, facts: Facts) -> PostgresStore:
+    name = f"conjoin_{uuid4().hex}"
+    _execute(server, f"create database {name}")
+    url = urlunsplit(urlsplit(server)._replace(path=f"/{name}"))
+    store = TemporaryPostgresStore.create(url, facts)
+    assert isinstance(store, TemporaryPostgresStore)
+    store._server = server
+    return store
+
+
+def _execute(server: str, statement: str) -> None:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(statement)

@@ -1,6 +1,6 @@
 """How rows are put and dropped: one statement a table, whatever the number of rows, with an array for each column.
 
-Rows of the large tables that the snapshot has read are written at their place (see `postgres_seen`); all others are
+Rows of the large tables that the snapshot has read are written at their place (see `row_places.py`); all others are
 put in the place of those with the same key, if there are any.
 """
 

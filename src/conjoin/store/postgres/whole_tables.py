@@ -1,18 +1,33 @@
-"""All schemas of a store at one instant, for a backup beside the commits: one REPEATABLE READ transaction."""
+"""Reading whole tables on PostgreSQL, by cursors on the server in a REPEATABLE READ transaction: scans and backups.
 
-from collections.abc import Iterator
+The connections of a shard are set up to look keys up. A scan walks tables and takes as long as its reader does, so for
+its transaction it sets that aside. A backup sees all schemas of a store at one instant, beside the commits.
+"""
+
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
-from conjoin.store.port import Head
-from conjoin.store.postgres.connections import DIALECT, Connection, Connections, told
+from conjoin.store.port import Condition, Head
+from conjoin.store.postgres.connections import DIALECT, Connection, Connections, stoppable, told
 from conjoin.store.postgres.schema import CATALOG, schema_name
+from conjoin.store.sql.scans import scan_statement
 from conjoin.store.tables import Table
 
 _BEGIN = "begin isolation level repeatable read read only"
 _HEAD = DIALECT.statements()["head"]
 _PAGE_ROWS = 5000
+_SETTINGS = {
+    "plan_cache_mode": "auto",
+    "enable_seqscan": "on",
+    "enable_bitmapscan": "on",
+    # All of it will be read, not the first tenth.
+    "cursor_tuple_fraction": "1",
+    "idle_in_transaction_session_timeout": "0",
+}
+_SET = "select " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _SETTINGS.items())
+_SCANNED_ROWS = 1000
 
 
 class FrozenSchemas:
@@ -54,4 +69,18 @@ def frozen_schemas(connections: Connections) -> Iterator[FrozenSchemas]:
         # The transaction sees the instant of its first read.
         connection.execute("select 1").fetchall()
         yield FrozenSchemas(connection, connections.place)
+        connection.execute("rollback")
+
+
+def scan(
+    connections: Connections, table: str, columns: Sequence[str], where: Sequence[Condition]
+) -> Iterator[tuple[Any, ...]]:
+    statement, parameters = scan_statement(DIALECT, table, columns, where)
+    with connections.borrow() as connection:
+        connection.execute(_BEGIN)
+        connection.execute(_SET)
+        with stoppable(connection), connection.cursor("scan") as cursor:
+            cursor.itersize = _SCANNED_ROWS
+            cursor.execute(statement, parameters, binary=True)
+            yield from cursor
         connection.execute("rollback")
