@@ -13,7 +13,7 @@ from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.opening import create_broker
 from conjoin.runtime.run.isolation import is_worlds
 from conjoin.store import tables as t
-from conjoin.store.postgres.connections import told
+from conjoin.store.postgres.connections import translated_errors
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
 
@@ -67,7 +67,11 @@ def test_a_timer_whose_item_does_not_fit_is_set_aside_and_the_others_fire(broker
 )
 def test_the_class_of_a_code_tells_whose_matter_it_is(url: str, code: str, of_the_world: bool) -> None:
     asked = f"do $$ begin raise exception 'as asked' using errcode = '{code}'; end $$"
-    with psycopg.connect(url, autocommit=True) as connection, pytest.raises(Exception) as raised, told("here"):  # noqa: PT011 - of either kind
+    with (
+        psycopg.connect(url, autocommit=True) as connection,
+        pytest.raises(Exception) as raised,
+        translated_errors("here"),
+    ):  # noqa: PT011 - of either kind
         connection.execute(asked)
     assert is_worlds(raised.value) == of_the_world
     assert isinstance(raised.value, StoreFailed) == of_the_world

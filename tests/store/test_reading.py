@@ -33,10 +33,10 @@ def broker() -> Iterator[Broker]:
 
 
 def endless(broker: Broker) -> None:
-    from conjoin.store.sqlite.files import told
+    from conjoin.store.sqlite.files import translated_errors
 
     file = broker.store.shard(0).file  # type: ignore[attr-defined]
-    with told(file):
+    with translated_errors(file):
         connect(file).execute(_ENDLESS).fetchall()
 
 

@@ -89,7 +89,7 @@ class Connections:
     def borrow(self) -> Iterator[Connection]:
         connection = self.take()
         try:
-            with told(self.place):
+            with translated_errors(self.place):
                 yield connection
         except BaseException:  # whatever it was, nobody knows in which state it left the connection
             connection.close()
@@ -113,7 +113,7 @@ class Connections:
 
     def connect(self) -> Connection:
         given = conninfo_to_dict(self._url)
-        with told(self.place):
+        with translated_errors(self.place):
             address = make_conninfo(
                 self._url, **{name: value for name, value in _DEFAULTS.items() if name not in given}
             )
@@ -176,7 +176,7 @@ def _read(url: str) -> dict[str, Any]:
 
 
 @contextmanager
-def told(place: str) -> Iterator[None]:
+def translated_errors(place: str) -> Iterator[None]:
     """What PostgreSQL says, as an error of ours that names the place and what to do."""
     try:
         yield

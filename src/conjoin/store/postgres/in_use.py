@@ -11,7 +11,7 @@ from threading import Lock
 from time import monotonic
 
 from conjoin.errors import ConjoinError, StoreInUse
-from conjoin.store.postgres.connections import Connection, Connections, is_usable, told
+from conjoin.store.postgres.connections import Connection, Connections, is_usable, translated_errors
 from conjoin.store.sqlite.in_use import in_use
 
 _NUMBER = 0x636F6E6A6F696E + 1
@@ -64,7 +64,7 @@ class Holding:
     def _taken(self) -> Connection:
         connection, place = self._connections.connect(), self._connections.place
         try:
-            with told(place):
+            with translated_errors(place):
                 connection.execute("select set_config('application_name', %s, false)", (self._task,))
                 shared = "" if self._alone else "_shared"
                 if not connection.execute(f"select pg_try_advisory_lock{shared}(%s)", (_NUMBER,)).fetchall()[0][0]:

@@ -19,7 +19,15 @@ from conjoin.store import tables as t
 from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows
 from conjoin.store.postgres.arrays import TYPE_NAMES, number_array, text_array
 from conjoin.store.postgres.commit_outcome import was_committed
-from conjoin.store.postgres.connections import DIALECT, LOOKING_UP, Connection, Connections, is_usable, stoppable, told
+from conjoin.store.postgres.connections import (
+    DIALECT,
+    LOOKING_UP,
+    Connection,
+    Connections,
+    is_usable,
+    stoppable,
+    translated_errors,
+)
 from conjoin.store.postgres.reads import SQL
 from conjoin.store.postgres.row_places import SeenRows
 from conjoin.store.postgres.schema import schema_name
@@ -54,7 +62,7 @@ class PostgresShard:
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
         try:
-            with told(self.place), connection.pipeline():
+            with translated_errors(self.place), connection.pipeline():
                 connection.execute(_BEGIN)
                 if locked:
                     connection.execute(_LOCK)
@@ -148,7 +156,7 @@ class PostgresSnapshot(Reads):
         connection = self._ending()
         try:
             self._shard.check_held()
-            with told(self._shard.place):
+            with translated_errors(self._shard.place):
                 won = self._write(connection, changes)
         except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self._shard.end(failed=True)
@@ -207,7 +215,7 @@ class PostgresSnapshot(Reads):
     def _reading(self) -> Iterator[None]:
         assert self._open, "this snapshot is over"
         try:
-            with told(self._shard.place), stoppable(self._connection):
+            with translated_errors(self._shard.place), stoppable(self._connection):
                 yield
         except BaseException:  # whatever it was, nobody knows in which state it left the connection
             self._open = False

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from conjoin.store.port import Condition, Head
-from conjoin.store.postgres.connections import DIALECT, Connection, Connections, stoppable, told
+from conjoin.store.postgres.connections import DIALECT, Connection, Connections, stoppable, translated_errors
 from conjoin.store.postgres.schema import CATALOG, schema_name
 from conjoin.store.sql.scans import scan_statement
 from conjoin.store.tables import Table
@@ -39,7 +39,7 @@ class FrozenSchemas:
         self._numbers = count()
 
     def head(self, shard: int) -> Head:
-        with told(self._place):
+        with translated_errors(self._place):
             self._look_at(schema_name(shard))
             return Head._make(self._connection.execute(_HEAD).fetchall()[0])
 
@@ -52,7 +52,7 @@ class FrozenSchemas:
     def _stream(self, schema: str, table: Table) -> Iterator[Any]:
         """A cursor on the server, so that several tables can be read side by side."""
         statement, parameters = DIALECT.list_rows(table)
-        with told(self._place), self._connection.cursor(f"frozen_{next(self._numbers)}") as cursor:
+        with translated_errors(self._place), self._connection.cursor(f"frozen_{next(self._numbers)}") as cursor:
             cursor.itersize = _PAGE_ROWS
             self._look_at(schema)
             cursor.execute(statement, parameters)

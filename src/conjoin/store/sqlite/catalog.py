@@ -17,7 +17,15 @@ from conjoin.store import tables as t
 from conjoin.store.port import Facts
 from conjoin.store.sql.catalog import CATALOG_QUERIES, CatalogReads
 from conjoin.store.sqlite.data_folder import missing
-from conjoin.store.sqlite.files import connect, create, put_statement, schema_version, take_steps, told, writing
+from conjoin.store.sqlite.files import (
+    connect,
+    create,
+    put_statement,
+    schema_version,
+    take_steps,
+    translated_errors,
+    writing,
+)
 from conjoin.store.tables import Table
 
 _SQL = {name: text.format(p="?") for name, text in CATALOG_QUERIES.items()}
@@ -48,7 +56,7 @@ class SqliteCatalog(CatalogReads):
         return moved
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
-        with self._turn, told(self._file):
+        with self._turn, translated_errors(self._file):
             return self._connection.execute(_SQL["lease"], (name, holder, until, at, at)).rowcount == 1
 
     def begin_filling(self, task: str) -> None:
@@ -68,7 +76,7 @@ class SqliteCatalog(CatalogReads):
             self._connection.close()
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with self._turn, told(self._file):
+        with self._turn, translated_errors(self._file):
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
     def _migrate(self, migrate_shards: Callable[[int], None]) -> None:
@@ -86,7 +94,7 @@ class SqliteCatalog(CatalogReads):
 def make_catalog(file: Path, facts: Facts, make_shards: Callable[[], None], *, synced: bool) -> None:
     """All in one transaction, so that of two who make a store in one place one comes too late."""
     if file.exists():
-        with closing(connect(file)) as connection, told(file):
+        with closing(connect(file)) as connection, translated_errors(file):
             refuse_other_program(connection, file)
     with closing(create(file, synced=synced)) as connection, writing(connection, file):
         take_steps(connection, file, "catalog")

@@ -73,7 +73,7 @@ def rewrite_statement(table: Table) -> str:
 
 def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
     """A new file, or one that is there already. The journal mode is kept in the file."""
-    with told(file):
+    with translated_errors(file):
         connection = sqlite3.connect(file, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
         connection.execute(f"pragma synchronous = {'full' if synced else 'off'}")
         connection.execute("pragma journal_mode = wal")
@@ -82,7 +82,7 @@ def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
 
 def connect(file: Path, *, synced: bool = True) -> sqlite3.Connection:
     """A connection whose transactions are begun and ended by hand."""
-    with told(file):
+    with translated_errors(file):
         if not file.is_file():
             raise StoreDamaged(str(file), "the file is not there")
         # Not by its plain name, which would make an empty file if this one went away just now.
@@ -104,7 +104,7 @@ def make_stoppable(connection: sqlite3.Connection) -> None:
 
 def schema_version(connection: sqlite3.Connection, file: Path) -> int:
     """How many steps of the schema it has taken; it is refused if we do not know them all."""
-    with told(file):
+    with translated_errors(file):
         taken = int(connection.execute("pragma user_version").fetchone()[0])
     if taken > schema.VERSION:
         raise StoreTooNew(str(file), taken, schema.VERSION)
@@ -114,7 +114,7 @@ def schema_version(connection: sqlite3.Connection, file: Path) -> int:
 def take_steps(connection: sqlite3.Connection, file: Path, part: str) -> None:
     """The steps of the schema that the file has not taken yet, inside a transaction that writes."""
     taken = schema_version(connection, file)
-    with told(file):
+    with translated_errors(file):
         for number, statements in schema.steps(part, taken, DIALECT.schema):
             for statement in statements:
                 connection.execute(statement)
@@ -124,7 +124,7 @@ def take_steps(connection: sqlite3.Connection, file: Path, part: str) -> None:
 @contextmanager
 def writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
     """A transaction that nobody else writes beside: all of it or nothing."""
-    with told(file):
+    with translated_errors(file):
         connection.execute("begin immediate")
         try:
             yield
@@ -154,13 +154,13 @@ def checkpoint(file: Path) -> None:
     """Copy what is committed from the write-ahead log into the file, as far as nobody still reads the old."""
     connection = connect(file)
     try:
-        with told(file):
+        with translated_errors(file):
             connection.execute("pragma wal_checkpoint(passive)")
     finally:
         connection.close()
 
 
-class told:  # noqa: N801 - read as a verb: with told(file)
+class translated_errors:  # noqa: N801 - used as a function: with translated_errors(file)
     """What SQLite says, as an error of ours that names the file and what to do."""
 
     __slots__ = ("_file",)

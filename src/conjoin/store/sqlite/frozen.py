@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.store.port import Head
-from conjoin.store.sqlite.files import DIALECT, connect, told, writing
+from conjoin.store.sqlite.files import DIALECT, connect, translated_errors, writing
 from conjoin.store.sqlite.shard import read_head
 from conjoin.store.tables import Table
 
@@ -25,7 +25,7 @@ class FrozenFiles:
 
     def head(self, shard: int) -> Head:
         reader = self._shards[shard]
-        with told(reader.file):
+        with translated_errors(reader.file):
             return read_head(reader.connection, reader.file)
 
     def rows(self, shard: int, table: Table) -> Iterator[Any]:
@@ -42,13 +42,13 @@ class _Reader:
 
     def look(self) -> None:
         """A read transaction begins with its first read."""
-        with told(self.file):
+        with translated_errors(self.file):
             self.connection.execute("begin")
             self.connection.execute("select count(*) from sqlite_master").fetchone()
 
     def rows(self, table: Table) -> Iterator[Any]:
         statement, parameters = DIALECT.list_rows(table)
-        with told(self.file):
+        with translated_errors(self.file):
             yield from map(table.row._make, self.connection.execute(statement, parameters))
 
     def close(self) -> None:

@@ -33,7 +33,7 @@ from conjoin.store.sqlite.files import (
     rewrite_statement,
     schema_version,
     take_steps,
-    told,
+    translated_errors,
     writing,
 )
 from conjoin.store.tables import Table
@@ -73,7 +73,7 @@ class SqliteShard:
         if reading.current() is not None:
             make_stoppable(connection)
         try:
-            with told(self.file):
+            with translated_errors(self.file):
                 connection.execute("begin immediate" if locked else "begin")
                 head = read_head(connection, self.file)
         except BaseException:  # whatever it was, no transaction stays open
@@ -94,18 +94,18 @@ class SqliteShard:
 
     def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]:
         statement, parameters = DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
-        with closing(connect(self.file)) as connection, told(self.file):
+        with closing(connect(self.file)) as connection, translated_errors(self.file):
             yield from map(LogRow._make, connection.execute(statement, parameters))
 
     def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
         statement, parameters = scan_statement(DIALECT, table, columns, where)
         bound = [_as_json(value).decode() if isinstance(value, list) else value for value in parameters]
-        with closing(connect(self.file)) as connection, told(self.file):
+        with closing(connect(self.file)) as connection, translated_errors(self.file):
             yield from connection.execute(statement, bound)
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard. Fast because nothing waits for the disk before the end."""
-        with closing(connect(self.file, synced=False)) as connection, told(self.file):
+        with closing(connect(self.file, synced=False)) as connection, translated_errors(self.file):
             connection.execute("pragma wal_autocheckpoint = 0")
             connection.execute(f"pragma cache_size = -{_LOAD_CACHE_KB}")
             with writing(connection, self.file):
@@ -144,7 +144,7 @@ class SqliteSnapshot(Reads):
         assert changes.head.version > self.head.version, "a commit has a version of its own"
         connection = self._ending()
         try:
-            with told(self._shard.file):
+            with translated_errors(self._shard.file):
                 won = self._take_turn(changes.head)
                 if won:
                     passing("writing")
@@ -176,7 +176,7 @@ class SqliteSnapshot(Reads):
             return
         connection = self._ending()
         try:
-            with told(self._shard.file):
+            with translated_errors(self._shard.file):
                 connection.execute("rollback")
         finally:
             self._shard.end(failed=connection.in_transaction)
@@ -202,7 +202,7 @@ class SqliteSnapshot(Reads):
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         assert self._open, "this snapshot is over"
-        with told(self._shard.file):
+        with translated_errors(self._shard.file):
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
     def _many(self, values: Sequence[Any]) -> str:

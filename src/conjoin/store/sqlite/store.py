@@ -20,7 +20,7 @@ from conjoin.store.readable import UNREADABLE, Looking, Readable
 from conjoin.store.sql.snapshot import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
 from conjoin.store.sqlite.data_folder import CATALOG, make_folder, require_store
-from conjoin.store.sqlite.files import DIALECT, checkpoint, connect, told
+from conjoin.store.sqlite.files import DIALECT, checkpoint, connect, translated_errors
 from conjoin.store.sqlite.frozen import FrozenFiles, frozen_files
 from conjoin.store.sqlite.in_use import folder_held
 from conjoin.store.sqlite.shard import SqliteShard
@@ -138,7 +138,7 @@ def _make_shards(folder: Path, count: int, synced: bool) -> None:
 
 def _remove_unused(file: Path) -> None:
     """A shard without a catalog is what a crash left, unless something was ever committed to it."""
-    with closing(connect(file)) as connection, told(file):
+    with closing(connect(file)) as connection, translated_errors(file):
         tables = connection.execute("select count(*) from sqlite_master where name = 'shard'").fetchone()[0]
         used = connection.execute("select max(version) from shard").fetchone()[0] if tables else 0
     if used:
@@ -152,6 +152,6 @@ def _listed(file: Path, table: Table, statement: str, parameters: list[Any]) -> 
 
 
 def _asked(file: Path, statement: str, parameters: list[Any]) -> Iterator[tuple[Any, ...]]:
-    with closing(connect(file)) as connection, told(file):
+    with closing(connect(file)) as connection, translated_errors(file):
         bound = [json.dumps(value) if isinstance(value, list) else value for value in parameters]
         yield from connection.execute(statement, bound)
