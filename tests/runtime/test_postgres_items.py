@@ -69,9 +69,9 @@ def test_the_class_of_a_code_tells_whose_matter_it_is(url: str, code: str, of_th
     asked = f"do $$ begin raise exception 'as asked' using errcode = '{code}'; end $$"
     with (
         psycopg.connect(url, autocommit=True) as connection,
-        pytest.raises(Exception) as raised,
+        pytest.raises(Exception) as raised,  # noqa: PT011 - of either kind
         translated_errors("here"),
-    ):  # noqa: PT011 - of either kind
+    ):
         connection.execute(asked)
     assert is_worlds(raised.value) == of_the_world
     assert isinstance(raised.value, StoreFailed) == of_the_world
