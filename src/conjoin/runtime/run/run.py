@@ -62,15 +62,11 @@ class Runner:
         """All of a run but its commit; raises what the run would."""
         snapshot = self.store.begin()
         try:
-            its = self._begin(snapshot, view)
-            try:
-                fold = Fold(its, view, self._clock.follow(snapshot.head.time))
-                fold.load(batch)
-                fold.carry_out(batch)
-                fold.changes(batch)
-                fold.done(None)
-            finally:
-                its.release()
+            fold = Fold(self._begin(snapshot, view), view, self._clock.follow(snapshot.head.time))
+            fold.load(batch)
+            fold.carry_out(batch)
+            fold.changes(batch)
+            fold.done(None)
         finally:
             snapshot.abandon()
 
@@ -91,10 +87,7 @@ class Runner:
         except BaseException:  # whatever it was, the snapshot must not stay open
             snapshot.abandon()
             raise
-        try:
-            return self._fold(its, batch, view)
-        finally:
-            its.release()
+        return self._fold(its, batch, view)
 
     def _fold(self, its: WorkingSet, batch: Batch, view: CatalogView) -> Commit | None:
         began = perf_counter()

@@ -14,14 +14,12 @@ from typing import Any
 from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import commands as correlation
-from conjoin.kernel.correlation import events as e
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.keys import Keys
 from conjoin.kernel.policies import ONCE_PER_PROCESS
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
-from conjoin.kernel.process.state import Instance, Scope
-from conjoin.runtime.codec.instances import all_inside
+from conjoin.kernel.process.state import Instance
 from conjoin.runtime.codec.key_spaces import Loaded
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.consequences import CHECK_EVERY, LONGEST_UNCHECKED_S, Consequences
@@ -202,19 +200,6 @@ class WorkingSet:
         if loaded.oldest_up_to:
             fetch_more(self.spaces, loaded, command, self.catalog)
 
-    def release(self) -> None:
-        """The run is over. Records that point at each other are parted, so that they go at once and not as garbage."""
-        for instance in self.state.live.values():
-            for it in list(all_inside(instance)):
-                it.scope = it.following = it.preceding = None
-                del it.instance
-                if isinstance(it, Scope):
-                    it.first = it.last = None
-        for _, decided in self.journal:
-            for event in decided:
-                if type(event) in _TARGETS:
-                    event.message.targets = ()
-
 
 def _keep_awaiting(command: correlation.CloseSubscription, loaded: Loaded) -> None:
     """A message may be on its way to it; the answer, perhaps the next order of this run, finds it here."""
@@ -249,7 +234,6 @@ def _fetch_job(its: WorkingSet, order: Any) -> None:
 
 
 _BEGINNING = (c.CreateInstance, c.StartInstance)
-_TARGETS = (e.MessageCorrelated, e.InstanceStarted)
 _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
     c.DeliverMessage: _fetch_receiver,
     c.RefuseSubscription: _fetch_receiver,
