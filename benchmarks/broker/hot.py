@@ -19,7 +19,7 @@ from benchmarks.broker.hot_stores import OTHERS, STORES, Ask
 from benchmarks.broker.latency import percentile
 from benchmarks.broker.state import paid
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 
 RESULTS = Path(__file__).parents[1] / "results" / "hot.json"
 _HEADINGS = ("store", "crowd", "calm p50 / p99", "unrelated p50 / p99", "ratio", "hot p50 / p99", "CPU, calm / hot")
@@ -77,7 +77,7 @@ def beside(broker: Broker, ask: Ask, times: int) -> dict[str, float]:
     """In turns: two unrelated publishes, and a hot request with an unrelated publish behind it."""
     unrelated = iter(range(OTHERS))
     calm, hot = Pairs(), Pairs()
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         for number in range(20):
             Pairs().measure(runner, ask(number), paid(next(unrelated)))
         for number in range(20, 20 + times):

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.broker.state import key_of, paid
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.upkeep.garbage_collection import short_pauses
 from conjoin.runtime.upkeep.sweeper import Sweeper
 
@@ -25,7 +25,7 @@ def at_a_steady_rate(
         return lambda _: took_ms.append((time.perf_counter() - due) * 1e3)
 
     asked: list[Future[Any]] = []
-    with short_pauses(), inline(broker) as runner:
+    with short_pauses(), shard_threads(broker) as runner:
         sweeper = Sweeper(broker, runner, every_s=sweep_every_s)
         sweeper.start()
         started = time.perf_counter()

@@ -10,7 +10,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
 from conjoin.runtime.run.batches import Batch
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.run.run import Timings
 
 BATCH = 1_000
@@ -38,7 +38,7 @@ def in_batches(broker: Broker, numbers: list[int]) -> Measured:
 
 def one_by_one(broker: Broker, numbers: list[int]) -> Measured:
     """Through the inline runner; each is committed before the next is published."""
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         started = time.perf_counter()
         for number in numbers:
             broker.publish(paid(number))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.run.carriers.sequential import Post
+from conjoin.runtime.run.carriers.sequential import Sequential
 from tests.bpmn.snippets import END, PAID, catch, model
 from tests.cli.command import Command
 from tests.runtime.test_tasks import Poison, while_it_is_carried_out, while_it_is_loaded
@@ -104,15 +104,15 @@ def test_thousands_are_published_in_few_commits_in_the_order_of_each_key(
     shop: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    run = Post.run
+    run = Sequential.run
 
-    def counted(self: Post, shard: int, batch: Any) -> Any:
+    def counted(self: Sequential, shard: int, batch: Any) -> Any:
         sizes.append(len(batch.requests))
         return run(self, shard, batch)
 
     write([{"name": "paid", "key": f"k-{n % 700}", "ttl": "1h", "variables": {"n": n}} for n in range(3_500)])
     with monkeypatch.context() as patch:
-        patch.setattr(Post, "run", counted)
+        patch.setattr(Sequential, "run", counted)
         told = shop.json("publish --file m.jsonl")
     assert told == {
         "published": 3_500,

@@ -10,25 +10,25 @@ import pytest
 
 from conjoin.errors import OutcomeUnknown, StoreFailed
 from conjoin.runtime.client_api.file_progress import FileProgress
-from conjoin.runtime.run.carriers.sequential import Post
+from conjoin.runtime.run.carriers.sequential import Sequential
 from conjoin.store import open_store
 from conjoin.store import tables as t
 from tests.cli.command import Command
 
 COUNT = 3_500
-run = Post.run
-Fail = Callable[[Post, int, Any], Any]
+run = Sequential.run
+Fail = Callable[[Sequential, int, Any], Any]
 
 
 def before(error: BaseException) -> Fail:
-    def fail(post: Post, shard: int, batch: Any) -> Any:
+    def fail(post: Sequential, shard: int, batch: Any) -> Any:
         raise error
 
     return fail
 
 
 def after(error: BaseException) -> Fail:
-    def fail(post: Post, shard: int, batch: Any) -> Any:
+    def fail(post: Sequential, shard: int, batch: Any) -> Any:
         run(post, shard, batch)
         raise error
 
@@ -60,12 +60,12 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, number: int, fail: Fail) -> None:
     """That commit of a file fails, and so do all that follow."""
     commits = 0
 
-    def counted(post: Post, shard: int, batch: Any) -> Any:
+    def counted(post: Sequential, shard: int, batch: Any) -> Any:
         nonlocal commits
         commits += 1
         return (fail if commits >= number else run)(post, shard, batch)
 
-    monkeypatch.setattr(Post, "run", counted)
+    monkeypatch.setattr(Sequential, "run", counted)
 
 
 @pytest.mark.parametrize("commit", [1, 2, 4])

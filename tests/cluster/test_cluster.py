@@ -21,7 +21,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, open_broker
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.store import tables as t
 from tests.bpmn.snippets import END, catch, message, model
 from tests.cluster.standalone import Cluster, cluster_environment
@@ -91,7 +91,7 @@ def write_table(folder: Path) -> None:
 
 
 def send_inline(broker: Broker) -> None:
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         asked = [
             NewMessage(row["name"], row["key"], row["variables"], row["ttl"], message_id=row["id"]) for row in orders()
         ]
@@ -131,7 +131,7 @@ def test_worker_that_is_killed_in_mid_batch_changes_nothing(
     incoming.mkdir()
     write_table(incoming)
     url = postgres_server.new_database()
-    for address in (url, tmp_path / "inline"):
+    for address in (url, tmp_path / "shard_threads"):
         with closing(create_broker(address, SHARDS)) as broker:
             broker.deploy([("order.bpmn", MODEL)])
     doomed = cluster.add_worker(**{FAULT: "written:2:600"})
@@ -148,7 +148,7 @@ def test_worker_that_is_killed_in_mid_batch_changes_nothing(
     # What the killed task had committed is known to the store, and no longer told.
     assert told["messages"] + told["repeated"] == told["rows"]
     assert told["repeated"] > 0
-    with closing(open_broker(tmp_path / "inline")) as alone, closing(open_broker(url)) as broker:
+    with closing(open_broker(tmp_path / "shard_threads")) as alone, closing(open_broker(url)) as broker:
         send_inline(alone)
         expected, found = rows_of(alone), rows_of(broker)
     assert len(expected["message"]) == 2 * ORDERS

@@ -18,7 +18,7 @@ from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers import spark_tasks as tasks
-from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task
 from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade, marked
 from tests.faults.processes import Fault, arm_sleep
@@ -106,7 +106,7 @@ class Small(NamedTuple):
 class _SmallPublisher:
     """Publishes one by one, at a rate."""
 
-    def __init__(self, runner: Inline, history: HistoryFile) -> None:
+    def __init__(self, runner: ShardThreads, history: HistoryFile) -> None:
         self._runner = runner
         self._history = history
         self._waits: list[float] = []
@@ -136,6 +136,6 @@ def publish_small(task: Task, per_second: int, enough: Any, told: Any) -> None:
     with (
         closing(HistoryFile(task.history)) as history,
         closing(open_broker(task.store, now_us)) as broker,
-        inline(broker) as runner,
+        shard_threads(broker) as runner,
     ):
         told.put(_SmallPublisher(runner, history).publish_until(enough, per_second))

@@ -9,7 +9,7 @@ import pytest
 
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.testing.checking import HistoryFile, RecordedHistory, RequestAnswered, RequestMade, marked, read_history
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round
@@ -33,7 +33,7 @@ def publish(chapter: Chapter, count: int, disk_bytes: int = 0) -> None:
     clock.number = chapter.first
     with closing(HistoryFile(chapter.history)) as history, closing(open_broker(chapter.store, clock)) as broker:
         writer = Writer(broker, history)
-        with inline(broker):
+        with shard_threads(broker):
             for number in range(count):
                 writer.carry_out(message(f"large{number}", 0, {"large": LARGE}))
             for number in range(chapter.count):

@@ -8,7 +8,7 @@ import pytest
 from conjoin import fault_points
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.testing.checking import HistoryFile, RequestMade, marked, read_history
 from tests.faults.conftest import MakeRound
 from tests.faults.places import Round
@@ -36,7 +36,7 @@ def ask(chapter: Chapter, requests: list[RequestMade], fault: Fault | None = Non
     clock = StoryClock()
     with closing(HistoryFile(chapter.history)) as history, closing(open_broker(chapter.store, clock)) as broker:
         writer = Writer(broker, history)
-        with inline(broker) if chapter.threads else nullcontext():
+        with shard_threads(broker) if chapter.threads else nullcontext():
             for asked in requests:
                 writer.carry_out(asked)
 

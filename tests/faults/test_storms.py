@@ -23,7 +23,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
 from conjoin.runtime.upkeep.supervision import Repeating
 from conjoin.runtime.upkeep.sweeper import Sweeper
 from conjoin.store import tables as t
@@ -47,10 +47,10 @@ MODEL = model(BEGIN + TIMER + JOB + catch("paid") + END, "begin>wait wait>pack p
 
 
 @contextmanager
-def at_work(broker: Broker) -> Iterator[tuple[Inline, Inbox]]:
+def at_work(broker: Broker) -> Iterator[tuple[ShardThreads, Inbox]]:
     """As a server does it."""
     inbox = Inbox(broker, preset(mode="all"), CHANNELS)
-    with inline(broker) as runner, closing(inbox):
+    with shard_threads(broker) as runner, closing(inbox):
         sweeper = Sweeper(broker, runner, every_s=0.02)
         runs = Repeating("inbox", inbox.run, 0.02, broker.supervisor)
         sweeper.start()

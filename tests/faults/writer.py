@@ -20,7 +20,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import open_broker
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade
 from tests.faults.story import HOUR_MS, Known, Story
 
@@ -144,7 +144,7 @@ def _requests(chapter: Chapter, writer: Writer, clock: StoryClock) -> Iterator[R
 def _tell_inline(chapter: Chapter, writer: Writer, broker: Broker, clock: StoryClock) -> None:
     """Those that look at all shards at once (workers, the clock) are for whoever has the broker to themselves."""
     asked = [it for it in _requests(chapter, writer, clock) if it.kind not in ("activate", "tick")]
-    with inline(broker), ThreadPoolExecutor(chapter.threads) as threads:
+    with shard_threads(broker), ThreadPoolExecutor(chapter.threads) as threads:
         list(threads.map(writer.carry_out, asked))
 
 

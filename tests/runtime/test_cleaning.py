@@ -14,7 +14,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import create_broker, open_broker, temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.batches import Batch
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.upkeep.removal import HouseKeeper
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor, Removed
 from conjoin.runtime.upkeep.retention_rounds import EVERY_US, FEW, LEASE, Cleaning
@@ -212,7 +212,7 @@ def test_sweeper_cleans_between_its_rounds_while_others_publish(broker: Broker, 
     clock.advance_ms(8 * DAY_MS)
     waits = broker.create_instance("order", {"orderId": "o-1"}).key
     published = []
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         sweeper = Sweeper(broker, runner, every_s=0.001, keep_for=WEEK)
         sweeper.start()
         while sweeper.cleaning.removed.messages < 5 * FEW and not Event().wait(0.001):

@@ -12,7 +12,7 @@ from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine import consequences, shard
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.run.working_set import working_set
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
@@ -26,7 +26,7 @@ def test_a_kept_message_that_each_round_of_a_loop_takes_again_is_refused_alone(m
     broker.deploy([("order.bpmn", ROUND_AND_ROUND)])
     broker.catalog.set_policy("paid", {"cardinality": "all"}, broker.now)
     broker.create_instance("order", {"orderId": "o-1"})
-    with inline(broker):
+    with shard_threads(broker):
         with pytest.raises(EndlessRequest, match="no end in sight after 500 steps"):
             broker.publish(NewMessage("paid", "o-1", ttl_ms=60_000))
         assert isinstance(broker.publish(NewMessage("paid", "o-2", ttl_ms=60_000)), PublishedMessage)
@@ -65,6 +65,6 @@ def test_few_steps_that_take_long_are_given_up_too(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(working_set, "monotonic", lambda: next(seconds))
     broker = temporary_broker(1)
     broker.deploy([("order.bpmn", model(BEGIN + catch("paid"), "begin>paid", PAID))])
-    with inline(broker), pytest.raises(EndlessRequest, match="5 seconds of work"):
+    with shard_threads(broker), pytest.raises(EndlessRequest, match="5 seconds of work"):
         broker.create_instance("order", {"orderId": "o-1"})
     broker.close()

@@ -11,7 +11,7 @@ from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict
 from conjoin.runtime.explain.explanation import Explanation
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.visibility.plain_values import told
 from tests.runtime.broker_bench import CHOOSE, HOUR_MS, STOCK, Bench, waits_on_another_shard
 
@@ -372,7 +372,7 @@ def test_explaining_writes_nothing(shards: int) -> None:
 def test_messages_are_explained_and_awaited_while_other_threads_run_the_shards() -> None:
     bench = deployed(2)
     keys: list[int] = []
-    with inline(bench.broker), ThreadPoolExecutor(2) as threads:
+    with shard_threads(bench.broker), ThreadPoolExecutor(2) as threads:
         for number in range(20):
             keys.append(bench.publish(key=f"o-{number}", ttl_ms=HOUR_MS))
         asked = [threads.submit(wait_for_verdict, bench.broker, key, 30) for key in keys]

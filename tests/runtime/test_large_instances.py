@@ -11,7 +11,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run import instance_changes
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, PAID, catch, model
 
@@ -47,7 +47,7 @@ def test_messages_are_refused_once_their_instance_is_full_and_others_go_on(broke
     broker.create_instance("order", {"orderId": "o-1"})
     broker.create_instance("order", {"orderId": "o-2"})
     refused = []
-    with inline(broker):
+    with shard_threads(broker):
         for number in range(8):
             try:
                 broker.publish(paid(number, letter=letter))

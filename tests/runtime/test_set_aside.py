@@ -18,7 +18,7 @@ from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, temporary_broker
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.run.set_aside import NO_EFFECT
 from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.runtime.upkeep.sweeper import Sweeper
@@ -100,7 +100,7 @@ def by_tick(broker: Broker) -> None:
 
 def by_sweeper(broker: Broker) -> None:
     """In threads, as a server does it."""
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         sweeper = Sweeper(broker, runner, every_s=0.01)
         sweeper.start()
         try:
@@ -196,7 +196,7 @@ def test_a_deleted_item_does_not_come_back(broker: Broker, clock: FakeClock, poi
 @contextmanager
 def carried(broker: Broker, by_threads: bool) -> Iterator[None]:
     if by_threads:
-        with inline(broker) as runner:
+        with shard_threads(broker) as runner:
             yield
             runner.deliver()
     else:

@@ -14,7 +14,7 @@ from conjoin.runtime.client_api.answers import PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.run.batches import Commit
-from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
 from conjoin.runtime.upkeep.supervision import LATE_S, LONGEST_PAUSE_S, Repeating, SupervisedJob, Supervisor
 
 WAIT_S = 30
@@ -121,7 +121,7 @@ def test_a_thread_goes_on_whatever_its_round_raises() -> None:
 
 
 def test_a_request_that_is_taken_back_while_it_is_carried_out_ends_no_thread(broker: Broker) -> None:
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         at_work, go_on = Barrier(2), Event()
 
         def listener(done: Commit) -> None:
@@ -151,7 +151,7 @@ def test_a_promise_and_a_listener_that_fail_keep_nobody_from_an_answer(broker: B
     def listener(done: Commit) -> None:
         raise ZeroDivisionError
 
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         runner.listener = listener
         runner.hand_in(0, [(NewMessage("paid", "o-1", ttl_ms=1_000), Broken())])
         assert runner.ask(0, NewMessage("paid", "o-2", ttl_ms=1_000), WAIT_S).key
@@ -164,7 +164,7 @@ def test_an_error_at_any_point_of_a_shard_ends_no_thread(broker: Broker, point: 
     def strike() -> None:
         raise RecursionError(point)
 
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         fault_points.arm(point, 1, strike)
         try:
             broker.publish(NewMessage("paid", "o-1", ttl_ms=1_000))
@@ -177,7 +177,7 @@ def test_an_error_at_any_point_of_a_shard_ends_no_thread(broker: Broker, point: 
 
 
 def test_whoever_waits_for_a_shard_that_does_not_answer_is_told(broker: Broker) -> None:
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         fault_points.arm("begun", 1, lambda: Event().wait(0.3) and None)
         with pytest.raises(OutcomeUnknown, match="shard 0 has not answered within"):
             runner.ask(0, NewMessage("paid", "o-1", ttl_ms=1_000), 0.01)
@@ -186,23 +186,23 @@ def test_whoever_waits_for_a_shard_that_does_not_answer_is_told(broker: Broker) 
 def test_a_request_that_cannot_be_carried_out_fails_alone(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [NewMessage("paid", f"o-{number}", {"n": number}, 1_000) for number in range(40)]
     poison = NewMessage("paid", "poison", {"n": 10**40}, 1_000)
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         asked = _all_at_once(runner, [*messages[:20], poison, *messages[20:]], monkeypatch)
     failed = [number for number, answer in enumerate(asked) if isinstance(answer, Exception)]
     assert failed == [20]
 
 
-def _all_at_once(runner: Inline, requests: list[NewMessage], monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    from conjoin.runtime.run import fold
+def _all_at_once(runner: ShardThreads, requests: list[NewMessage], monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    from conjoin.runtime.run import execution
 
-    real = fold.accepted
+    real = execution.accepted
 
     def refusing(new: NewMessage, *rest: object) -> object:
         if new.key == "poison":
             raise OverflowError("too large")
         return real(new, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(fold, "accepted", refusing)
+    monkeypatch.setattr(execution, "accepted", refusing)
     held = Event()
     runner.listener = lambda done: held.wait(WAIT_S) and None
     first = runner.submit(0, NewMessage("first", "k", ttl_ms=1_000))
@@ -214,6 +214,6 @@ def _all_at_once(runner: Inline, requests: list[NewMessage], monkeypatch: pytest
 
 
 def test_keys_of_all_shards_follow_each_other_whoever_commits_at_once(broker: Broker) -> None:
-    with inline(broker) as runner, ThreadPoolExecutor(8) as threads:
+    with shard_threads(broker) as runner, ThreadPoolExecutor(8) as threads:
         list(threads.map(runner.follow, range(10_000)))
         assert runner.counter == 9_999

@@ -17,6 +17,7 @@ from conjoin.runtime.opening import create_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.carriers.careful import SourceRow
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task, take_rows
+from conjoin.runtime.run.execution import Execution
 from conjoin.runtime.run.fold import Fold
 from conjoin.store import tables as t
 
@@ -32,14 +33,14 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 
 def while_it_is_carried_out(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    real = Fold._message
+    real = Execution.publish
 
-    def message(its: Fold, new: NewMessage) -> Any:
+    def publish(its: Execution, new: NewMessage) -> Any:
         if new.key.startswith(BAD):
             raise error
         return real(its, new)
 
-    monkeypatch.setattr(Fold, "_message", message)
+    monkeypatch.setattr(Execution, "publish", publish)
 
 
 def while_it_is_loaded(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:

@@ -7,7 +7,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run import travels
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.run.travels import MOST, SIGNAL_COST, left_of, order_text, shares, written_mail
 from conjoin.store import tables as t
 from tests.bpmn.snippets import END, model
@@ -31,7 +31,7 @@ def test_a_signal_that_starts_who_throws_it_comes_to_an_end(throws: int, monkeyp
     monkeypatch.setattr(travels, "MOST", 100 * SIGNAL_COST)
     broker = temporary_broker(3)
     broker.deploy([("circle.bpmn", circle(throws))])
-    with inline(broker):
+    with shard_threads(broker):
         broker.broadcast_signal("again", {})
         assert broker.create_instance("order", {}) is not None
     aside = list(broker.store.rows(t.SET_ASIDE, {}, None, 1_000))

@@ -35,7 +35,7 @@ from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.explain.explain import NamedExplanation, explain_named
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.run.batches import Commit as Commit
-from conjoin.runtime.run.carriers.shard_threads import Inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.upkeep.erase import erase_payload
 
 Variables = Mapping[str, Any]
@@ -73,7 +73,7 @@ class ServerLimits:
 class Service:
     """For one event loop: made and used inside it. `close` it before the runner."""
 
-    def __init__(self, broker: Broker, inline: Inline, limits: ServerLimits | None = None) -> None:
+    def __init__(self, broker: Broker, inline: ShardThreads, limits: ServerLimits | None = None) -> None:
         self.broker = broker
         self.limits = limits or ServerLimits()
         self.inbox: Inbox | None = None

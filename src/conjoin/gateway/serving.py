@@ -29,7 +29,7 @@ from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
 from conjoin.runtime.notices import Notifier, Receiver
-from conjoin.runtime.run.carriers.shard_threads import Inline, inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
 from conjoin.runtime.upkeep.garbage_collection import short_pauses
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor
 from conjoin.runtime.upkeep.supervision import Repeating, supervised
@@ -94,9 +94,9 @@ def serve(broker: Broker, served: Served, tell: Callable[[Addresses], None]) -> 
 
 
 @contextmanager
-def at_work(broker: Broker, served: Served) -> Iterator[Inline]:
+def at_work(broker: Broker, served: Served) -> Iterator[ShardThreads]:
     """A thread a shard, and one that lets happen what falls due."""
-    with inline(broker) as runner:
+    with shard_threads(broker) as runner:
         sweeper = Sweeper(broker, runner, served.sweep_every_s, served.keep_for)
         sweeper.start()
         try:

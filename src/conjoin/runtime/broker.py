@@ -24,7 +24,7 @@ from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.engine.key_homes import KeyHomes, homes_of
 from conjoin.runtime.engine.stored_catalog import StoredCatalog
 from conjoin.runtime.run.batches import Batch, Reply
-from conjoin.runtime.run.carriers.sequential import Post
+from conjoin.runtime.run.carriers.sequential import Sequential
 from conjoin.runtime.run.due import KINDS, Sweep
 from conjoin.runtime.run.peek import Peeked, peek
 from conjoin.runtime.run.start_timers import starts_to_schedule
@@ -56,7 +56,7 @@ class Broker(Api):
         self.clock = ForwardClock(clock)
         self.supervisor = Supervisor()
         self.catalog = StoredCatalog(store.catalog, store.facts.profile)
-        self.post = Post(store, self.clock, self.catalog.view)
+        self.post = Sequential(store, self.clock, self.catalog.view)
         self.carrier: Carrier = self.post
         self.hiding = NOTHING_HIDDEN
         self.scope = EVERYTHING

@@ -18,7 +18,7 @@ from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
 from tests.runtime.inbox.bench import CHANNELS, REMOTE, Bench, FakeTarget, preset
@@ -95,7 +95,7 @@ def test_two_runners_beside_each_other_take_every_message_once(
 
 def test_runs_go_on_beside_clients_in_a_serving_process(filled: Callable[..., Bench], address: str | Path) -> None:
     bench = filled(preset(mode="all"))
-    with closing(bench.broker), inline(bench.broker):
+    with closing(bench.broker), shard_threads(bench.broker):
         inbox = Inbox(bench.broker, bench.settings, CHANNELS, at_once=5)
         assert inbox.run().correlated == MESSAGES // 2
         check(bench, address)

@@ -13,14 +13,14 @@ from conjoin.gateway.dispatch.request_batcher import RequestBatcher
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.calls import Ask, Call, StoreRead
 from conjoin.runtime.run.batches import Reply
-from conjoin.runtime.run.carriers.shard_threads import Inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 
 _A = TypeVar("_A")
 
 
 class Dispatcher:
     def __init__(
-        self, inline: Inline, look: Callable[[Callable[[], Any]], Awaitable[Any]], most: int, timeout_ms: int
+        self, inline: ShardThreads, look: Callable[[Callable[[], Any]], Awaitable[Any]], most: int, timeout_ms: int
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.bell = LoopBridge(self._loop)

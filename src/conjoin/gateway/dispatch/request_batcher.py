@@ -7,7 +7,7 @@ shard begins with the first of them, and the others wait for a commit of one, wh
 import asyncio
 from typing import Any
 
-from conjoin.runtime.run.carriers.shard_threads import Inline, Promise
+from conjoin.runtime.run.carriers.shard_threads import ReplyPromise, ShardThreads
 
 CROWD = 16
 """So many calls that are not answered yet."""
@@ -15,12 +15,12 @@ LINGER_S = 0.004
 
 
 class RequestBatcher:
-    def __init__(self, loop: asyncio.AbstractEventLoop, inline: Inline) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, inline: ShardThreads) -> None:
         self._loop = loop
         self._inline = inline
-        self._waiting: dict[int, list[tuple[Any, Promise]]] = {}
+        self._waiting: dict[int, list[tuple[Any, ReplyPromise]]] = {}
 
-    def put(self, shard: int, request: Any, promise: Promise, under_way: int = 0) -> None:
+    def put(self, shard: int, request: Any, promise: ReplyPromise, under_way: int = 0) -> None:
         if not self._waiting:
             if under_way < CROWD:
                 self._loop.call_soon(self._hand_in)

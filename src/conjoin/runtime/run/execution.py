@@ -21,7 +21,7 @@ from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.store.rows import DeadLetterRow, OutboxRow
 
 
-class Mark(NamedTuple):
+class RequestMark(NamedTuple):
     """Of a request: how it is written in the log, the next key before it, and where its orders begin in the journal."""
 
     written: list[Any]
@@ -34,7 +34,7 @@ class Execution:
         self.its = its
         self.view = view
         self.now = now
-        self.marks: list[Mark] = []
+        self.marks: list[RequestMark] = []
         self.dead_letters: list[DeadLetterRow] = []
         self._left = travels.MOST
         """How far what is carried out now may still go."""
@@ -50,7 +50,7 @@ class Execution:
         """Carry it out with all that follows; the answer is what was decided of the order itself."""
         its = self.its
         begin = len(its.journal)
-        self.marks.append(Mark(written, next_key or its.keys.next, begin))
+        self.marks.append(RequestMark(written, next_key or its.keys.next, begin))
         decided: Sequence[Any] = its.carry_out(order)
         its.drain()
         if len(its.outbox) > len(self._shares):
@@ -71,7 +71,7 @@ class Execution:
     def broadcast(self, signal: c.BroadcastSignal) -> Reply:
         """It concerns every shard, so it goes the way of the orders that one shard gives to others."""
         its = self.its
-        self.marks.append(Mark(written_order(signal), its.keys.next, len(its.journal)))
+        self.marks.append(RequestMark(written_order(signal), its.keys.next, len(its.journal)))
         its.shard.hand_on(signal)
         its.drain()
         self._note_sent(0)

@@ -19,7 +19,7 @@ from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import PROBE, Batch, Commit, Origin, Reply
 from conjoin.runtime.run.changes import KeyChanges
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
-from conjoin.runtime.run.execution import Execution, Mark, stamp
+from conjoin.runtime.run.execution import Execution, RequestMark, stamp
 from conjoin.runtime.run.instance_changes import InstanceChanges
 from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.log import block_of
@@ -238,7 +238,7 @@ class Fold:
         """One walk over everything that was decided: what changed is noted, and the entries of the log are made."""
         journal = self._its.journal
         entries = []
-        for (said, before, begin), (_, _, end) in pairwise([*self._execution.marks, Mark([], 0, len(journal))]):
+        for (said, before, begin), (_, _, end) in pairwise([*self._execution.marks, RequestMark([], 0, len(journal))]):
             events: list[tuple[Any, ...]] = []
             for order, decided in journal[begin:end]:
                 write_events(decided, events)

@@ -14,7 +14,7 @@ from typing import Any
 from conjoin.fault_points import passing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.run.batches import PROBE, Reply
-from conjoin.runtime.run.carriers.shard_threads import Inline
+from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep
 from conjoin.runtime.run.peek import Peeked, peek
 from conjoin.runtime.run.sweeping import retry_due, sweep_carefully
@@ -35,7 +35,7 @@ class Sweeper:
     """All of these threads."""
 
     def __init__(
-        self, broker: Broker, inline: Inline, every_s: float = 1.0, keep_for: KeepFor = KEEP_EVERYTHING
+        self, broker: Broker, inline: ShardThreads, every_s: float = 1.0, keep_for: KeepFor = KEEP_EVERYTHING
     ) -> None:
         self.cleaning = Cleaning(broker.store, lambda: broker.now, keep_for)
         self._shards = [_ShardSweeper(broker, inline, index, every_s) for index in range(broker.shard_count)]
@@ -80,7 +80,7 @@ class Sweeper:
 class _ShardSweeper:
     """One shard. It looks at the shard by a connection of its own."""
 
-    def __init__(self, broker: Broker, inline: Inline, shard: int, every_s: float) -> None:
+    def __init__(self, broker: Broker, inline: ShardThreads, shard: int, every_s: float) -> None:
         self.swept = 0
         self.thread = Repeating(f"sweep-{shard}", self._round, every_s, broker.supervisor, critical=True)
         self._broker = broker

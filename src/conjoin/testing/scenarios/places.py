@@ -9,7 +9,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.runtime.queries import MemoryView
-from conjoin.runtime.run.carriers.shard_threads import inline
+from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.outcome import EngineView
@@ -33,7 +33,7 @@ Make = Callable[[FakeClock, str], Broker]
 Carry = Callable[[Broker], AbstractContextManager[Any]]
 
 
-def on_store(make: Make, carry: Carry = inline) -> Place:
+def on_store(make: Make, carry: Carry = shard_threads) -> Place:
     """On a new store for each story, gone when the story has been told; `carry` takes the requests to its shards."""
     return partial(_on_store, make=make, carry=carry)
 

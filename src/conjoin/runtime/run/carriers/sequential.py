@@ -29,7 +29,7 @@ from conjoin.store.rows import OutboxRow
 _log = logging.getLogger(__name__)
 
 
-class Post:
+class Sequential:
     def __init__(self, store: Store, clock: ForwardClock, view: Callable[[], CatalogView]) -> None:
         shards = store.facts.shards
         self.runners = [Runner(store.shard(index), clock, store.facts) for index in range(shards)]

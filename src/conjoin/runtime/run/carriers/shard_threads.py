@@ -1,4 +1,4 @@
-"""The inline runner: one thread a shard. Whatever arrives while a commit is under way is the next batch.
+"""Shard threads: one thread a shard. Whatever arrives while a commit is under way is the next batch.
 
 A request is answered when everything that follows from it has been committed, on other shards too. A shard whose
 store fails answers its own requests with the error; the others go on. Invariant: whatever a request, its promise or a
@@ -35,7 +35,7 @@ ANSWER_S = 120.0
 _log = logging.getLogger(__name__)
 
 
-class Promise(Protocol):
+class ReplyPromise(Protocol):
     """What a request is answered with; a `Future` is one."""
 
     def set_result(self, reply: Reply, /) -> None: ...
@@ -46,17 +46,17 @@ class Promise(Protocol):
         """Nobody waits for it any more: it need not be carried out."""
 
 
-Asked = tuple[Any, Promise]
+Asked = tuple[Any, ReplyPromise]
 """A request, and who waits for it."""
 
 
-class Ticket:
+class ReplyWait:
     """Requests of one commit that wait until all post that followed from them was delivered."""
 
     def __init__(self) -> None:
         self.answers: dict[int, e.Event] = {}
         self.failed: BaseException | None = None
-        self._asked: list[tuple[Promise, Reply]] = []
+        self._asked: list[tuple[ReplyPromise, Reply]] = []
         self._under_way = 1
         self._turn = Condition()
         self._over = Event()
@@ -65,7 +65,7 @@ class Ticket:
         """False: it is not over yet."""
         return self._over.wait(timeout_s)
 
-    def promise(self, promise: Promise, reply: Reply) -> None:
+    def promise(self, promise: ReplyPromise, reply: Reply) -> None:
         self._asked.append((promise, reply))
 
     def more(self, count: int) -> None:
@@ -86,7 +86,7 @@ class Ticket:
                 _settle(promise, reply)
 
 
-class Inline:
+class ShardThreads:
     def __init__(
         self,
         store: Store,
@@ -131,7 +131,7 @@ class Inline:
 
     def deliver(self) -> None:
         """Empty all mailboxes, of what other processes have sent too."""
-        ticket = Ticket()
+        ticket = ReplyWait()
         shards = range(len(self.workers))
         for receiver in shards:
             for sender in shards:
@@ -157,9 +157,9 @@ class Inline:
 
 
 @contextmanager
-def inline(broker: Broker) -> Iterator[Inline]:
+def shard_threads(broker: Broker) -> Iterator[ShardThreads]:
     """The broker's requests are carried by threads from here on."""
-    runner = Inline(broker.store, broker.clock, broker.catalog.view, broker.supervisor)
+    runner = ShardThreads(broker.store, broker.clock, broker.catalog.view, broker.supervisor)
     carrier, broker.carrier = broker.carrier, runner
     try:
         yield runner
@@ -169,16 +169,16 @@ def inline(broker: Broker) -> Iterator[Inline]:
 
 
 class _Worker(Thread):
-    def __init__(self, inline: Inline, store: Store, clock: ForwardClock, index: int) -> None:
+    def __init__(self, shard_threads: ShardThreads, store: Store, clock: ForwardClock, index: int) -> None:
         super().__init__(name=f"shard-{index}", daemon=True)
         self.runner = Runner(store.shard(index).reader(), clock, store.facts)
-        self.job = inline.supervisor.job(self.name, critical=True)
-        self._inline = inline
+        self.job = shard_threads.supervisor.job(self.name, critical=True)
+        self._inline = shard_threads
         self._index = index
         self.mailbox = Mailbox(store, index)
         self._news = Condition()
         self._requests: list[Asked] = []
-        self._post: dict[int, list[Ticket]] = {}
+        self._post: dict[int, list[ReplyWait]] = {}
         self._taken: list[int] = []
         self._stopping = False
 
@@ -189,7 +189,7 @@ class _Worker(Thread):
             self._requests += asked
             self._news.notify()
 
-    def notice(self, sender: int, tickets: list[Ticket]) -> None:
+    def notice(self, sender: int, tickets: list[ReplyWait]) -> None:
         """There is post from another shard; each ticket waits for it."""
         with self._news:
             self._post.setdefault(sender, []).extend(tickets)
@@ -211,7 +211,7 @@ class _Worker(Thread):
                 self._serve(asked, post, taken)
         self._inline.supervisor.over(self.job)
 
-    def _next(self) -> tuple[list[Asked], dict[int, list[Ticket]], list[int]] | None:
+    def _next(self) -> tuple[list[Asked], dict[int, list[ReplyWait]], list[int]] | None:
         with self._news:
             while not self._requests and not self._post:
                 if self._stopping:
@@ -222,7 +222,7 @@ class _Worker(Thread):
             taken, self._taken = self._taken, []
         return asked, post, taken
 
-    def _serve(self, asked: list[Asked], post: dict[int, list[Ticket]], taken: list[int]) -> None:
+    def _serve(self, asked: list[Asked], post: dict[int, list[ReplyWait]], taken: list[int]) -> None:
         tickets = [ticket for its in post.values() for ticket in its]
         try:
             wanted = [one for one in asked if not one[1].cancelled()]
@@ -232,7 +232,7 @@ class _Worker(Thread):
             self.job.count(error)
             self._fail(asked, tickets, error)
 
-    def _collected(self, post: dict[int, list[Ticket]]) -> Mail:
+    def _collected(self, post: dict[int, list[ReplyWait]]) -> Mail:
         """A sender that cannot be read does not keep back what others ask for."""
         mail: Mail = []
         for sender in sorted(post):
@@ -244,7 +244,7 @@ class _Worker(Thread):
                 self._fail([], post.pop(sender), error)
         return mail
 
-    def _carry_out(self, asked: list[Asked], mail: Mail, taken: list[int], tickets: list[Ticket]) -> None:
+    def _carry_out(self, asked: list[Asked], mail: Mail, taken: list[int], tickets: list[ReplyWait]) -> None:
         try:
             done = self._run(asked, mail, taken)
         except Exception as error:  # noqa: BLE001 - of which request or which mail it was is found out
@@ -255,7 +255,7 @@ class _Worker(Thread):
             self.taken(taken)
         self._answer(asked, mail, done, tickets)
 
-    def _carry_out_rest(self, asked: list[Asked], mail: Mail, tickets: list[Ticket], error: Exception) -> None:
+    def _carry_out_rest(self, asked: list[Asked], mail: Mail, tickets: list[ReplyWait], error: Exception) -> None:
         """What can be carried out of a batch that failed as a whole: the mail, then the requests."""
         if is_worlds(error) or blamed(error).is_committed:
             self._note(error)
@@ -272,7 +272,7 @@ class _Worker(Thread):
                 self._note(done)
                 self._fail(some, [], done)
 
-    def _take_rest(self, mail: Mail, tickets: list[Ticket], error: Exception | None) -> None:
+    def _take_rest(self, mail: Mail, tickets: list[ReplyWait], error: Exception | None) -> None:
         for some, done in isolated(self._take, mail, lambda one, it: one is it.item, error):
             for ticket in tickets:
                 ticket.more(1)
@@ -325,7 +325,7 @@ class _Worker(Thread):
         else:
             self.job.count(error)
 
-    def _answer(self, asked: Sequence[Asked], mail: Sequence[Any], done: Commit, tickets: list[Ticket]) -> None:
+    def _answer(self, asked: Sequence[Asked], mail: Sequence[Any], done: Commit, tickets: list[ReplyWait]) -> None:
         """The commit is there."""
         self._inline.follow(done.head.next_key)
         self._tell(done)
@@ -343,7 +343,7 @@ class _Worker(Thread):
         except Exception as error:  # noqa: BLE001 - the commit is there, and its requests are answered, whoever listens
             self.job.count(error)
 
-    def _hand_on(self, done: Commit, tickets: list[Ticket], own: Ticket | None) -> None:
+    def _hand_on(self, done: Commit, tickets: list[ReplyWait], own: ReplyWait | None) -> None:
         """A request waits for the post that follows from it; whoever waits for mail, for all of it."""
         waiting = [(ticket, done.receivers) for ticket in tickets]
         if own is not None:
@@ -357,7 +357,7 @@ class _Worker(Thread):
         for ticket, _ in waiting:
             ticket.one_done()
 
-    def _fail(self, asked: Sequence[Asked], waiting: list[Ticket], error: BaseException) -> None:
+    def _fail(self, asked: Sequence[Asked], waiting: list[ReplyWait], error: BaseException) -> None:
         for _, promise in asked:
             _settle(promise, error)
         for ticket in waiting:
@@ -365,14 +365,14 @@ class _Worker(Thread):
             ticket.one_done()
 
 
-def _ticket(asked: Sequence[Asked], done: Commit) -> Ticket:
-    ticket = Ticket()
+def _ticket(asked: Sequence[Asked], done: Commit) -> ReplyWait:
+    ticket = ReplyWait()
     for (_, promise), reply in zip(asked, done.replies, strict=True):
         ticket.promise(promise, reply)
     return ticket
 
 
-def _settle(promise: Promise, answer: Reply | BaseException) -> None:
+def _settle(promise: ReplyPromise, answer: Reply | BaseException) -> None:
     """Whoever has taken a request back, or fails when it is answered, keeps no other from being answered."""
     try:
         if isinstance(answer, BaseException):
