@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"errors", "fault_points", "kernel", "feel", "store", "bpmn", "shown_urls"},
     "pipeline": {"errors", "settings", "kernel", "runtime"},
     "gateway": {"errors", "logs", "settings", "runtime", "shown_urls"},
-    "testing": {"errors", "plain_yaml", "runtime", "store"},
+    "testing": {"errors", "kernel", "plain_yaml", "runtime", "store"},
     "console": {"errors", "settings", "gateway"},
     "demo": {"errors", "runtime", "gateway"},
     "cli": {

@@ -13,11 +13,11 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
-from conjoin.runtime.history import History
 from conjoin.runtime.opening import open_broker, temporary_broker
-from conjoin.runtime.queries import taken_by
-from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.history import History
+from conjoin.testing.observing.open_now import taken_by
+from conjoin.testing.observing.stored_history import StoredHistory
 from tests.testing.order import ORDER
 
 HOUR_MS = 3_600_000

@@ -9,9 +9,9 @@ from conjoin.kernel.policies import read_policies
 from conjoin.runtime import Engine, Refusal
 from conjoin.runtime.client_api.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.history import History
-from conjoin.runtime.queries import open_incidents, open_jobs, open_subscriptions
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.history import History
+from conjoin.testing.observing.open_now import open_incidents, open_jobs, open_subscriptions
 from tests.testing.order import ORDER
 
 

@@ -17,17 +17,17 @@ from conjoin.runtime import Engine
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.events import written_events
 from conjoin.runtime.codec.json_text import json_text, read_json
-from conjoin.runtime.history import History
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.replay.row_differences import without_order
 from conjoin.runtime.run.batches import Batch
 from conjoin.runtime.run.log import read_block
-from conjoin.runtime.stored_history import StoredHistory
 from conjoin.runtime.upkeep.backup import backup_store
 from conjoin.store import tables as t
 from conjoin.store.sqlite.store import SqliteStore
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.history import History
+from conjoin.testing.observing.stored_history import StoredHistory
 from tests.bpmn.snippets import BEGIN, END, catch, message, model, service
 
 STORIES = int(os.environ.get("STORIES", "40"))

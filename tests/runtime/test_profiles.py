@@ -4,8 +4,8 @@ from conjoin.kernel.policies import Policies, read_policies
 from conjoin.runtime import Engine, Refusal
 from conjoin.runtime.client_api.answers import CreatedInstance, Deployment, PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.queries import open_jobs, open_subscriptions
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.open_now import open_jobs, open_subscriptions
 from tests.testing.order import ORDER
 
 KEYLESS = ORDER.replace(b'<zeebe:subscription correlationKey="=orderId"/>', b"")

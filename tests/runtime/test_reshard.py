@@ -17,13 +17,13 @@ from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.batches import Batch
-from conjoin.runtime.stored_history import StoredHistory
 from conjoin.runtime.upkeep.backup import backup_store
 from conjoin.runtime.upkeep.reshard import reshard_store
 from conjoin.store import tables as t
 from conjoin.store.rows import PositionRow
 from conjoin.store.sqlite.store import SqliteStore
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.stored_history import StoredHistory
 from tests.bpmn.snippets import BEGIN, END, PAID, boundary, catch, message, model, service, timer
 from tests.runtime.test_stored_stories import StoredStory
 

@@ -13,7 +13,7 @@ from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.replay.row_differences import without_order
 from conjoin.runtime.run.log import read_block
-from conjoin.runtime.stored_history import StoredHistory
+from conjoin.testing.observing.stored_history import StoredHistory
 from tests.kernel.process.random_stories import Story
 
 STORIES = int(os.environ.get("STORIES", "60"))

@@ -12,9 +12,9 @@ from conjoin.runtime.client_api.answers import ActivatedJob, Done, Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.policies_set import chosen_policies
-from conjoin.runtime.history import History
-from conjoin.runtime.queries import open_jobs, user_tasks
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.history import History
+from conjoin.testing.observing.open_now import open_jobs, user_tasks
 from conjoin.testing.records import InstanceHandle, JobHandle, MessageHandle
 from conjoin.testing.scenarios.durations import read_ms
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conjoin.runtime.engine.memory import Engine
-from conjoin.runtime.history import ACTIVE, History, InstanceStory, MessageHistory
-from conjoin.runtime.queries import (
+from conjoin.testing.observing.history import ACTIVE, History, InstanceStory, MessageHistory
+from conjoin.testing.observing.open_now import (
     ListedSubscription,
     OpenIncident,
     TakenBy,

@@ -7,8 +7,8 @@ from conjoin.kernel.correlation import Subscription
 from conjoin.kernel.keys import key_of_rank, shard_of_key
 from conjoin.kernel.process.state import ElementInstance, Instance, ProcessState, Scope, Timer
 from conjoin.runtime import Engine
-from conjoin.runtime.history import History
-from conjoin.runtime.queries import taken_by
+from conjoin.testing.observing.history import History
+from conjoin.testing.observing.open_now import taken_by
 
 
 def broken_promises(engine: Engine, history: History) -> list[str]:

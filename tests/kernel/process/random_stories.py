@@ -7,9 +7,9 @@ from typing import Any
 from conjoin.runtime import Engine
 from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.history import History
-from conjoin.runtime.queries import open_incidents
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.history import History
+from conjoin.testing.observing.open_now import open_incidents
 from tests.kernel.process.random_models import CODES, NAMES, ModelMaker
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from conjoin.runtime.history import InstanceStory, MessageHistory
-from conjoin.runtime.queries import ListedSubscription, OpenIncident, OpenJob, taken_by
+from conjoin.testing.observing.history import InstanceStory, MessageHistory
+from conjoin.testing.observing.open_now import ListedSubscription, OpenIncident, OpenJob, taken_by
 
 Outcome = dict[str, Any]
 

@@ -8,10 +8,10 @@ from typing import Any
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.policies_set import chosen_policies
-from conjoin.runtime.queries import MemoryView
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
-from conjoin.runtime.stored_history import StoredHistory
 from conjoin.testing.clock import FakeClock
+from conjoin.testing.observing.open_now import MemoryView
+from conjoin.testing.observing.stored_history import StoredHistory
 from conjoin.testing.scenarios.outcome import EngineView
 from conjoin.testing.scenarios.read import StoryRules
 

@@ -9,11 +9,11 @@ from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.messages import read_message
-from conjoin.runtime.history import Instances, InstanceStory, MessageHistory
-from conjoin.runtime.queries import ListedSubscription, OpenIncident, OpenJob
 from conjoin.runtime.run.log import Entry, read_block
 from conjoin.store import tables as t
 from conjoin.store.tables import Table
+from conjoin.testing.observing.history import Instances, InstanceStory, MessageHistory
+from conjoin.testing.observing.open_now import ListedSubscription, OpenIncident, OpenJob
 
 _PAGE = 1_000
 

@@ -11,8 +11,8 @@ from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.runtime.engine.key_spaces import KeySpaces
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.history import History, InstanceStory, MessageHistory
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.testing.observing.history import History, InstanceStory, MessageHistory
 
 
 class ListedSubscription(NamedTuple):
