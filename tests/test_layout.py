@@ -2,7 +2,6 @@
 
 import ast
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,13 +160,3 @@ def test_relative_imports_in_a_package_file_are_counted_from_the_package_itself(
     assert violations("from .state import State", "conjoin.kernel", is_package=True) == []
     assert violations("from ..store import port", "conjoin.kernel.correlation", is_package=True) == []
     assert len(violations("from ...store import port", "conjoin.kernel.correlation", is_package=True)) == 1
-
-
-def test_a_class_name_means_one_thing() -> None:
-    defined = Counter(
-        node.name
-        for _, path in modules()
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef)
-    )
-    assert [name for name, times in defined.items() if times > 1] == []

@@ -2,8 +2,7 @@
 
 import pytest
 
-from conjoin.runtime.reading.holding import instance_holding
-from conjoin.runtime.reading.instances import elements_of
+from conjoin.runtime.reading.instances import elements_of, instance_holding
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.working_set import elements_by_key
 from conjoin.store import tables as t

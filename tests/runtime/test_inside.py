@@ -4,8 +4,15 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from conjoin.runtime.reading.holding import instance_holding
-from conjoin.runtime.reading.instances import _SLOTS, _slots, elements_of, scope_of_variable, variables_of, visible_to
+from conjoin.runtime.reading.instances import (
+    _SLOTS,
+    _slots,
+    elements_of,
+    instance_holding,
+    scope_of_variable,
+    variables_of,
+    visible_to,
+)
 from conjoin.runtime.reading.rows import rows_with
 from tests.runtime.broker_bench import Bench
 

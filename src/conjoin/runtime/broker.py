@@ -26,8 +26,7 @@ from conjoin.runtime.engine.stored_catalog import StoredCatalog
 from conjoin.runtime.run.batches import Batch, Reply
 from conjoin.runtime.run.carriers.sequential import Sequential
 from conjoin.runtime.run.due import KINDS, Sweep
-from conjoin.runtime.run.peek import Peeked, peek
-from conjoin.runtime.run.start_timers import starts_to_schedule
+from conjoin.runtime.run.peek import Peeked, peek, starts_to_schedule
 from conjoin.runtime.run.sweeping import delete, is_items, retry, retry_due, schedule_carefully, sweep_carefully
 from conjoin.runtime.upkeep.supervision import Supervisor
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN

@@ -10,7 +10,7 @@ from typing import Any
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance, InstanceResult, Refusal
-from conjoin.runtime.reading.instance_ends import InstanceEnd, end_of, stored_end
+from conjoin.runtime.reading.instances import InstanceEnd, end_of, stored_end
 
 _FIRST_LOOK_S, _LAST_LOOK_S = 1.0, 16.0
 

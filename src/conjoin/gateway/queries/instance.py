@@ -12,7 +12,7 @@ from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.instance_history import history_of
 from conjoin.runtime.reading.instance_moments import Moment
-from conjoin.runtime.reading.instances import LiveElement, elements_of, shown_text, variables_of
+from conjoin.runtime.reading.instances import LiveElement, elements_of, shown_text, subscriptions_of, variables_of
 from conjoin.runtime.reading.list_items import (
     incident_items,
     instance_items,
@@ -20,7 +20,6 @@ from conjoin.runtime.reading.list_items import (
     message_items,
     subscription_items,
 )
-from conjoin.runtime.reading.live_waits import subscriptions_of
 from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.visibility.plain_values import told
 

@@ -26,10 +26,9 @@ from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
 from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.instances import elements_of
+from conjoin.runtime.reading.instances import elements_of, subscriptions_of
 from conjoin.runtime.reading.list_items import subscription_items
 from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, page_of
-from conjoin.runtime.reading.live_waits import subscriptions_of
 from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.visibility.hiding import MARK
 from conjoin.runtime.visibility.plain_values import told

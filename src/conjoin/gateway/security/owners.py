@@ -2,7 +2,7 @@
 
 from conjoin.gateway.security.grants import Thing
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.holding import instance_holding
+from conjoin.runtime.reading.instances import instance_holding
 from conjoin.runtime.reading.rows import rows_with
 
 

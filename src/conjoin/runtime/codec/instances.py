@@ -5,7 +5,7 @@ incident, and the instance it called. What is empty at the end is left out. Chil
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.kernel.correlation import Subscription
 from conjoin.kernel.keys import rank_of
@@ -31,6 +31,7 @@ _STATES = {ACTIVE: 0, ACTIVATING: 1, TERMINATING: 2}
 _BY_NUMBER = tuple(_STATES)
 _NOTHING = [None] * 10
 _MESSAGE, _TIMER, _SIGNAL = range(3)
+_LOOP = 6
 _INTERRUPTED, _ENDING, _SHUT = 1, 2, 4
 
 
@@ -78,6 +79,40 @@ def _inside(scope: Scope, state: ProcessState) -> list[Any]:
     while len(said) > 1 and not said[-1]:
         said.pop()
     return said
+
+
+class WrittenElement(NamedTuple):
+    """An element as it stands in a body, for those who read one without loading it."""
+
+    key: int
+    element_id: str
+    state: int = 0
+    variables: dict[str, Any] | None = None
+    inside: list[Any] | None = None
+    waits: list[Any] | None = None
+    trigger: list[Any] | None = None
+    job: list[Any] | None = None
+    incident: list[Any] | None = None
+    called: int = 0
+
+    @property
+    def is_loop(self) -> bool:
+        """A multi-instance body says how far it has come, behind everything else that is inside."""
+        return bool(self.inside) and len(self.inside or ()) > _LOOP
+
+    @property
+    def message_waits(self) -> list[tuple[str, int]]:
+        """Correlation key and key of each subscription."""
+        return [(wait[4], wait[1]) for wait in self.waits or () if wait[0] == _MESSAGE]
+
+
+def written_element(said: list[Any]) -> WrittenElement:
+    return WrittenElement(*said)
+
+
+def children_of(it: WrittenElement) -> Iterator[WrittenElement]:
+    inside = it.inside
+    return map(written_element, inside[1] if inside and len(inside) > 1 else ())
 
 
 def read_instance(state: ProcessState, row: InstanceRow) -> Instance:

@@ -1,21 +1,28 @@
-"""What is alive inside an instance, read from its row without loading it: its elements, each with its own variables.
+"""Instances, read from their rows without loading them: what is alive inside, what it waits for, how they ended.
 
 Nothing is decided here. Of an ended instance the outermost scope is left, with the variables it ended with.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from conjoin.kernel.keys import key_of_rank, rank_of
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.codec.instances import WrittenElement, children_of, written_element
 from conjoin.runtime.codec.json_text import read_json
+from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED
+from conjoin.runtime.run.working_set.elements_by_key import instances_with_elements
 from conjoin.runtime.visibility.hiding import Hiding
-from conjoin.store.rows import InstanceRow
+from conjoin.store import tables as t
+from conjoin.store.rows import InstanceRow, SubscriptionRow
 
 _SLOT_BITS = 16
 _SLOTS = 1 << _SLOT_BITS
-_LOOP = 6
-"""Where a multi-instance body says how far it has come."""
+_SUBSCRIPTION_KEY = t.SUBSCRIPTION.key
 
 
 class LiveElement(NamedTuple):
@@ -39,18 +46,14 @@ class LiveVariable(NamedTuple):
 
 def elements_of(row: InstanceRow) -> list[LiveElement]:
     """Outermost first, each scope before what is inside."""
-    return list(_elements(read_json(row.body), 0))
+    return list(_elements(written_element(read_json(row.body)), 0))
 
 
-def _elements(said: list[Any], scope_key: int) -> Iterator[LiveElement]:
-    said = said + [None] * (10 - len(said))
-    key, element_id, _, variables, inside, _, _, job, incident, _ = said
-    is_loop = bool(inside) and len(inside) > _LOOP
-    yield LiveElement(
-        key, element_id, scope_key, variables or {}, is_loop, incident[0] if incident else 0, job[0] if job else 0
-    )
-    for child in inside[1] if inside and len(inside) > 1 else ():
-        yield from _elements(child, key)
+def _elements(it: WrittenElement, scope_key: int) -> Iterator[LiveElement]:
+    incident_key, job_key = it.incident[0] if it.incident else 0, it.job[0] if it.job else 0
+    yield LiveElement(it.key, it.element_id, scope_key, it.variables or {}, it.is_loop, incident_key, job_key)
+    for child in children_of(it):
+        yield from _elements(child, it.key)
 
 
 def shown_text(hiding: Hiding, text: str, row: InstanceRow) -> str:
@@ -89,3 +92,60 @@ def _slots(names: Mapping[str, Any]) -> dict[str, int]:
             slot = (slot + 1) % _SLOTS
         taken[slot] = name
     return {name: slot for slot, name in taken.items()}
+
+
+def instance_holding(broker: Broker, element_key: int) -> InstanceRow | None:
+    its_own: InstanceRow | None = rows_with(broker, "instance", [element_key]).get(element_key)
+    shard = broker.homes.shard_of_record(element_key)
+    if its_own is not None or shard < 0:
+        return its_own
+    with closing(broker.store.shard(shard).reader()) as reader:
+        snapshot = reader.begin()
+        keys = instances_with_elements(snapshot, [element_key])
+        snapshot.abandon()
+    rows = rows_with(broker, "instance", keys).values()
+    return next((row for row in rows if any(it.key == element_key for it in elements_of(row))), None)
+
+
+class _Wait(NamedTuple):
+    tenant_id: str
+    correlation_key: str
+    key: int
+
+
+def subscriptions_of(broker: Broker, rows: Iterable[InstanceRow], most: int) -> list[SubscriptionRow]:
+    """Those that are open, or about to take a message: of the first instances first."""
+    waits = list(
+        islice((wait for row in rows for wait in _waits(row.tenant_id, written_element(read_json(row.body)))), most)
+    )
+    if not waits:
+        return []
+    where = {column: tuple({getattr(wait, column): None for wait in waits}) for column in _SUBSCRIPTION_KEY}
+    found = {it[: len(_SUBSCRIPTION_KEY)]: it for it in broker.store.rows(t.SUBSCRIPTION, where, None, len(waits))}
+    return [found[wait] for wait in waits if wait in found and found[wait].closed_at is None]
+
+
+def _waits(tenant_id: str, it: WrittenElement) -> Iterator[_Wait]:
+    for correlation_key, key in it.message_waits:
+        yield _Wait(tenant_id, correlation_key, key)
+    for child in children_of(it):
+        yield from _waits(tenant_id, child)
+
+
+class InstanceEnd(NamedTuple):
+    key: int
+    completed: bool
+    """Otherwise it was cancelled."""
+    variables: Mapping[str, Any]
+
+
+def end_of(row: InstanceRow) -> InstanceEnd | None:
+    if row.state == ACTIVE:
+        return None
+    return InstanceEnd(row.key, row.state == COMPLETED, written_element(read_json(row.body)).variables or {})
+
+
+def stored_end(broker: Broker, key: int) -> InstanceEnd | None:
+    for row in broker.store.rows(t.INSTANCE, {"key": key}, None, 1):
+        return end_of(row)
+    return None
