@@ -18,6 +18,12 @@ from examples.order_to_cash.tables import tables
 
 MESSAGES = 100_000
 FOLDER = Path("output/order-to-cash")
+NEXT = """
+What to try next, after `. .venv/bin/activate`:
+  conjoin serve --demo          a server with live traffic: open http://localhost:8080
+  pytest examples/your_model    a BPMN model in a test, without a server
+  python -m examples.tables     correlate tables of your own
+"""
 
 
 def main() -> None:
@@ -36,6 +42,7 @@ def main() -> None:
     )
     inputs = {name: (str(FOLDER / "in" / name),) for name in made}
     run_and_close(spark, TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True))
+    print(NEXT.rstrip())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Two small tables of your own kind: messages, and who waited for them."""
