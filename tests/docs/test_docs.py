@@ -2,7 +2,8 @@
 
 A block that opens with ```python run is run; a ```text output block after it is what it must print. The blocks of one
 file share their names. A block that opens with ```sh run has lines of the command, which run in a folder of their own
-that has our examples/ in it; what it prints may be shown with ... in place of an instant.
+that has our examples/ in it; what it prints may be shown with ... in place of an instant. ```sh follow and ```sh serve
+are commands of a newcomer: scripts/follow-readme runs them.
 """
 
 import contextlib
@@ -26,27 +27,17 @@ from conjoin.kernel.policies import CHOICES, PROFILES, Policy, read_policies
 from conjoin.kernel.verdicts.sentences import near_miss, sentence
 from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.settings import Settings
+from tests.docs.pages import BLOCK, DOCS, PAGES, README, ROOT, blocks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
-PAGES += sorted((ROOT / "examples").rglob("*.md"))
-
-_BLOCK = re.compile(r"^ *```(?P<info>[^\n`]*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """What each fenced block is marked with, and its text."""
-    return [(found["info"].strip(), found["text"]) for found in _BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 class Example(NamedTuple):
@@ -67,7 +58,7 @@ def examples(page: Path) -> Iterator[Example]:
 def code(page: Path) -> list[str]:
     """Everything on the page that stands in code: spans and blocks."""
     text = page.read_text(encoding="utf-8")
-    return [*_CODE_SPAN.findall(_BLOCK.sub("", text)), *(block for _, block in blocks(page))]
+    return [*_CODE_SPAN.findall(BLOCK.sub("", text)), *(block for _, block in blocks(page))]
 
 
 def table_rows(page: Path) -> Iterator[list[str]]:
@@ -85,6 +76,7 @@ RUNNING = [page for page in PAGES if any(examples(page))]
 
 _ON_SPARK = (
     "pyspark",
+    "conjoin.spark_session",
     "conjoin.pipeline.session.session",
     *(f"conjoin {name} " for name in ("correlate", "ingest", "export", "report")),
 )
@@ -145,13 +137,15 @@ def assert_printed(printed: list[str], shown: list[str]) -> None:
 
 def test_every_output_block_follows_the_example_it_belongs_to() -> None:
     for page in PAGES:
-        shown = [text for info, text in blocks(page) if info == "text output"]
-        assert shown == [example.shown for example in examples(page) if example.shown is not None], name_of(page)
+        followed = {"sh follow"} if page == README else set()
+        for (before, _), (info, text) in pairwise([("", ""), *blocks(page)]):
+            if info == "text output":
+                assert before in {"python run", "sh run"} | followed, f"{name_of(page)}: {text}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_relative_links_lead_somewhere(page: Path) -> None:
-    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
     for link in _LINK.findall(text):
         if "://" in link:
             continue
@@ -176,7 +170,9 @@ def test_make_targets_exist(page: Path) -> None:
 
 
 # Lines, with those they go on in, that call something else.
-_FOREIGN = re.compile(r"^.*\b(?:curl|zbctl|spark-submit|kubectl|conda|venv-pack)\b(?:.*\\\n)*.*$", re.MULTILINE)
+_FOREIGN = re.compile(
+    r"^.*\b(?:curl|git|follow-readme|zbctl|spark-submit|kubectl|conda|venv-pack)\b(?:.*\\\n)*.*$", re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.parent != DOCS / "decisions"], ids=name_of)
@@ -193,7 +189,7 @@ def test_options_of_the_command_exist(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_paths_in_the_repository_exist(page: Path) -> None:
-    for text in _CODE_SPAN.findall(_BLOCK.sub("", page.read_text(encoding="utf-8"))):
+    for text in _CODE_SPAN.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
         if re.fullmatch(r"(src|tests|examples|benchmarks|docs|scripts)/\S+", text):
             assert (ROOT / text).exists(), text
 
