@@ -76,7 +76,7 @@ RUNNING = [page for page in PAGES if any(examples(page))]
 
 _ON_SPARK = (
     "pyspark",
-    "conjoin.spark_session",
+    "spark_session()",
     "conjoin.pipeline.session.session",
     *(f"conjoin {name} " for name in ("correlate", "ingest", "export", "report")),
 )
