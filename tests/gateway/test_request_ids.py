@@ -67,7 +67,7 @@ def test_grpc_tells_it_at_the_end(server: ServerThread) -> None:
 def test_mistake_of_ours_has_the_same_id_in_the_answer_and_in_the_log(
     server: ServerThread, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def broken(self: Service, message: Any) -> None:
+    async def broken(self: Service, *what: Any) -> None:
         raise ZeroDivisionError("for the test")
 
     lines: list[str] = []
@@ -78,7 +78,7 @@ def test_mistake_of_ours_has_the_same_id_in_the_answer_and_in_the_log(
 
     handler = Lines()
     logging.getLogger("conjoin").addHandler(handler)
-    monkeypatch.setattr(Service, "publish", broken)
+    monkeypatch.setattr(Service, "call", broken)
     answer = httpx.post(f"{server.rest}/v2/messages/publication", json={"name": "m", "correlationKey": "k"})
     call = published(server)
     logging.getLogger("conjoin").removeHandler(handler)

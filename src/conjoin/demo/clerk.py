@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from conjoin.gateway.service import Service
-from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.calls import Calls, NewInstance
 from conjoin.runtime.client_api.inbox_orders import SIMPLE
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
@@ -41,30 +41,30 @@ class Clerk:
         await self._service.carry_out(broker.catalog.set_policy, name, answers, broker.now)
 
     async def publish(self, name: str, key: str, ttl_s: int = 0, message_id: str = "", **variables: Any) -> None:
-        await self._service.publish(NewMessage(name, key, variables, ttl_s * 1_000, message_id))
+        await self._service.call(Calls.publish, NewMessage(name, key, variables, ttl_s * 1_000, message_id))
 
     async def correlate(self, name: str, key: str, **variables: Any) -> None:
         """Now or never."""
-        await self._service.correlate(NewMessage(name, key, variables, sync=True))
+        await self._service.call(Calls.correlate, NewMessage(name, key, variables, sync=True))
 
     async def start(self, process_id: str, **variables: Any) -> None:
-        await self._service.create_instance(NewInstance(process_id, variables))
+        await self._service.call(Calls.create_instance, NewInstance(process_id, variables))
 
     async def work(self, job_type: str, most: int = 50) -> None:
         """Do the jobs that are there, the oldest first."""
         for job in await self._jobs(job_type, most):
-            await self._service.complete_job(job.key, {})
+            await self._service.call(Calls.complete_job, job.key, {})
 
     async def give_up(self, job_type: str, why: str) -> None:
         """One job that cannot be done: it becomes an incident."""
         for job in await self._jobs(job_type, 1):
-            await self._service.fail_job(job.key, 0, why)
+            await self._service.call(Calls.fail_job, job.key, 0, why)
 
     async def approve(self, leave: int) -> None:
         """The oldest user task, if more than so many wait."""
         tasks = await self._service.look(list_page, self._service.broker, "jobs", ListQuery({"type": USER_TASK}))
         if len(tasks.items) > leave:
-            await self._service.complete_job(tasks.items[0].key, {"approved": True})
+            await self._service.call(Calls.complete_job, tasks.items[0].key, {"approved": True})
 
     async def receive(self, channel: str, *rows: dict[str, Any]) -> None:
         """By post: into the inbox."""

@@ -1,4 +1,4 @@
-"""The service: one async method for each thing that a client may ask. gRPC and REST are thin over it.
+"""The service: what a client may ask, awaited. gRPC and REST are thin over it.
 
 It answers with the runtime's values, or with a `Refusal`; a business no is never raised. The world's failures are
 (`ConjoinError`). Nothing here blocks the event loop: requests go to the threads of the shards, and whatever reads the
@@ -6,9 +6,9 @@ store goes to a few reader threads: searches (`look`) apart from what is found b
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from conjoin.gateway.dispatch.dispatcher import Dispatcher
 from conjoin.gateway.jobs.dispatcher import JobDesk
@@ -20,15 +20,13 @@ from conjoin.gateway.topology import Topology, topology_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import (
     ActivatedJob,
-    CorrelatedMessage,
-    CreatedInstance,
     Deployment,
     Done,
     InstanceResult,
     PublishedMessage,
     Refusal,
 )
-from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.calls import Call, Calls, NewInstance
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
@@ -38,7 +36,6 @@ from conjoin.runtime.run.batches import Commit as Commit
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.upkeep.erase import erase_payload
 
-Variables = Mapping[str, Any]
 _P = ParamSpec("_P")
 _A = TypeVar("_A")
 BULK_AT_ONCE = 1_000
@@ -111,15 +108,11 @@ class Service:
         if ended:
             self._asking.bell.ring(self._results.ended, ended)
 
-    async def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
-        """Accepted as soon as it is stored; the answer says nothing about who takes it."""
-        answer = await self._asking.call(self.broker.calls.publish(message))
-        return noted(message.name, message.tenant_id, answer)
-
-    async def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
-        """Answered with the instance that took it; never kept."""
-        answer = await self._asking.call(self.broker.calls.correlate(message))
-        return noted(message.name, message.tenant_id, answer)
+    async def call(
+        self, call: Callable[Concatenate[Calls, _P], Call[_A]], /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> _A | Refusal:
+        """One of `Calls`, with what it takes: `service.call(Calls.publish, message)`."""
+        return noted(args[0], await self._asking.call(call(self.broker.calls, *args, **kwargs)))
 
     async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
         """Each by itself, in the order given; however many, only some are under way at a time."""
@@ -145,26 +138,16 @@ class Service:
         """Files by name; all of them or none."""
         return await self.carry_out(self.broker.deploy, resources, tenant_id)
 
-    async def create_instance(self, new: NewInstance) -> CreatedInstance | Refusal:
-        answer = await self._asking.call(self.broker.calls.create_instance(new))
-        return noted(new.process_id, new.tenant_id, answer)
-
     async def create_with_result(
         self, new: NewInstance, timeout_ms: int = 0, fetch: Sequence[str] = ()
     ) -> InstanceResult | Refusal:
         """Answered when the instance has completed, with all its variables or those of `fetch`. 0: the default wait."""
         if self._results.is_full:
             return self._asking.exhausted()
-        created = await self.create_instance(new)
+        created = await self.call(Calls.create_instance, new)
         if isinstance(created, Refusal):
             return created
         return await self._results.of(created, timeout_ms if timeout_ms > 0 else self.limits.request_timeout_ms, fetch)
-
-    async def cancel_instance(self, key: int) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.cancel_instance(key))
-
-    async def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.set_variables(scope_key, variables, local))
 
     async def activate_jobs(self, wanted: JobsWanted, wait_ms: int = 0) -> list[ActivatedJob] | Refusal:
         """The oldest jobs; if there are none, the first that turn up. 0: the default wait; negative: no wait at all."""
@@ -173,38 +156,6 @@ class Service:
     def stream_jobs(self, wanted: JobsWanted) -> AsyncIterator[ActivatedJob] | Refusal:
         """Jobs as they turn up, until the iterator is closed (`aclose`) or the service is."""
         return self._desk.stream(wanted)
-
-    async def complete_job(self, key: int, variables: Variables) -> Done | Refusal:
-        """User tasks, too."""
-        return await self._asking.call(self.broker.calls.complete_job(key, variables))
-
-    async def fail_job(
-        self, key: int, retries: int, message: str = "", backoff_ms: int = 0, variables: Variables | None = None
-    ) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.fail_job(key, retries, message, backoff_ms, variables))
-
-    async def throw_error(
-        self, key: int, code: str, message: str = "", variables: Variables | None = None
-    ) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.throw_error(key, code, message, variables))
-
-    async def update_retries(self, key: int, retries: int) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.update_retries(key, retries))
-
-    async def update_timeout(self, key: int, timeout_ms: int) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.update_timeout(key, timeout_ms))
-
-    async def assign_task(self, key: int, assignee: str, override: bool = True) -> Done | Refusal:
-        """A user task; an empty assignee is nobody."""
-        return await self._asking.call(self.broker.calls.assign_task(key, assignee, override))
-
-    async def resolve_incident(self, key: int) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.resolve_incident(key))
-
-    async def broadcast_signal(
-        self, name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT
-    ) -> Done | Refusal:
-        return await self._asking.call(self.broker.calls.broadcast_signal(name, variables, tenant_id))
 
     def topology(self) -> Topology:
         return topology_of(self.broker)

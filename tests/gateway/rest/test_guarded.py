@@ -84,10 +84,10 @@ def test_failures_of_the_world_say_what_and_our_mistakes_do_not(
     status: int,
     retry_after: str | None,
 ) -> None:
-    async def fail(message: object) -> None:
+    async def fail(*what: object) -> None:
         raise error
 
-    monkeypatch.setattr(rest_server.service, "publish", fail)
+    monkeypatch.setattr(rest_server.service, "call", fail)
     # The server ends a connection after a mistake of its own, and the next test shall not meet that end.
     answer = rest.post("/v2/messages/publication", json=PUBLICATION, headers={"connection": "close"})
     assert (answer.status_code, answer.headers.get("retry-after")) == (status, retry_after)

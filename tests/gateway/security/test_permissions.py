@@ -13,6 +13,8 @@ import pytest
 
 from conjoin.gateway.security.authentication.callers import KnownCaller, read_callers, write_callers
 from conjoin.gateway.security.authentication.hashes import password_hash
+from conjoin.gateway.security.authorized_service import TOUCHED
+from conjoin.runtime.client_api.calls import Calls
 from tests.gateway.grpc_client import HOUR_MS
 from tests.gateway.models import with_job, with_message
 from tests.gateway.security.secured import Secured, secured
@@ -233,3 +235,9 @@ def test_page_of_another_site_cannot_use_what_a_browser_knows(server: Secured) -
         cancelling = f"/v2/process-instances/{instance}/cancellation"
         assert browser.post(cancelling, headers={"sec-fetch-site": "cross-site"}).status_code == 403
         assert browser.post(cancelling, headers={"sec-fetch-site": "same-origin"}).status_code == 204
+
+
+def test_every_call_says_what_it_touches() -> None:
+    calls = {name: call for name, call in vars(Calls).items() if not name.startswith("_")}
+    # `activate_on` is a part of `activate_jobs`; `create_instance` looks up its process first.
+    assert {name for name, call in calls.items() if call not in TOUCHED} == {"activate_on", "create_instance"}

@@ -11,6 +11,7 @@ from conjoin.gateway.queries import instance as instance_queries
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.rest.problems import HttpProblem, invalid
 from conjoin.gateway.rest.reading import decoded, decoder, key_in, key_of
+from conjoin.runtime.client_api.calls import Calls
 
 _OBJECT = decoder(dict[str, Any])
 _FIRST_LOOK_S = 0.08
@@ -59,25 +60,25 @@ def _tally(elements: list[dict[str, Any]]) -> dict[str, int]:
 
 async def cancel(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
-    outcome = await visit.service.cancel_instance(key)
+    outcome = await visit.service.call(Calls.cancel_instance, key)
     return _back(visit, key, outcome, "The instance is cancelled.")
 
 
 async def set_variables(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
     variables = _variables(visit)
-    return _back(visit, key, await visit.service.set_variables(key, variables), "The variables are set.")
+    return _back(visit, key, await visit.service.call(Calls.set_variables, key, variables), "The variables are set.")
 
 
 async def resolve(visit: Visit) -> Response:
     """With what was missing: variables, and for a job that was given up another attempt."""
     incident, instance = key_in(visit.request, "incident"), key_in(visit.request, "key")
     variables, job = _variables(visit), visit.field("job")
-    outcome: object = await visit.service.set_variables(instance, variables) if variables else None
+    outcome: object = await visit.service.call(Calls.set_variables, instance, variables) if variables else None
     if job and queries.why_not(outcome) is None:
-        outcome = await visit.service.update_retries(key_of("job", job), 1)
+        outcome = await visit.service.call(Calls.update_retries, key_of("job", job), 1)
     if queries.why_not(outcome) is None:
-        outcome = await visit.service.resolve_incident(incident)
+        outcome = await visit.service.call(Calls.resolve_incident, incident)
     return _back(visit, instance, outcome, "The incident is resolved.")
 
 

@@ -12,6 +12,7 @@ from conjoin.gateway.rest.conjoin_v1.message_fields import new_message
 from conjoin.gateway.rest.endpoint import accepted
 from conjoin.gateway.rest.problems import HttpProblem, invalid
 from conjoin.gateway.rest.reading import key_of
+from conjoin.runtime.client_api.calls import Calls
 
 FIELDS = ("name", "key", "variables", "ttl", "id", "business_id", "tenant")
 
@@ -36,7 +37,7 @@ async def send(visit: Visit) -> Response:
     try:
         message = new_message(_given(said))
         with visit.console.gateway.metrics.publishing("console") as outcome:
-            key = accepted(outcome.noted(await visit.service.publish(message))).key
+            key = accepted(outcome.noted(await visit.service.call(Calls.publish, message))).key
     except HttpProblem as problem:
         return visit.show("send.html", problem.status, message=said, problem=problem.detail, outcome=None)
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")

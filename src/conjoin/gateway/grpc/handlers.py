@@ -6,7 +6,7 @@ from conjoin.gateway.grpc.reading import CommonFields
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.answers import CreatedInstance, DeployedProcess, Refusal
-from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.calls import Calls, NewInstance
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_text
 
@@ -17,7 +17,7 @@ Answer = Any
 async def publish_message(service: Service, asked: Any, said: CommonFields) -> Answer:
     about = (asked.messageId, asked.businessId, said.tenant_id)
     message = NewMessage(asked.name, asked.correlationKey, said.variables, asked.timeToLive, *about)
-    published = await service.publish(message)
+    published = await service.call(Calls.publish, message)
     if isinstance(published, Refusal):
         return published
     return WIRE["PublishMessageResponse"](key=published.key, tenantId=said.tenant_id)
@@ -26,7 +26,7 @@ async def publish_message(service: Service, asked: Any, said: CommonFields) -> A
 async def broadcast_signal(service: Service, asked: Any, said: CommonFields) -> Answer:
     if not asked.signalName.strip():
         return Refusal("INVALID_ARGUMENT", "a signal needs a name")
-    done = await service.broadcast_signal(asked.signalName, said.variables, said.tenant_id)
+    done = await service.call(Calls.broadcast_signal, asked.signalName, said.variables, said.tenant_id)
     # A signal is nothing that is kept, so there is no record that could have a key.
     return done if isinstance(done, Refusal) else WIRE["BroadcastSignalResponse"](tenantId=said.tenant_id)
 
@@ -60,7 +60,7 @@ def _process(process: DeployedProcess, tenant_id: str) -> Any:
 
 async def create_instance(service: Service, asked: Any, said: CommonFields) -> Answer:
     new = _new_instance(asked, said)
-    created = new if isinstance(new, Refusal) else await service.create_instance(new)
+    created = new if isinstance(new, Refusal) else await service.call(Calls.create_instance, new)
     if isinstance(created, Refusal):
         return created
     return WIRE["CreateProcessInstanceResponse"](**_created(created))
@@ -96,17 +96,17 @@ def _created(created: CreatedInstance) -> dict[str, Any]:
 
 
 async def cancel_instance(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.cancel_instance(asked.processInstanceKey)
+    done = await service.call(Calls.cancel_instance, asked.processInstanceKey)
     return done if isinstance(done, Refusal) else WIRE["CancelProcessInstanceResponse"]()
 
 
 async def set_variables(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.set_variables(asked.elementInstanceKey, said.variables, asked.local)
+    done = await service.call(Calls.set_variables, asked.elementInstanceKey, said.variables, asked.local)
     return done if isinstance(done, Refusal) else WIRE["SetVariablesResponse"](key=asked.elementInstanceKey)
 
 
 async def resolve_incident(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.resolve_incident(asked.incidentKey)
+    done = await service.call(Calls.resolve_incident, asked.incidentKey)
     return done if isinstance(done, Refusal) else WIRE["ResolveIncidentResponse"]()
 
 

@@ -9,6 +9,7 @@ from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.gateway.tenants import tenants_or_default, unusable_tenant
 from conjoin.runtime.client_api.answers import ActivatedJob, Refusal
+from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.codec.json_text import json_text
 
@@ -20,28 +21,28 @@ LARGEST_ANSWER = 3_500_000
 
 
 async def complete_job(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.complete_job(asked.jobKey, said.variables)
+    done = await service.call(Calls.complete_job, asked.jobKey, said.variables)
     return done if isinstance(done, Refusal) else WIRE["CompleteJobResponse"]()
 
 
 async def fail_job(service: Service, asked: Any, said: CommonFields) -> Answer:
     how = (asked.retries, asked.errorMessage, asked.retryBackOff)
-    done = await service.fail_job(asked.jobKey, *how, said.variables)
+    done = await service.call(Calls.fail_job, asked.jobKey, *how, said.variables)
     return done if isinstance(done, Refusal) else WIRE["FailJobResponse"]()
 
 
 async def throw_error(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.throw_error(asked.jobKey, asked.errorCode, asked.errorMessage, said.variables)
+    done = await service.call(Calls.throw_error, asked.jobKey, asked.errorCode, asked.errorMessage, said.variables)
     return done if isinstance(done, Refusal) else WIRE["ThrowErrorResponse"]()
 
 
 async def update_retries(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.update_retries(asked.jobKey, asked.retries)
+    done = await service.call(Calls.update_retries, asked.jobKey, asked.retries)
     return done if isinstance(done, Refusal) else WIRE["UpdateJobRetriesResponse"]()
 
 
 async def update_timeout(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.update_timeout(asked.jobKey, asked.timeout)
+    done = await service.call(Calls.update_timeout, asked.jobKey, asked.timeout)
     return done if isinstance(done, Refusal) else WIRE["UpdateJobTimeoutResponse"]()
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from conjoin import __version__
 from conjoin.errors import ExtraMissing, SettingsError
 from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.shown_urls import kind_of, shown_url
 
 if TYPE_CHECKING:
@@ -25,12 +27,13 @@ _NOTES: ContextVar[dict[str, str] | None] = ContextVar("notes", default=None)
 _A = TypeVar("_A")
 
 
-def noted(name: str, tenant_id: str, answer: _A) -> _A:
-    """The answer itself; the span of the call, if there is one, is told what it was about."""
+def noted(about: object, answer: _A) -> _A:
+    """The answer itself; the span of the call, if there is one, says what it was about: a message, or an instance."""
     notes = _NOTES.get()
-    if notes is not None:
+    if notes is not None and isinstance(about, NewMessage | NewInstance):
+        name = about.name if isinstance(about, NewMessage) else about.process_id
         verdict = answer.code.lower() if isinstance(answer, Refusal) else "accepted"
-        notes |= {"conjoin.name": name, "conjoin.tenant": tenant_id, "conjoin.verdict": verdict}
+        notes |= {"conjoin.name": name, "conjoin.tenant": about.tenant_id, "conjoin.verdict": verdict}
     return answer
 
 

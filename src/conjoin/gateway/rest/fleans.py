@@ -10,6 +10,7 @@ from conjoin.gateway.rest.problems import refused
 from conjoin.gateway.rest.reading import needed
 from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
 from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import NewMessage
 
 _NOBODY = ("NOT_FOUND", "INVALID_STATE")
@@ -29,7 +30,7 @@ async def deliver(call: RestCall) -> Response:
     said: FleansMessage = call.body
     name = needed("messageName", said.message_name)
     message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True, subscriptions_only=True)
-    outcome = await call.service.correlate(message)
+    outcome = await call.service.call(Calls.correlate, message)
     if isinstance(outcome, Refusal) and outcome.code not in _NOBODY:
         raise refused(outcome)
     delivered = not isinstance(outcome, Refusal)

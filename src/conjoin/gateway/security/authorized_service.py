@@ -1,30 +1,28 @@
-"""The service as a caller may use it: every method checks the very values it is called with, then asks the whole one.
+"""The service as a caller may use it: it checks the very values it is called with, then asks the whole one.
 
-What is not written out here does not work for a caller: the attributes it would need are not there. Something of a
-tenant that is none of the caller's is not found, in the same words as something that does not exist.
+A call that `TOUCHED` does not list fails, and so does a method that is not written out here: the attributes it would
+need are not there. Something of a tenant that is none of the caller's is not found, in the same words as something that
+does not exist.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from conjoin.gateway.security import owners
 from conjoin.gateway.security.grants import Grant, Thing, allowing
 from conjoin.gateway.security.visible_store import confined
-from conjoin.gateway.service import Service, Variables
+from conjoin.gateway.service import Service
 from conjoin.gateway.topology import Topology
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import (
     ActivatedJob,
-    CorrelatedMessage,
-    CreatedInstance,
     Deployment,
     Done,
     InstanceResult,
     PublishedMessage,
     Refusal,
 )
-from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.calls import Call, Calls, NewInstance, Variables
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
@@ -32,14 +30,65 @@ from conjoin.runtime.explain.explain import NamedExplanation, explain_named
 
 _P = ParamSpec("_P")
 _A = TypeVar("_A")
-_NO_INSTANCE = "no active instance with key {} was found: it has ended, or there never was one"
-_NO_SCOPE = "no active instance or element with key {} was found"
-_NO_INCIDENT = "no incident with key {} was found: it was resolved, or its instance has ended"
-_NO_JOB, _NO_TASK = "no job with key {} was found", "no user task with key {} was found"
-_NO_MESSAGE = "no message with key {} is known"
-_UPDATE_JOB = ("work", "operate")
 _NAMING = ("NOT_FOUND", "INVALID_STATE")
 """Refusals of a message that name others."""
+
+
+class _Named(NamedTuple):
+    """What a call touches is what it names."""
+
+    action: str
+    things: Callable[..., Iterable[Thing]]
+    """Of what the call takes."""
+
+
+class _Keyed(NamedTuple):
+    """What a call touches is found by a key, the first thing that it takes."""
+
+    actions: tuple[str, ...]
+    """One of them is enough."""
+    owner: Callable[[Broker, int], Thing | None]
+    missing: str
+
+
+def _message(message: NewMessage) -> list[Thing]:
+    return [Thing(message.tenant_id, message.name)]
+
+
+def _signal(name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT) -> list[Thing]:
+    return [Thing(tenant_id, name)]
+
+
+def _jobs(wanted: JobsWanted) -> list[Thing]:
+    return [Thing(tenant, job=wanted.type) for tenant in wanted.tenant_ids]
+
+
+_PUBLISH, _WORK = _Named("publish", _message), _Named("work", _jobs)
+_JOB = _Keyed(("work",), owners.of_job, "no job with key {} was found")
+_INSTANCE = _Keyed(
+    ("operate",), owners.of_instance, "no active instance with key {} was found: it has ended, or there never was one"
+)
+_SCOPE = _Keyed(("operate",), owners.of_scope, "no active instance or element with key {} was found")
+_INCIDENT = _Keyed(
+    ("operate",), owners.of_incident, "no incident with key {} was found: it was resolved, or its instance has ended"
+)
+_ENDED_MESSAGE = _Keyed(("operate",), owners.of_message, "no message with key {} is known")
+TOUCHED: Mapping[Callable[..., Call[Any]], _Named | _Keyed] = {
+    Calls.publish: _PUBLISH,
+    Calls.correlate: _Named("correlate", _message),
+    Calls.broadcast_signal: _Named("signal", _signal),
+    Calls.activate_jobs: _WORK,
+    Calls.complete_job: _JOB,
+    Calls.fail_job: _JOB,
+    Calls.throw_error: _JOB,
+    Calls.update_retries: _JOB._replace(actions=("work", "operate")),
+    Calls.update_timeout: _JOB._replace(actions=("work", "operate")),
+    Calls.assign_task: _JOB._replace(missing="no user task with key {} was found"),
+    Calls.cancel_instance: _INSTANCE,
+    Calls.set_variables: _SCOPE,
+    Calls.resolve_incident: _INCIDENT,
+}
+"""What each call needs, and to what; `create_instance` has to look up its process first."""
 
 
 class PermittedService(Service):
@@ -53,18 +102,25 @@ class PermittedService(Service):
         self.inbox = whole.inbox if any(grant.is_total for grant in seeing) else None
         self._seeing = tuple(actions) or ("read",)
 
-    async def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
-        refused = self._refusal(("publish",), _about(message))
-        answer = await self._whole.publish(message) if refused is None else refused
-        return await self._reworded(message, answer) if isinstance(answer, Refusal) else answer
+    async def call(
+        self, call: Callable[Concatenate[Calls, _P], Call[_A]], /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> _A | Refusal:
+        refused = await self._refused(call, *args, **kwargs)
+        answer = refused if refused is not None else await self._whole.call(call, *args, **kwargs)
+        if isinstance(answer, Refusal) and isinstance(args[0], NewMessage):
+            return await self._reworded(args[0], answer)
+        return answer
 
-    async def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
-        refused = self._refusal(("correlate",), _about(message))
-        answer = await self._whole.correlate(message) if refused is None else refused
-        return await self._reworded(replace(message, sync=True), answer) if isinstance(answer, Refusal) else answer
+    async def _refused(self, call: Callable[..., Call[Any]], *args: Any, **kwargs: Any) -> Refusal | None:
+        if call is Calls.create_instance:
+            return await self._not_created(*args)
+        touched = TOUCHED[call]
+        if isinstance(touched, _Keyed):
+            return await self._not_its(touched, args[0])
+        return self._not_named(touched, *args, **kwargs)
 
     async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
-        refusals = [self._refusal(("publish",), _about(message)) for message in messages]
+        refusals = [self._not_named(_PUBLISH, message) for message in messages]
         allowed = [message for message, no in zip(messages, refusals, strict=True) if no is None]
         answers = iter(await self._whole.publish_many(allowed))
         found = [no or next(answers) for no in refusals]
@@ -82,14 +138,13 @@ class PermittedService(Service):
         return Refusal(refusal.code, f"Refused: {text}")
 
     async def rehearse(self, message: NewMessage) -> NamedExplanation | Refusal:
-        refused = self._refusal(("read", *self._seeing), _about(message))
+        refused = self._first_refusal(("read", *self._seeing), _message(message))
         if refused is not None:
             return refused
         return await self.look(explain_named, self.broker, message)
 
     async def erase_payload(self, message_key: int) -> Done | Refusal:
-        refused = await self._not_its("operate", owners.of_message, message_key, _NO_MESSAGE)
-        return refused or await self._whole.erase_payload(message_key)
+        return await self._not_its(_ENDED_MESSAGE, message_key) or await self._whole.erase_payload(message_key)
 
     async def deploy(
         self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT
@@ -97,9 +152,6 @@ class PermittedService(Service):
         ids = await self._whole.look(_process_ids, self._whole.broker, resources, tenant_id)
         things = [Thing(tenant_id, process=id_) for id_ in ids] or [Thing(tenant_id)]
         return self._first_refusal(("deploy",), things) or await self._whole.deploy(resources, tenant_id)
-
-    async def create_instance(self, new: NewInstance) -> CreatedInstance | Refusal:
-        return await self._not_created(new) or await self._whole.create_instance(new)
 
     async def create_with_result(
         self, new: NewInstance, timeout_ms: int = 0, fetch: Sequence[str] = ()
@@ -115,56 +167,11 @@ class PermittedService(Service):
             process = found.process_id if found is not None and found.tenant_id == new.tenant_id else None
         return self._refusal(("create",), Thing(new.tenant_id, process=process))
 
-    async def cancel_instance(self, key: int) -> Done | Refusal:
-        refused = await self._not_its("operate", owners.of_instance, key, _NO_INSTANCE)
-        return refused or await self._whole.cancel_instance(key)
-
-    async def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> Done | Refusal:
-        refused = await self._not_its("operate", owners.of_scope, scope_key, _NO_SCOPE)
-        return refused or await self._whole.set_variables(scope_key, variables, local)
-
-    async def resolve_incident(self, key: int) -> Done | Refusal:
-        refused = await self._not_its("operate", owners.of_incident, key, _NO_INCIDENT)
-        return refused or await self._whole.resolve_incident(key)
-
     async def activate_jobs(self, wanted: JobsWanted, wait_ms: int = 0) -> list[ActivatedJob] | Refusal:
-        return self._no_work(wanted) or await self._whole.activate_jobs(wanted, wait_ms)
+        return self._not_named(_WORK, wanted) or await self._whole.activate_jobs(wanted, wait_ms)
 
     def stream_jobs(self, wanted: JobsWanted) -> AsyncIterator[ActivatedJob] | Refusal:
-        return self._no_work(wanted) or self._whole.stream_jobs(wanted)
-
-    def _no_work(self, wanted: JobsWanted) -> Refusal | None:
-        return self._first_refusal(("work",), [Thing(tenant, job=wanted.type) for tenant in wanted.tenant_ids])
-
-    async def complete_job(self, key: int, variables: Variables) -> Done | Refusal:
-        return await self._not_its_job(key) or await self._whole.complete_job(key, variables)
-
-    async def fail_job(
-        self, key: int, retries: int, message: str = "", backoff_ms: int = 0, variables: Variables | None = None
-    ) -> Done | Refusal:
-        refused = await self._not_its_job(key)
-        return refused or await self._whole.fail_job(key, retries, message, backoff_ms, variables)
-
-    async def throw_error(
-        self, key: int, code: str, message: str = "", variables: Variables | None = None
-    ) -> Done | Refusal:
-        return await self._not_its_job(key) or await self._whole.throw_error(key, code, message, variables)
-
-    async def update_retries(self, key: int, retries: int) -> Done | Refusal:
-        return await self._not_its_job(key, *_UPDATE_JOB) or await self._whole.update_retries(key, retries)
-
-    async def update_timeout(self, key: int, timeout_ms: int) -> Done | Refusal:
-        return await self._not_its_job(key, *_UPDATE_JOB) or await self._whole.update_timeout(key, timeout_ms)
-
-    async def assign_task(self, key: int, assignee: str, override: bool = True) -> Done | Refusal:
-        refused = await self._not_its("work", owners.of_job, key, _NO_TASK)
-        return refused or await self._whole.assign_task(key, assignee, override)
-
-    async def broadcast_signal(
-        self, name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT
-    ) -> Done | Refusal:
-        refused = self._refusal(("signal",), Thing(tenant_id, name))
-        return refused or await self._whole.broadcast_signal(name, variables, tenant_id)
+        return self._not_named(_WORK, wanted) or self._whole.stream_jobs(wanted)
 
     def topology(self) -> Topology:
         return self._whole.topology()
@@ -179,21 +186,18 @@ class PermittedService(Service):
     async def carry_out(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
         return await self._whole.carry_out(function, *args, **kwargs)
 
-    async def _not_its_job(self, key: int, *actions: str) -> Refusal | None:
-        return await self._not_its(actions or "work", owners.of_job, key, _NO_JOB)
+    def _not_named(self, touched: _Named, *args: Any, **kwargs: Any) -> Refusal | None:
+        return self._first_refusal((touched.action,), touched.things(*args, **kwargs))
 
-    async def _not_its(
-        self, needed: str | tuple[str, ...], owner: Callable[[Broker, int], Thing | None], key: int, missing: str
-    ) -> Refusal | None:
-        actions = (needed,) if isinstance(needed, str) else needed
-        if any(grant.is_total for grant in allowing(self._grants, *actions)):
+    async def _not_its(self, touched: _Keyed, key: int) -> Refusal | None:
+        if any(grant.is_total for grant in allowing(self._grants, *touched.actions)):
             return None
-        thing = await self._whole.look_up(owner, self._whole.broker, key)
+        thing = await self._whole.look_up(touched.owner, self._whole.broker, key)
         if thing is None:
             return None
         if not any(grant.tenants.meets(thing.tenant_id) for grant in self._grants):
-            return Refusal("NOT_FOUND", missing.format(key))
-        return self._refusal(actions, thing)
+            return Refusal("NOT_FOUND", touched.missing.format(key))
+        return self._refusal(touched.actions, thing)
 
     def _first_refusal(self, actions: tuple[str, ...], things: Iterable[Thing]) -> Refusal | None:
         return next((no for thing in things if (no := self._refusal(actions, thing)) is not None), None)
@@ -202,10 +206,6 @@ class PermittedService(Service):
         if any(grant.covers(thing) for grant in allowing(self._grants, *actions)):
             return None
         return Refusal("FORBIDDEN", f"no role of yours allows to {actions[0]} {thing.called}")
-
-
-def _about(message: NewMessage) -> Thing:
-    return Thing(message.tenant_id, message.name)
 
 
 def _process_ids(broker: Broker, resources: Sequence[tuple[str, bytes]], tenant_id: str) -> list[str]:

@@ -1,35 +1,34 @@
-"""What a client can ask of an engine, one method each. Where the shards are is for whoever carries the requests.
+"""What a client can ask of an engine, one method for each of `Calls`; here the thread waits for the answer.
 
-A business no is answered as a `Refusal`, never raised. A call answers when everything that follows from it has
-happened, on all shards. What a call is, `calls.py` says; here its thread waits for it.
+A call answers when everything that follows from it has happened, on all shards. Where the shards are is for whoever
+carries the requests.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definitions
-from conjoin.runtime.client_api.answers import (
-    ActivatedJob,
-    CorrelatedMessage,
-    CreatedInstance,
-    Deployment,
-    Done,
-    PublishedMessage,
-    Refusal,
-)
-from conjoin.runtime.client_api.calls import Ask, Call, Calls, NewInstance, ReadyJob
+from conjoin.runtime.client_api.answers import ActivatedJob, CreatedInstance, Deployment, Refusal
+from conjoin.runtime.client_api.calls import Ask, Call, Calls, NewInstance, ReadyJob, Variables
 from conjoin.runtime.client_api.jobs import JobsWanted
-from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.orders import Request
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.engine.key_homes import Generation, KeyHomes
 from conjoin.runtime.run.batches import Reply
 
-Variables = Mapping[str, Any]
+_P = ParamSpec("_P")
 _A = TypeVar("_A")
+
+
+def _waiting(call: Callable[Concatenate[Calls, _P], Call[_A]]) -> Callable[Concatenate["Api", _P], _A]:
+    @wraps(call)
+    def wait(self: "Api", /, *args: _P.args, **kwargs: _P.kwargs) -> _A:
+        return self.wait_for(call(self.calls, *args, **kwargs))
+
+    return wait
 
 
 class Api(ABC):
@@ -93,14 +92,6 @@ class Api(ABC):
         new = NewInstance(process_id, variables, version, business_id, tenant_id or DEFAULT_TENANT)
         return self.wait_for(self.calls.create_instance(new))
 
-    def publish(self, message: NewMessage) -> PublishedMessage | Refusal:
-        """Accepted as soon as it is stored; the answer says nothing about who takes it (A11)."""
-        return self.wait_for(self.calls.publish(message))
-
-    def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
-        """Answered with the instance that took it; never kept."""
-        return self.wait_for(self.calls.correlate(message))
-
     def activate_jobs(
         self, type_: str, limit: int, worker: str = "worker", timeout_ms: int = 300_000, tenant_id: str = DEFAULT_TENANT
     ) -> list[ActivatedJob] | Refusal:
@@ -108,35 +99,15 @@ class Api(ABC):
         wanted = JobsWanted(type_, worker, timeout_ms, limit, tenant_ids=(tenant_id,))
         return self.wait_for(self.calls.activate_jobs(wanted))
 
-    def complete_job(self, key: int, variables: Variables) -> Done | Refusal:
-        return self.wait_for(self.calls.complete_job(key, variables))
-
-    def fail_job(
-        self, key: int, retries: int, message: str = "", backoff_ms: int = 0, variables: Variables | None = None
-    ) -> Done | Refusal:
-        return self.wait_for(self.calls.fail_job(key, retries, message, backoff_ms, variables))
-
-    def throw_error(self, key: int, code: str, message: str = "", variables: Variables | None = None) -> Done | Refusal:
-        return self.wait_for(self.calls.throw_error(key, code, message, variables))
-
-    def update_retries(self, key: int, retries: int) -> Done | Refusal:
-        return self.wait_for(self.calls.update_retries(key, retries))
-
-    def update_timeout(self, key: int, timeout_ms: int) -> Done | Refusal:
-        return self.wait_for(self.calls.update_timeout(key, timeout_ms))
-
-    def assign_task(self, key: int, assignee: str, override: bool = True) -> Done | Refusal:
-        """A user task; an empty assignee is nobody."""
-        return self.wait_for(self.calls.assign_task(key, assignee, override))
-
-    def cancel_instance(self, key: int) -> Done | Refusal:
-        return self.wait_for(self.calls.cancel_instance(key))
-
-    def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> Done | Refusal:
-        return self.wait_for(self.calls.set_variables(scope_key, variables, local))
-
-    def resolve_incident(self, key: int) -> Done | Refusal:
-        return self.wait_for(self.calls.resolve_incident(key))
-
-    def broadcast_signal(self, name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT) -> Done | Refusal:
-        return self.wait_for(self.calls.broadcast_signal(name, variables, tenant_id))
+    publish = _waiting(Calls.publish)
+    correlate = _waiting(Calls.correlate)
+    complete_job = _waiting(Calls.complete_job)
+    fail_job = _waiting(Calls.fail_job)
+    throw_error = _waiting(Calls.throw_error)
+    update_retries = _waiting(Calls.update_retries)
+    update_timeout = _waiting(Calls.update_timeout)
+    assign_task = _waiting(Calls.assign_task)
+    cancel_instance = _waiting(Calls.cancel_instance)
+    set_variables = _waiting(Calls.set_variables)
+    resolve_incident = _waiting(Calls.resolve_incident)
+    broadcast_signal = _waiting(Calls.broadcast_signal)

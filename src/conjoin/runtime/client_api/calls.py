@@ -1,7 +1,7 @@
 """Calls: what a client can ask, each as a generator that yields what it needs done and at last returns the answer.
 
-The checks before and the reading of replies after are here, once. Who drives a call decides how it waits: `Api`
-blocks its thread, a serving process awaits. A business no is answered as a `Refusal`, never raised.
+The list of calls with the checks before and the reading of replies after is here, once. Who drives a call decides how
+it waits: `Api` blocks its thread, a serving process awaits. A business no is answered as a `Refusal`, never raised.
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -145,6 +145,7 @@ class Calls:
         return home_of(latest.plan, command.variables, command.at, self._created, shards)
 
     def publish(self, message: NewMessage) -> Call[PublishedMessage | Refusal]:
+        """Accepted as soon as it is stored; the answer says nothing about who takes it (A11)."""
         problem = unusable(message)
         if problem is not None:
             return problem
@@ -157,6 +158,7 @@ class Calls:
         return refusal_of(answer, message.key)
 
     def correlate(self, message: NewMessage) -> Call[CorrelatedMessage | Refusal]:
+        """Answered with the instance that took it; never kept."""
         problem = unusable(message)
         if problem is not None:
             return problem
@@ -191,15 +193,18 @@ class Calls:
         return reply.jobs
 
     def complete_job(self, key: int, variables: Variables) -> Call[Done | Refusal]:
+        """User tasks, too."""
         return self._order(key, c.CompleteJob(key, variables, self._engine.now), variables)
 
     def fail_job(
-        self, key: int, retries: int, message: str, backoff_ms: int, variables: Variables | None
+        self, key: int, retries: int, message: str = "", backoff_ms: int = 0, variables: Variables | None = None
     ) -> Call[Done | Refusal]:
         command = c.FailJob(key, retries, message, self._engine.now, backoff_ms, variables)
         return self._order(key, command, variables, {"error message": message})
 
-    def throw_error(self, key: int, code: str, message: str, variables: Variables | None) -> Call[Done | Refusal]:
+    def throw_error(
+        self, key: int, code: str, message: str = "", variables: Variables | None = None
+    ) -> Call[Done | Refusal]:
         command = c.ThrowError(key, code, message, self._engine.now, variables)
         return self._order(key, command, variables, {"error code": code, "error message": message})
 
@@ -209,20 +214,23 @@ class Calls:
     def update_timeout(self, key: int, timeout_ms: int) -> Call[Done | Refusal]:
         return self._order(key, c.UpdateTimeout(key, timeout_ms, self._engine.now))
 
-    def assign_task(self, key: int, assignee: str, override: bool) -> Call[Done | Refusal]:
+    def assign_task(self, key: int, assignee: str, override: bool = True) -> Call[Done | Refusal]:
+        """A user task; an empty assignee is nobody."""
         command = c.AssignTask(key, assignee, override, self._engine.now)
         return self._order(key, command, texts={"assignee": assignee})
 
     def cancel_instance(self, key: int) -> Call[Done | Refusal]:
         return self._order(key, c.CancelInstance(key, self._engine.now))
 
-    def set_variables(self, scope_key: int, variables: Variables, local: bool) -> Call[Done | Refusal]:
+    def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> Call[Done | Refusal]:
         return self._order(scope_key, c.SetVariables(scope_key, variables, self._engine.now, local), variables)
 
     def resolve_incident(self, key: int) -> Call[Done | Refusal]:
         return self._order(key, c.ResolveIncident(key, self._engine.now))
 
-    def broadcast_signal(self, name: str, variables: Variables, tenant_id: str) -> Call[Done | Refusal]:
+    def broadcast_signal(
+        self, name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT
+    ) -> Call[Done | Refusal]:
         problem = unusable_order(variables) or unusable_texts({"signal name": name})
         if problem is not None:
             return problem

@@ -15,6 +15,7 @@ from conjoin.gateway.rest.openapi.schemas import array, page, record
 from conjoin.gateway.rest.problems import invalid
 from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.service import Service
+from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.reading.list_items import MessageItem
@@ -52,7 +53,7 @@ async def publish(call: RestCall) -> Response:
         raise invalid(f"wait_ms: {wait_ms!r:.40} is not a number of milliseconds from 0 to {LONGEST_WAIT_MS}")
     message = new_message(said)
     with call.gateway.metrics.publishing("rest") as outcome:
-        published = accepted(outcome.noted(await call.service.publish(message)), "PUBLISH")
+        published = accepted(outcome.noted(await call.service.call(Calls.publish, message)), "PUBLISH")
     found = await while_there(call.request, _result(call.service, published.key, wait_ms))
     return answer(_fate(accepted(found)))
 

@@ -21,7 +21,7 @@ from conjoin.gateway.rest.v2.shapes import (
     Variables,
 )
 from conjoin.runtime.client_api.answers import CreatedInstance
-from conjoin.runtime.client_api.calls import NewInstance
+from conjoin.runtime.client_api.calls import Calls, NewInstance
 
 _NOT_HERE = {
     "start_instructions": "startInstructions",
@@ -83,7 +83,7 @@ async def create(call: RestCall) -> Response:
             raise unimplemented(f"Creating an instance with {wire_name}")
     new = _new(said)
     if not said.await_completion:
-        return answer(_told(accepted(await call.service.create_instance(new), "CREATE"), {}))
+        return answer(_told(accepted(await call.service.call(Calls.create_instance, new), "CREATE"), {}))
     work = call.service.create_with_result(new, said.request_timeout or 0, tuple(said.fetch_variables or ()))
     result = accepted(await while_there(call.request, work), "CREATE_WITH_AWAITING_RESULT")
     return answer(_told(result.instance, result.variables))
@@ -117,24 +117,24 @@ def _told(created: CreatedInstance, variables: Any) -> dict[str, Any]:
 
 
 async def cancel(call: RestCall) -> Response:
-    return done(await call.service.cancel_instance(key_in(call.request, "processInstanceKey")), "CANCEL")
+    return done(await call.service.call(Calls.cancel_instance, key_in(call.request, "processInstanceKey")), "CANCEL")
 
 
 async def set_variables(call: RestCall) -> Response:
     said: NewVariables = call.body
     key = key_in(call.request, "elementInstanceKey")
-    return done(await call.service.set_variables(key, said.variables, bool(said.local)), "UPDATE")
+    return done(await call.service.call(Calls.set_variables, key, said.variables, bool(said.local)), "UPDATE")
 
 
 async def resolve(call: RestCall) -> Response:
-    return done(await call.service.resolve_incident(key_in(call.request, "incidentKey")), "RESOLVE")
+    return done(await call.service.call(Calls.resolve_incident, key_in(call.request, "incidentKey")), "RESOLVE")
 
 
 async def broadcast(call: RestCall) -> Response:
     said: Signal = call.body
     tenant_id = tenant_of(said.tenant_id)
     name = needed("signalName", said.signal_name)
-    accepted(await call.service.broadcast_signal(name, said.variables or {}, tenant_id), "BROADCAST")
+    accepted(await call.service.call(Calls.broadcast_signal, name, said.variables or {}, tenant_id), "BROADCAST")
     # A signal is nothing that is kept, so there is no record that could have a key.
     return answer({"tenantId": tenant_id, "signalKey": "0"})
 

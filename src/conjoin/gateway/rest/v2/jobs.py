@@ -13,6 +13,7 @@ from conjoin.gateway.rest.reading import key_in, needed, tenant_of
 from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.tenants import tenants_or_default
 from conjoin.runtime.client_api.answers import ActivatedJob
+from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64
 
@@ -106,7 +107,7 @@ async def complete(call: RestCall) -> Response:
         raise unimplemented("Completing a job with a businessId")
     _without_lease(said.lease_token)
     key = key_in(call.request, "jobKey")
-    return done(await call.service.complete_job(key, said.variables or {}), "COMPLETE")
+    return done(await call.service.call(Calls.complete_job, key, said.variables or {}), "COMPLETE")
 
 
 def _says_something(result: Mapping[str, Any]) -> bool:
@@ -128,14 +129,14 @@ async def fail(call: RestCall) -> Response:
     said: FailJobBody = call.body
     _without_lease(said.lease_token)
     how = (said.retries or 0, said.error_message or "", said.retry_back_off or 0, said.variables)
-    return done(await call.service.fail_job(key_in(call.request, "jobKey"), *how), "FAIL")
+    return done(await call.service.call(Calls.fail_job, key_in(call.request, "jobKey"), *how), "FAIL")
 
 
 async def throw_error(call: RestCall) -> Response:
     said: ThrownError = call.body
     _without_lease(said.lease_token)
     how = (needed("errorCode", said.error_code), said.error_message or "", said.variables)
-    return done(await call.service.throw_error(key_in(call.request, "jobKey"), *how), "THROW_ERROR")
+    return done(await call.service.call(Calls.throw_error, key_in(call.request, "jobKey"), *how), "THROW_ERROR")
 
 
 async def update(call: RestCall) -> Response:
@@ -144,9 +145,9 @@ async def update(call: RestCall) -> Response:
         raise invalid("No changeset provided: it has retries, timeout or both")
     # All or nothing: the first can be refused, the second is not, unless the job is gone and all of it with it.
     if said.timeout is not None:
-        accepted(await call.service.update_timeout(key, said.timeout), "UPDATE_TIMEOUT")
+        accepted(await call.service.call(Calls.update_timeout, key, said.timeout), "UPDATE_TIMEOUT")
     if said.retries is not None:
-        accepted(await call.service.update_retries(key, said.retries), "UPDATE_RETRIES")
+        accepted(await call.service.call(Calls.update_retries, key, said.retries), "UPDATE_RETRIES")
     return Response(status_code=204)
 
 

@@ -15,6 +15,7 @@ from conjoin.gateway.rest.v2.shapes import (
     Tenant,
     Variables,
 )
+from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import NewMessage
 
 
@@ -53,7 +54,7 @@ async def publish(call: RestCall) -> Response:
     which = (needed("name", said.name), said.correlation_key or "", said.variables or {}, said.time_to_live or 0)
     message = NewMessage(*which, said.message_id or "", said.business_id or "", tenant_id)
     with call.gateway.metrics.publishing("rest") as outcome:
-        published = outcome.noted(await call.service.publish(message))
+        published = outcome.noted(await call.service.call(Calls.publish, message))
     key = accepted(published, "PUBLISH").key
     return answer({"tenantId": tenant_id, "messageKey": str(key)})
 
@@ -64,7 +65,7 @@ async def correlate(call: RestCall) -> Response:
     which = (needed("name", said.name), said.correlation_key or "", said.variables or {})
     message = NewMessage(*which, business_id=said.business_id or "", tenant_id=tenant_id)
     with call.gateway.metrics.publishing("rest") as outcome:
-        correlated = outcome.noted(await call.service.correlate(message))
+        correlated = outcome.noted(await call.service.call(Calls.correlate, message))
     taken = accepted(correlated, "CORRELATE")
     keys = {"messageKey": str(taken.key), "processInstanceKey": str(taken.instance_key)}
     return answer({"tenantId": tenant_id, **keys})

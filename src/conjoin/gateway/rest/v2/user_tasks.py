@@ -12,6 +12,7 @@ from conjoin.gateway.rest.reading import key_in
 from conjoin.gateway.rest.v2.shapes import Shape, Variables
 from conjoin.gateway.search.engine.engine import one
 from conjoin.gateway.search.user_tasks import USER_TASKS
+from conjoin.runtime.client_api.calls import Calls
 
 
 class Assignment(Shape):
@@ -30,11 +31,12 @@ async def assign(call: RestCall) -> Response:
     if not said.assignee:
         raise invalid("No assignee provided")
     override = said.allow_override is not False
-    return done(await call.service.assign_task(key_in(call.request, "userTaskKey"), said.assignee, override), "ASSIGN")
+    key = key_in(call.request, "userTaskKey")
+    return done(await call.service.call(Calls.assign_task, key, said.assignee, override), "ASSIGN")
 
 
 async def unassign(call: RestCall) -> Response:
-    return done(await call.service.assign_task(key_in(call.request, "userTaskKey"), ""), "ASSIGN")
+    return done(await call.service.call(Calls.assign_task, key_in(call.request, "userTaskKey"), ""), "ASSIGN")
 
 
 async def complete(call: RestCall) -> Response:
@@ -42,7 +44,7 @@ async def complete(call: RestCall) -> Response:
     key = key_in(call.request, "userTaskKey")
     if await call.service.look_up(one, call.service.broker, USER_TASKS, key) is None:
         raise not_found(f"Command 'COMPLETE' rejected with code 'NOT_FOUND': no user task with key {key} was found")
-    accepted(await call.service.complete_job(key, said.variables or {}), "COMPLETE")
+    accepted(await call.service.call(Calls.complete_job, key, said.variables or {}), "COMPLETE")
     return Response(status_code=204)
 
 
