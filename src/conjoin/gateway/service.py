@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
-from conjoin.gateway.dispatch.dispatcher import Dispatcher
+from conjoin.gateway.dispatch import Dispatcher
 from conjoin.gateway.jobs.dispatcher import JobDesk
 from conjoin.gateway.jobs.instance_results import Results
 from conjoin.gateway.memory_budget import MemoryBudget
@@ -80,8 +80,8 @@ class Service:
         most = self.limits.looks
         self._searches = Readers("search", self.limits.readers, most)
         self._lookups, self._writers = Readers("lookup", 2, most), Readers("writer", 2, most)
-        self._asking = Dispatcher(inline, self.look_up, self.limits.in_flight, self.limits.request_timeout_ms)
-        self._desk = JobDesk(broker, self._asking, self.limits.waiting)
+        self._dispatcher = Dispatcher(inline, self.look_up, self.limits.in_flight, self.limits.request_timeout_ms)
+        self._desk = JobDesk(broker, self._dispatcher, self.limits.waiting)
         self._results = Results(broker, self.look_up, self.limits.waiting)
         self._bulks = asyncio.Semaphore(self.limits.bulks)
         self._inline = inline
@@ -95,7 +95,7 @@ class Service:
     @property
     def under_way(self) -> int:
         """Calls that wait for their commit."""
-        return self._asking.under_way
+        return self._dispatcher.under_way
 
     def _committed(self, commit: Commit) -> None:
         """In the thread of a shard, after each commit."""
@@ -103,16 +103,16 @@ class Service:
             heard(commit)
         ready = {row.type for row in commit.jobs if row.state == "ready"}
         if ready:
-            self._asking.bell.ring(self._desk.ready, ready)
+            self._dispatcher.bridge.call(self._desk.ready, ready)
         ended = self._results.awaited_in(commit.instances)
         if ended:
-            self._asking.bell.ring(self._results.ended, ended)
+            self._dispatcher.bridge.call(self._results.ended, ended)
 
     async def call(
         self, call: Callable[Concatenate[Calls, _P], Call[_A]], /, *args: _P.args, **kwargs: _P.kwargs
     ) -> _A | Refusal:
         """One of `Calls`, with what it takes: `service.call(Calls.publish, message)`."""
-        return noted(args[0], await self._asking.call(call(self.broker.calls, *args, **kwargs)))
+        return noted(args[0], await self._dispatcher.call(call(self.broker.calls, *args, **kwargs)))
 
     async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
         """Each by itself, in the order given; however many, only some are under way at a time."""
@@ -121,7 +121,7 @@ class Service:
         async with self._bulks:
             for begin in range(0, len(messages), BULK_AT_ONCE):
                 some = messages[begin : begin + BULK_AT_ONCE]
-                answers += await self._asking.call_many([calls.publish(message) for message in some])
+                answers += await self._dispatcher.call_many([calls.publish(message) for message in some])
         return answers
 
     async def rehearse(self, message: NewMessage) -> NamedExplanation | Refusal:
@@ -143,7 +143,7 @@ class Service:
     ) -> InstanceResult | Refusal:
         """Answered when the instance has completed, with all its variables or those of `fetch`. 0: the default wait."""
         if self._results.is_full:
-            return self._asking.exhausted()
+            return self._dispatcher.exhausted()
         created = await self.call(Calls.create_instance, new)
         if isinstance(created, Refusal):
             return created
@@ -185,7 +185,7 @@ class Service:
     async def close(self) -> None:
         """What is under way is still answered."""
         self.stop_waiting()
-        await self._asking.settled()
+        await self._dispatcher.settled()
         self._inline.listener = None
         for readers in (self._searches, self._lookups, self._writers):
             readers.close()

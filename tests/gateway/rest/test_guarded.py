@@ -97,7 +97,7 @@ def test_failures_of_the_world_say_what_and_our_mistakes_do_not(
 def test_too_many_requests_are_told_to_come_again(
     rest: Rest, rest_server: RestThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rest_server.service._asking, "_most", 0)
+    monkeypatch.setattr(rest_server.service._dispatcher, "_most", 0)
     answer = rest.post("/v2/messages/publication", json=PUBLICATION)
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.json()["title"] == "RESOURCE_EXHAUSTED"

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from itertools import chain
 
-from conjoin.gateway.dispatch.dispatcher import Dispatcher
+from conjoin.gateway.dispatch import Dispatcher
 from conjoin.gateway.jobs.waiters import Poll, Stream, Waiter
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import ActivatedJob, Refusal
@@ -34,9 +34,9 @@ class _Line:
 
 
 class JobDesk:
-    def __init__(self, broker: Broker, asking: Dispatcher, most: int) -> None:
+    def __init__(self, broker: Broker, dispatcher: Dispatcher, most: int) -> None:
         self._broker = broker
-        self._asking = asking
+        self._dispatcher = dispatcher
         self._most = most
         self._lines: dict[str, _Line] = {}
         self._waiting = 0
@@ -130,7 +130,7 @@ class JobDesk:
         limit = min(sum(waiter.room for waiter in waiters), MOST_A_ROUND)
         if limit:
             tenants = dict.fromkeys(tenant for waiter in waiters for tenant in waiter.wanted.tenant_ids)
-            ready = await self._asking.call_surely(self._ready(line.type, limit, list(tenants)))
+            ready = await self._dispatcher.call_surely(self._ready(line.type, limit, list(tenants)))
             shares = deal(ready[:limit], waiters)
             await asyncio.gather(*(self._hand_out(waiter, its) for waiter, its in shares.items()))
             self._line_up_again(line, [waiter for waiter in shares if waiter.is_stream])
@@ -146,7 +146,7 @@ class JobDesk:
 
     async def _hand_out(self, waiter: Waiter, shares: Mapping[Share, int]) -> None:
         calls = [self._broker.calls.activate_on(waiter.wanted, *place, most) for place, most in shares.items()]
-        activated = await asyncio.gather(*map(self._asking.call_surely, calls))
+        activated = await asyncio.gather(*map(self._dispatcher.call_surely, calls))
         waiter.take(sorted(chain.from_iterable(activated), key=job_order))
 
     def _line_up_again(self, line: _Line, streams: Iterable[Waiter]) -> None:

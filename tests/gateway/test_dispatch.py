@@ -2,15 +2,12 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from conjoin.errors import StoreFailed
-from conjoin.gateway.dispatch.dispatcher import Dispatcher
-from conjoin.gateway.dispatch.loop_bridge import LoopBridge
-from conjoin.gateway.dispatch.reply_group import ReplyGroup
-from conjoin.gateway.dispatch.request_batcher import RequestBatcher
+from conjoin.gateway.dispatch import Dispatcher, LoopBridge, ReplyFuture
 from conjoin.runtime.client_api.calls import Ask, Call
 from conjoin.runtime.run.batches import Reply
 
@@ -57,12 +54,12 @@ def asked_of(shards: Any, calls: list[Call[int]]) -> list[int]:
 def test_replies_of_several_threads_all_find_their_place() -> None:
     async def wait() -> list[Any]:
         loop = asyncio.get_running_loop()
-        together = ReplyGroup(LoopBridge(loop), loop.create_future(), 4_000)
+        bridge = LoopBridge(loop)
+        replies = [ReplyFuture(bridge, loop.create_future()) for _ in range(4_000)]
         with ThreadPoolExecutor(4) as threads:
-            for number in range(4_000):
-                threads.submit(together.place(number).set_result, Reply(key=number))
-        await asyncio.wait_for(together.future, 10)
-        return together.replies
+            for number, reply in enumerate(replies):
+                threads.submit(reply.set_result, Reply(key=number))
+        return await asyncio.wait_for(asyncio.gather(*(reply.future for reply in replies)), 10)
 
     assert [reply.key for reply in asyncio.run(wait())] == list(range(4_000))
 
@@ -81,11 +78,21 @@ def test_shard_that_fails_is_told_when_all_have_answered() -> None:
 
 
 def test_runner_that_is_closed_leaves_nobody_waiting() -> None:
+    with pytest.raises(RuntimeError, match="closed"):
+        asked_of(Shards(closed=True), [call(0, 1)])
+
+
+def test_whoever_stops_waiting_takes_back_all_of_a_bulk() -> None:
+    class Silent:
+        promises: ClassVar[list[ReplyFuture]] = []
+
+        def hand_in(self, shard: int, asked: Any) -> None:
+            self.promises += [promise for _, promise in asked]
+
     async def ask() -> None:
-        loop = asyncio.get_running_loop()
-        together = ReplyGroup(LoopBridge(loop), loop.create_future(), 1)
-        RequestBatcher(loop, Shards(closed=True)).put(0, "request", together.place(0))  # type: ignore[arg-type]
-        await asyncio.wait_for(together.future, 10)
-        assert isinstance(together.replies[0], RuntimeError)
+        dispatcher = Dispatcher(Silent(), None, 10, 1_000)  # type: ignore[arg-type]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(dispatcher.call_many([call(0, 1), call(1, 2)]), 0.05)
+        assert (dispatcher.under_way, [promise.cancelled() for promise in Silent.promises]) == (0, [True, True])
 
     asyncio.run(ask())

@@ -1,1 +1,0 @@
-"""Requests of the event loop to the shards, in batches, and the replies back."""
