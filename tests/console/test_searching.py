@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
+from conjoin.gateway.http.problems import HttpProblem
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.queries import walking
 from conjoin.gateway.queries.store import Wanted
 from conjoin.gateway.queries.variable_tests import possible_rows, read_variable_test
-from conjoin.gateway.rest.problems import HttpProblem
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_text, read_json

@@ -10,9 +10,9 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 
 from conjoin.console.cookies import cookie
+from conjoin.gateway.http.problems import HttpProblem, invalid
+from conjoin.gateway.http.reading import body_of, hold, of_type
 from conjoin.gateway.memory_budget import json_cost
-from conjoin.gateway.rest.problems import HttpProblem, invalid
-from conjoin.gateway.rest.reading import body_of, hold, of_type
 
 TOKEN = "conjoin_token"
 _MOST_FIELDS = 2_000

@@ -19,10 +19,10 @@ from conjoin.console.forms import TOKEN, checked_form, new_token
 from conjoin.console.message_rate import Pace
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Admitted
+from conjoin.gateway.http.disconnects import while_there
+from conjoin.gateway.http.problems import HttpProblem
+from conjoin.gateway.http.reading import memory_for
 from conjoin.gateway.rest.endpoint import USER, Gateway, accepted, address_of
-from conjoin.gateway.rest.http.disconnects import while_there
-from conjoin.gateway.rest.problems import HttpProblem
-from conjoin.gateway.rest.reading import memory_for
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import status_of
 

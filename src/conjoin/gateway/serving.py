@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 from conjoin.gateway.grpc.server import GrpcServer
 from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.http.hosts import Hosts, names_in_certificate
+from conjoin.gateway.http.server import RestServer
 from conjoin.gateway.monitoring.health import Health
 from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.monitoring.traced_edges import GrpcSpans, RestSpans
 from conjoin.gateway.monitoring.tracing import Tracing
 from conjoin.gateway.open_files import on_loop_error, raise_limit
 from conjoin.gateway.rest.app import Pages, make_app
-from conjoin.gateway.rest.http.hosts import Hosts, names_in_certificate
-from conjoin.gateway.rest.http.server import RestServer
 from conjoin.gateway.security.authentication.tls import ServerTls
 from conjoin.gateway.security.guarding import SecurityGuard
 from conjoin.gateway.service import ServerLimits, Service

@@ -174,7 +174,7 @@ def _traces() -> "Tracing | None":
 
 def _hosts(flags: Sequence[str]) -> tuple[str, ...]:
     """Of the flag or the variable, which may have commas between them; else those of the file."""
-    from conjoin.gateway.rest.http.hosts import checked, hosts_in
+    from conjoin.gateway.http.hosts import checked, hosts_in
 
     named = [name.strip() for text in flags for name in text.split(",") if name.strip()]
     if named:

@@ -10,10 +10,10 @@ from starlette.responses import Response
 from conjoin.console.filters import address
 from conjoin.console.list_query import filtered, list_values, wanted
 from conjoin.console.page_request import Visit
+from conjoin.gateway.http.problems import HttpProblem, invalid
+from conjoin.gateway.http.reading import key_in, key_of
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.queries.store import OPERATIONS
-from conjoin.gateway.rest.problems import HttpProblem, invalid
-from conjoin.gateway.rest.reading import key_in, key_of
 
 _FIELDS = {"name": "name", "key": "correlation_key"}
 

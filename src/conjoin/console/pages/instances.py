@@ -7,10 +7,10 @@ from starlette.responses import Response
 from conjoin.console.auto_layout import Drawing, Tokens
 from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
+from conjoin.gateway.http.problems import HttpProblem, invalid
+from conjoin.gateway.http.reading import decoded, decoder, key_in, key_of
 from conjoin.gateway.queries import instance as instance_queries
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.problems import HttpProblem, invalid
-from conjoin.gateway.rest.reading import decoded, decoder, key_in, key_of
 from conjoin.runtime.client_api.calls import Calls
 
 _OBJECT = decoder(dict[str, Any])

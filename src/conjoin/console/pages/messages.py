@@ -9,8 +9,8 @@ from conjoin.console.filters import address, microseconds
 from conjoin.console.fixes import again, mended
 from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
+from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.reading import key_in
 
 _A_LOOK_S = 0.05
 _OUTCOMES = {

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from conjoin.console.auto_layout import Drawing, Tokens
 from conjoin.console.page_request import HEADERS, Visit
+from conjoin.gateway.http.edge import FILE_HEADERS
+from conjoin.gateway.http.problems import not_found
+from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.http.edge import FILE_HEADERS
-from conjoin.gateway.rest.problems import not_found
-from conjoin.gateway.rest.reading import key_in
 
 
 async def model_list(visit: Visit) -> Response:

@@ -15,8 +15,8 @@ from conjoin.console.filters import amount, duration
 from conjoin.console.fixes import mended
 from conjoin.console.page_request import HEADERS, Console, Page, Visit
 from conjoin.console.plots import VERDICTS, hour_plot
+from conjoin.gateway.http.problems import HttpProblem
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.problems import HttpProblem
 
 EVERY_S = 2.0
 _LOOKED_AT, _SHOWN = 200, 5

@@ -5,7 +5,7 @@ Everything is looked up by the keys that its row has, and nothing is searched fo
 
 from typing import Any, NamedTuple
 
-from conjoin.gateway.rest.problems import not_found
+from conjoin.gateway.http.problems import not_found
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.instant_texts import instant_text

@@ -9,13 +9,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
+from conjoin.gateway.http.problems import invalid, not_found
 from conjoin.gateway.monitoring.metrics import OPEN
 from conjoin.gateway.queries.newest import newest_rows, oldest_at
 from conjoin.gateway.queries.variable_tests import VariableTest, passes_row, possible_rows, read_variable_test
 from conjoin.gateway.queries.walking import walk
 from conjoin.gateway.rest.conjoin_v1.asking import page_as_json
 from conjoin.gateway.rest.endpoint import accepted
-from conjoin.gateway.rest.problems import invalid, not_found
 from conjoin.gateway.search.engine.filters import read_pattern
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal

@@ -7,7 +7,7 @@ is a text without its quotes. No index has variables, so the store only leaves o
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from conjoin.gateway.rest.problems import invalid
+from conjoin.gateway.http.problems import invalid
 from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json, read_json
 from conjoin.runtime.reading.lists import containing
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN, Hiding

@@ -16,19 +16,19 @@ from starlette.types import ASGIApp
 
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.http.edge import Edge
+from conjoin.gateway.http.header_limit import HeaderLimit
+from conjoin.gateway.http.hosts import Hosts
+from conjoin.gateway.http.methods import in_order
+from conjoin.gateway.http.problems import HttpProblem, on_error, on_http, on_mistake, on_problem
 from conjoin.gateway.monitoring.health import Health
 from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.monitoring.request_ids import RequestIds
 from conjoin.gateway.rest import conjoin_v1 as own
 from conjoin.gateway.rest import fleans, health, v2
 from conjoin.gateway.rest.endpoint import JSON, Endpoint, Gateway
-from conjoin.gateway.rest.http.edge import Edge
-from conjoin.gateway.rest.http.header_limit import HeaderLimit
-from conjoin.gateway.rest.http.hosts import Hosts
-from conjoin.gateway.rest.methods import in_order
 from conjoin.gateway.rest.openapi.document import document
 from conjoin.gateway.rest.openapi.page import PAGE, POLICY
-from conjoin.gateway.rest.problems import HttpProblem, on_error, on_http, on_mistake, on_problem
 from conjoin.gateway.rest.v2 import missing
 from conjoin.gateway.service import Service
 from conjoin.runtime.codec.json_text import json_bytes

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.http.disconnects import while_there
+from conjoin.gateway.http.problems import HttpProblem, refused
+from conjoin.gateway.http.reading import decoder, memory_for, no_form, read_json_body
 from conjoin.gateway.monitoring.health import Health
 from conjoin.gateway.monitoring.metrics import Metrics
-from conjoin.gateway.rest.http.disconnects import while_there
 from conjoin.gateway.rest.openapi.schemas import TEXT, Schema
-from conjoin.gateway.rest.problems import HttpProblem, refused
-from conjoin.gateway.rest.reading import decoder, memory_for, no_form, read_json_body
 from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_bytes

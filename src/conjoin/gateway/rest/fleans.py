@@ -5,9 +5,9 @@ It never starts an instance, whatever the profile of the store: the kernel offer
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.problems import refused
+from conjoin.gateway.http.reading import needed
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.problems import refused
-from conjoin.gateway.rest.reading import needed
 from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.calls import Calls

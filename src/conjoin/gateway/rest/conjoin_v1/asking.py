@@ -6,10 +6,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from conjoin.gateway.http.problems import invalid
 from conjoin.gateway.queries.walking import newest_page
 from conjoin.gateway.rest.endpoint import QueryParameter, answer
 from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
-from conjoin.gateway.rest.problems import invalid
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.instant_texts import read_instant
 from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, page_of

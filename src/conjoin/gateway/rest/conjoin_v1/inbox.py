@@ -7,6 +7,8 @@ import msgspec
 from msgspec import Meta
 from starlette.responses import Response
 
+from conjoin.gateway.http.problems import invalid, not_found
+from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, listed, parameters
 from conjoin.gateway.rest.conjoin_v1.inbox_access import changed, inbox_of, who_asks
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
@@ -27,8 +29,6 @@ from conjoin.gateway.rest.openapi.schemas import (
     record,
     whole,
 )
-from conjoin.gateway.rest.problems import invalid, not_found
-from conjoin.gateway.rest.reading import key_in
 from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, SetAttempts, SetNextRetry
 from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown
 from conjoin.runtime.inbox.receiving.hints import SPELLINGS

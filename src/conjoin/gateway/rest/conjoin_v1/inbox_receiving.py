@@ -9,13 +9,13 @@ from uuid import uuid4
 from starlette.responses import Response
 
 from conjoin.errors import InputError
+from conjoin.gateway.http.problems import invalid, not_found
+from conjoin.gateway.http.reading import body_of, hold
 from conjoin.gateway.memory_budget import json_cost
 from conjoin.gateway.rest.conjoin_v1.inbox_access import inbox_of
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.json_lines import NDJSON, line_batches
 from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, closed
-from conjoin.gateway.rest.problems import invalid, not_found
-from conjoin.gateway.rest.reading import body_of, hold
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.receiving.channel_rows import Headers, Row
 

@@ -6,9 +6,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from conjoin.gateway.http.problems import invalid
+from conjoin.gateway.http.reading import tenant_of
 from conjoin.gateway.rest.openapi.schemas import INSTANT, INT64, NAME, OBJECT, TENANT, TEXT, Schema, closed, nullable
-from conjoin.gateway.rest.problems import invalid
-from conjoin.gateway.rest.reading import tenant_of
 from conjoin.gateway.tenants import unusable_tenant
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID, NewMessage
 from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field

@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, done
-from conjoin.gateway.rest.reading import key_in
 
 
 async def erase(call: RestCall) -> Response:

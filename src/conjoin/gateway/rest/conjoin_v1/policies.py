@@ -4,9 +4,9 @@ from typing import Any
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.reading import needed
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import COUNT, INSTANT, TEXT, array, whole
-from conjoin.gateway.rest.reading import needed
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.policies_set import policies_as_json
 

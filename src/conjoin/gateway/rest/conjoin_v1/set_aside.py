@@ -2,10 +2,10 @@
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, page_as_json, parameters
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.openapi.schemas import page, record
-from conjoin.gateway.rest.reading import key_in
 from conjoin.runtime.reading.list_items import SetAsideItem
 from conjoin.runtime.reading.lists import LISTS, list_page
 

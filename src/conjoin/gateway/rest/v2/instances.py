@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.disconnects import while_there
+from conjoin.gateway.http.problems import invalid, unimplemented
+from conjoin.gateway.http.reading import key_in, key_of, needed, tenant_of
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer, done
-from conjoin.gateway.rest.http.disconnects import while_there
-from conjoin.gateway.rest.problems import invalid, unimplemented
-from conjoin.gateway.rest.reading import key_in, key_of, needed, tenant_of
 from conjoin.gateway.rest.v2.shapes import (
     BusinessId,
     Int32,

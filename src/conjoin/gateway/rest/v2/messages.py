@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.reading import needed, tenant_of
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
-from conjoin.gateway.rest.reading import needed, tenant_of
 from conjoin.gateway.rest.v2.shapes import (
     BusinessId,
     CorrelationKey,

@@ -4,8 +4,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conjoin.gateway.rest.methods import NOT_HERE
-from conjoin.gateway.rest.problems import unimplemented
+from conjoin.gateway.http.methods import NOT_HERE
+from conjoin.gateway.http.problems import unimplemented
 
 _SUBJECTS = (
     *("agent-instances", "audit-logs", "authentication", "authorizations", "batch-operation-items", "batch-operations"),

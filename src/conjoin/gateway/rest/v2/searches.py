@@ -5,10 +5,10 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.errors import InputError
+from conjoin.gateway.http.disconnects import while_there
+from conjoin.gateway.http.problems import invalid
+from conjoin.gateway.http.reading import decoder, key_in, read_json_body
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, QueryParameter, RestCall, answer
-from conjoin.gateway.rest.http.disconnects import while_there
-from conjoin.gateway.rest.problems import invalid
-from conjoin.gateway.rest.reading import decoder, key_in, read_json_body
 from conjoin.gateway.search import SEARCHES
 from conjoin.gateway.search.engine.engine import asked_with, page_as_json, search
 from conjoin.gateway.search.engine.filters import Condition

@@ -5,10 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.edge import FILE_HEADERS
+from conjoin.gateway.http.problems import not_found
+from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
-from conjoin.gateway.rest.http.edge import FILE_HEADERS
-from conjoin.gateway.rest.problems import not_found
-from conjoin.gateway.rest.reading import key_in
 from conjoin.gateway.search.element_instances import ELEMENT_INSTANCES
 from conjoin.gateway.search.engine.engine import one
 from conjoin.gateway.search.engine.schemas import item_schema

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from starlette.requests import Request
 
-from conjoin.gateway.rest.problems import HttpProblem
+from conjoin.gateway.http.problems import HttpProblem
 
 _A = TypeVar("_A")
 

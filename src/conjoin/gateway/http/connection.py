@@ -10,8 +10,8 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from conjoin.gateway.http.edge import ANSWER_HEADERS
 from conjoin.gateway.open_files import shares
-from conjoin.gateway.rest.http.edge import ANSWER_HEADERS
 
 HEAD_S = 10.0
 """For the head of a request, from its first byte on or from the connection; and for a body that nobody wants."""

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
+from conjoin.gateway.http.problems import HttpProblem, invalid, refused
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
-from conjoin.gateway.rest.problems import HttpProblem, invalid, refused
 from conjoin.gateway.search.engine.fields import read_key
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
 from conjoin.runtime.codec.json_text import NOT_JSON, client_decoder, decode_client_json

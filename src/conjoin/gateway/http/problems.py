@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.errors import ConjoinError
+from conjoin.gateway.http.methods import allowed
 from conjoin.gateway.monitoring.request_ids import SCOPE
-from conjoin.gateway.rest.methods import allowed
 from conjoin.gateway.statuses import STATUSES, TooManyRequests, rejection, status_of
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_bytes

@@ -11,8 +11,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from conjoin.gateway.rest.http.hosts import Hosts
-from conjoin.gateway.rest.problems import HttpProblem, problem_response
+from conjoin.gateway.http.hosts import Hosts
+from conjoin.gateway.http.problems import HttpProblem, problem_response
 
 ANSWER_HEADERS = {
     "X-Content-Type-Options": "nosniff",

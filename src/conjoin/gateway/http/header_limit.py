@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from conjoin.gateway.rest.problems import HttpProblem, problem_response
+from conjoin.gateway.http.problems import HttpProblem, problem_response
 
 MOST_HEADER_BYTES = 32 * 1024
 

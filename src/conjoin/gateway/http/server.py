@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 
 from conjoin.errors import InputError
-from conjoin.gateway.rest.http.connection import Connection
+from conjoin.gateway.http.connection import Connection
 
 
 class RestServer:
