@@ -36,6 +36,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
 }
 
+# Whoever serves both edges imports neither; a package imports nothing of its own edge.
+EDGES = ("conjoin.gateway.rest", "conjoin.gateway.grpc")
+BEHIND_THE_EDGES = (
+    *("conjoin.gateway.dispatch", "conjoin.gateway.http", "conjoin.gateway.jobs", "conjoin.gateway.queries"),
+    *("conjoin.gateway.search", "conjoin.gateway.security", "conjoin.gateway.service", "conjoin.console"),
+)
 KNOWS_SPARK = {"pipeline"}
 # Standard library only. What reads a clock, chance or the world would make two replays differ.
 PURE = {"kernel", "feel"}
@@ -60,7 +66,7 @@ def violations(source: str, module: str, is_package: bool = False) -> list[str]:
     part = module.split(".")[1] if "." in module else ""
     found = []
     for name in imported_names(source, module, is_package):
-        broken = _broken_rule(part, *name.split("."))
+        broken = _broken_rule(part, *name.split(".")) or _imported_edge(module, name)
         if broken:
             found.append(f"{module} imports {name}: {broken}")
     return found
@@ -77,6 +83,16 @@ def _broken_rule(part: str, top: str, *rest: str) -> str | None:
         if top in IMPURE_MODULES:
             return f"{part} is pure"
     return None
+
+
+def _imported_edge(module: str, name: str) -> str | None:
+    is_behind = any(_is_in(module, package) for package in BEHIND_THE_EDGES)
+    edge = next((edge for edge in EDGES if _is_in(name, edge)), None)
+    return f"{module} may not know {edge}" if is_behind and edge else None
+
+
+def _is_in(module: str, package: str) -> bool:
+    return f"{module}.".startswith(f"{package}.")
 
 
 def _broken_rule_among_ours(part: str, other: str) -> str | None:
@@ -128,6 +144,8 @@ def test_every_package_has_its_rule() -> None:
         ("conjoin.pipeline.correlate.correlate", "from conjoin.cli import main"),
         ("conjoin.pipeline.correlate.correlate", "from conjoin import cli"),
         ("conjoin.gateway.rest", "import conjoin.kernel.state"),
+        ("conjoin.gateway.queries.store", "from conjoin.gateway.rest.endpoint import answer"),
+        ("conjoin.gateway.dispatch", "from conjoin.gateway import grpc"),
         ("conjoin.settings", "from . import kernel"),
         ("conjoin", "from .cli.main import main"),
         ("conjoin", "import pyspark"),
@@ -149,6 +167,7 @@ def test_checker_finds_an_import_against_the_rules(module: str, source: str) -> 
         ),
         ("conjoin.pipeline.correlate.correlate", "import time"),
         ("conjoin.cli.main", "from conjoin import __version__\nfrom conjoin.pipeline import correlate"),
+        ("conjoin.gateway.rest.app", "from conjoin.gateway.queries import store"),
         ("conjoin.settings", "from conjoin.errors import SettingsError"),
     ],
 )

@@ -11,8 +11,8 @@ from threading import Event
 import httpx
 import pytest
 
+from conjoin.gateway.http import reading
 from conjoin.gateway.http.connection import Connection
-from conjoin.gateway.rest import reading
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited

@@ -10,8 +10,8 @@ from conjoin.console.message_rate import Pace
 from conjoin.console.page_request import Console, looked_at, sent_to
 from conjoin.console.pages import inbox, instances, messages, models, sending
 from conjoin.console.pages.overview import overview_pages
+from conjoin.gateway.http.context import Gateway
 from conjoin.gateway.queries.store import MOST_MESSAGES, newest_messages
-from conjoin.gateway.rest.endpoint import Gateway
 
 
 def console_routes(gateway: Gateway, read_only: bool = False) -> Sequence[BaseRoute]:

@@ -19,11 +19,11 @@ from conjoin.console.forms import TOKEN, checked_form, new_token
 from conjoin.console.message_rate import Pace
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Admitted
+from conjoin.gateway.http.context import USER, Gateway, address_of
 from conjoin.gateway.http.disconnects import while_there
-from conjoin.gateway.http.problems import HttpProblem
+from conjoin.gateway.http.problems import HttpProblem, accepted
 from conjoin.gateway.http.reading import memory_for
-from conjoin.gateway.rest.endpoint import USER, Gateway, accepted, address_of
-from conjoin.gateway.service import Service
+from conjoin.gateway.service import Refusal, Service
 from conjoin.gateway.statuses import status_of
 
 _LOG = logging.getLogger(__name__)
@@ -74,9 +74,9 @@ class Visit(NamedTuple):
         user: object = self.request.scope.get(USER)
         return user if isinstance(user, str) else "console"
 
-    async def ask(self, question: Callable[..., _A], *args: Any) -> _A:
+    async def ask(self, question: Callable[..., _A | Refusal], *args: Any) -> _A:
         """Something of `gateway.queries`."""
-        return await self.service.look(question, self.service.broker, *args)
+        return accepted(await self.service.look(question, self.service.broker, *args))
 
     def field(self, name: str) -> str:
         """As it was typed: a blank may be all that was wrong with a key."""
@@ -161,6 +161,6 @@ def _route(console: Console, path: str, method: str, page: Page) -> Route:
             shown.headers.update(problem.headers or {})
             return shown
         except ConjoinError as error:
-            return visit.rendered("problem.html", status_of(error).http, title="It does not go", detail=str(error))
+            return visit.rendered("problem.html", status_of(error).http, title="Request failed", detail=str(error))
 
     return Route(path, endpoint, methods=[method])

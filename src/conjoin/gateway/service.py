@@ -24,9 +24,10 @@ from conjoin.runtime.client_api.answers import (
     Done,
     InstanceResult,
     PublishedMessage,
-    Refusal,
 )
-from conjoin.runtime.client_api.calls import Call, Calls, NewInstance
+from conjoin.runtime.client_api.answers import Refusal as Refusal
+from conjoin.runtime.client_api.calls import Call, NewInstance
+from conjoin.runtime.client_api.calls import Calls as Calls
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT

@@ -11,7 +11,7 @@ from conjoin.gateway.http.problems import HttpProblem, invalid
 from conjoin.gateway.http.reading import decoded, decoder, key_in, key_of
 from conjoin.gateway.queries import instance as instance_queries
 from conjoin.gateway.queries import store as queries
-from conjoin.runtime.client_api.calls import Calls
+from conjoin.gateway.service import Calls
 
 _OBJECT = decoder(dict[str, Any])
 _FIRST_LOOK_S = 0.08

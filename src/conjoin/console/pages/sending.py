@@ -7,12 +7,11 @@ from starlette.responses import Response
 from conjoin.console.filters import pretty
 from conjoin.console.fixes import mended
 from conjoin.console.page_request import Visit
-from conjoin.gateway.http.problems import HttpProblem, invalid
+from conjoin.gateway.http.messages import new_message
+from conjoin.gateway.http.problems import HttpProblem, accepted, invalid
 from conjoin.gateway.http.reading import key_of
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.rest.conjoin_v1.message_fields import new_message
-from conjoin.gateway.rest.endpoint import accepted
-from conjoin.runtime.client_api.calls import Calls
+from conjoin.gateway.service import Calls
 
 FIELDS = ("name", "key", "variables", "ttl", "id", "business_id", "tenant")
 

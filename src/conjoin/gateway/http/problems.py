@@ -5,6 +5,7 @@ Refusals and errors become statuses by the one table of the gateway. What is our
 
 import logging
 from collections.abc import Mapping
+from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from conjoin.gateway.statuses import STATUSES, TooManyRequests, rejection, statu
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_bytes
 
+_A = TypeVar("_A")
 _LOG = logging.getLogger(__name__)
 _AGAIN = {"Retry-After": "1"}
 _WHO = {"WWW-Authenticate": 'Basic realm="Conjoin", charset="UTF-8", Bearer realm="Conjoin"'}
@@ -50,6 +52,13 @@ def refused(refusal: Refusal, intent: str = "") -> HttpProblem:
     detail = rejection(intent, refusal) if intent else refusal.text
     later = {"Retry-After": str(refusal.retry_after_s)} if isinstance(refusal, TooManyRequests) else None
     return HttpProblem(status, refusal.code, detail, later or _HEADERS.get(status))
+
+
+def accepted(outcome: _A | Refusal, intent: str = "") -> _A:
+    """The answer, if it is no refusal."""
+    if isinstance(outcome, Refusal):
+        raise refused(outcome, intent)
+    return outcome
 
 
 def problem_response(request: Request, problem: HttpProblem) -> Response:

@@ -5,8 +5,8 @@ Everything is looked up by the keys that its row has, and nothing is searched fo
 
 from typing import Any, NamedTuple
 
-from conjoin.gateway.http.problems import not_found
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading import rows as finding
@@ -39,9 +39,11 @@ class Inside(NamedTuple):
     caller: str
 
 
-def instance(broker: Broker, key: int) -> dict[str, Any]:
+def instance(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     """With what is alive inside, and every variable as JSON."""
     row = _row(broker, key)
+    if row is None:
+        return _missing(key)
     [item] = instance_items(broker, [row])
     elements = [_element(broker, row, it) for it in elements_of(row)]
     names = {it["key"]: it["element_id"] for it in elements}
@@ -53,8 +55,10 @@ def instance(broker: Broker, key: int) -> dict[str, Any]:
     return {**told(item), "definition_key": str(row.definition_key), "elements": elements, "variables": variables}
 
 
-def inside(broker: Broker, key: int) -> Inside:
+def inside(broker: Broker, key: int) -> Inside | Refusal:
     row = _row(broker, key)
+    if row is None:
+        return _missing(key)
     elements = elements_of(row)
     jobs = finding.rows_with(broker, "job", [it.job_key for it in elements if it.job_key][:MOST])
     incidents = finding.rows_with(broker, "incident", [it.incident_key for it in elements if it.incident_key][:MOST])
@@ -83,10 +87,11 @@ def _family(broker: Broker, row: Any, elements: list[LiveElement]) -> tuple[str,
 
 
 def _row(broker: Broker, key: int) -> Any:
-    row = finding.rows_with(broker, "instance", [key]).get(key)
-    if row is None:
-        raise not_found(f"There is no instance {key}")
-    return row
+    return finding.rows_with(broker, "instance", [key]).get(key)
+
+
+def _missing(key: int) -> Refusal:
+    return Refusal("NOT_FOUND", f"There is no instance {key}")
 
 
 def _element(broker: Broker, row: Any, it: LiveElement) -> dict[str, Any]:
@@ -102,9 +107,11 @@ def _element(broker: Broker, row: Any, it: LiveElement) -> dict[str, Any]:
     }
 
 
-def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any]:
+def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any] | Refusal:
     """Its `moments`, oldest first, and the `messages` that it was given; and what is known of what is missing."""
     row = _row(broker, key)
+    if row is None:
+        return _missing(key)
     found = history_of(broker, row, patience_s)
     taken = finding.rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
     return {

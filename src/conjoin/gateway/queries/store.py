@@ -9,13 +9,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from conjoin.gateway.http.problems import invalid, not_found
+from conjoin.errors import InputError
 from conjoin.gateway.monitoring.metrics import OPEN
 from conjoin.gateway.queries.newest import newest_rows, oldest_at
 from conjoin.gateway.queries.variable_tests import VariableTest, passes_row, possible_rows, read_variable_test
-from conjoin.gateway.queries.walking import walk
-from conjoin.gateway.rest.conjoin_v1.asking import page_as_json
-from conjoin.gateway.rest.endpoint import accepted
+from conjoin.gateway.queries.walking import page_as_json, walk
 from conjoin.gateway.search.engine.filters import read_pattern
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
@@ -91,15 +89,15 @@ def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
 
 def _of_what_is_shown(broker: Broker, test: VariableTest) -> VariableTest:
     if any(map(broker.hiding.hides, (*test.path, ".".join(test.path)))):
-        raise invalid("variables: a value that is hidden cannot be looked for")
+        raise InputError(["variables: a value that is hidden cannot be looked for"])
     return test._replace(hiding=broker.hiding)
 
 
-def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any]:
+def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any] | Refusal:
     """With its history. A payload that is no text is shown as far as it is one."""
     shown = inbox.show(key)
     if shown is None:
-        raise not_found(f"There is no message {key} in the inbox")
+        return Refusal("NOT_FOUND", f"There is no message {key} in the inbox")
     history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
     said: dict[str, Any] = told(shown._replace(payload=b"", headers={}, history=()))
     whole = {"headers": dict(shown.headers), "payload": shown.payload.decode("utf-8", "replace"), "history": history}
@@ -125,13 +123,13 @@ def _pattern(name: str, value: str) -> str:
     try:
         return read_pattern(value)
     except ValueError as expected:
-        raise invalid(f"{name} takes {expected}") from None
+        raise InputError([f"{name} takes {expected}"]) from None
 
 
 def _number(name: str, text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
-    raise invalid(f"{name}: {text!r:.60} is not a whole number")
+    raise InputError([f"{name}: {text!r:.60} is not a whole number"])
 
 
 def why_not(outcome: object) -> str | None:
@@ -139,8 +137,9 @@ def why_not(outcome: object) -> str | None:
     return outcome.text if isinstance(outcome, (Refusal, InboxRefusal)) else None
 
 
-def explained(broker: Broker, key: int) -> dict[str, Any]:
-    return dict(accepted(explain(broker, key)).as_json())
+def explained(broker: Broker, key: int) -> dict[str, Any] | Refusal:
+    found = explain(broker, key)
+    return found if isinstance(found, Refusal) else dict(found.as_json())
 
 
 def has_hidden(text: str) -> bool:
@@ -184,10 +183,11 @@ def _names_of(definition: Any) -> Iterator[str]:
             yield text
 
 
-def model_facts(broker: Broker, key: int) -> dict[str, Any]:
+def model_facts(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     """What it is made of, and whether it can be drawn."""
-    if not finding.rows_with(broker, "definition", [key]):
-        raise not_found(f"There is no model {key}")
+    content = xml(broker, key)
+    if isinstance(content, Refusal):
+        return content
     found = broker.definitions.by_key[key]
     elements = [_part(it) for it in islice(found.plan.elements.values(), MOST_ELEMENTS)]
     left_out = len(found.plan.elements) - len(elements)
@@ -195,7 +195,7 @@ def model_facts(broker: Broker, key: int) -> dict[str, Any]:
         **_definition(found),
         "elements": elements,
         "left_out": left_out,
-        "has_diagram": b"BPMNPlane" in xml(broker, key),
+        "has_diagram": b"BPMNPlane" in content,
     }
 
 
@@ -207,9 +207,11 @@ def _part(it: Any) -> dict[str, Any]:
     return {"id": it.id, "name": it.name or it.id, "kind": it.kind, **links}
 
 
-def model(broker: Broker, key: int) -> dict[str, Any]:
+def model(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     """With its other versions, how many of its newest instances are where, and the messages that they wait for."""
     facts = model_facts(broker, key)
+    if isinstance(facts, Refusal):
+        return facts
     which = {"process": facts["process_id"], "version": facts["version"], "tenant": facts["tenant_id"]}
     rows = walk(broker, "instances", _ROWS, ListQuery({**which, "state": "active"}, limit=MOST_INSTANCES)).items
     inside = [it for row in rows for it in elements_of(row) if it.scope_key]
@@ -221,10 +223,10 @@ def model(broker: Broker, key: int) -> dict[str, Any]:
     return {**facts, **counts, "versions": [_definition(it) for it in versions[::-1]]}
 
 
-def xml(broker: Broker, key: int) -> bytes:
+def xml(broker: Broker, key: int) -> bytes | Refusal:
     view = broker.catalog.view()
     if not finding.rows_with(broker, "definition", [key]):
-        raise not_found(f"There is no model {key}")
+        return Refusal("NOT_FOUND", f"There is no model {key}")
     return view.deployments.resource(key)[1]
 
 

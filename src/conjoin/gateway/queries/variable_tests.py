@@ -7,7 +7,7 @@ is a text without its quotes. No index has variables, so the store only leaves o
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from conjoin.gateway.http.problems import invalid
+from conjoin.errors import InputError
 from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json, read_json
 from conjoin.runtime.reading.lists import containing
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN, Hiding
@@ -32,7 +32,7 @@ def read_variable_test(text: str) -> VariableTest:
     left, sign, right = text.partition("=")
     name, value = left.strip().removeprefix(_PREFIX), right.removeprefix("=").strip()
     if not sign or not value or not all(name.split(".")):
-        raise invalid(f"variables: {text!r:.80} is no test such as amount = 40 or customer.name = Anna")
+        raise InputError([f"variables: {text!r:.80} is no test such as amount = 40 or customer.name = Anna"])
     return VariableTest(tuple(name.split(".")), _value(value))
 
 

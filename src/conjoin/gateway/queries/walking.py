@@ -16,6 +16,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, passing, refuse_unknown, where_of
 from conjoin.runtime.reading.rows import Meets, RowOrder, next_at_once
 from conjoin.runtime.readings import is_late
+from conjoin.runtime.visibility.plain_values import told
 
 BUDGET_S = 0.12
 _AS_LONG_AS_IT_TAKES = 60.0
@@ -134,6 +135,10 @@ def newest_page(broker: Broker, what: str, listing: Listing, asked: ListQuery) -
     """As `page_of`, the newest first; it takes the time that its reading has."""
     walked = walk(broker, what, listing, asked, _AS_LONG_AS_IT_TAKES)
     return ListPage(walked.items, walked.after, walked.looked_to is not None)
+
+
+def page_as_json(page: ListPage) -> dict[str, Any]:
+    return {"items": [told(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}
 
 
 def _merged(lanes: list[_ShardLane], limit: int, is_late: Callable[[], bool]) -> Iterator[tuple[_ShardLane, Any]]:

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.http.context import Gateway
 from conjoin.gateway.http.edge import Edge
 from conjoin.gateway.http.header_limit import HeaderLimit
 from conjoin.gateway.http.hosts import Hosts
@@ -26,7 +27,7 @@ from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.monitoring.request_ids import RequestIds
 from conjoin.gateway.rest import conjoin_v1 as own
 from conjoin.gateway.rest import fleans, health, v2
-from conjoin.gateway.rest.endpoint import JSON, Endpoint, Gateway
+from conjoin.gateway.rest.endpoint import JSON, Endpoint
 from conjoin.gateway.rest.openapi.document import document
 from conjoin.gateway.rest.openapi.page import PAGE, POLICY
 from conjoin.gateway.rest.v2 import missing

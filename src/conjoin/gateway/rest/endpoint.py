@@ -13,38 +13,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conjoin.gateway.guard import Guard, allow_all
+from conjoin.gateway.guard import Guard
+from conjoin.gateway.http.context import USER, Gateway, address_of
 from conjoin.gateway.http.disconnects import while_there
-from conjoin.gateway.http.problems import HttpProblem, refused
+from conjoin.gateway.http.problems import HttpProblem, accepted, refused
 from conjoin.gateway.http.reading import decoder, memory_for, no_form, read_json_body
-from conjoin.gateway.monitoring.health import Health
-from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.rest.openapi.schemas import TEXT, Schema
 from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_bytes
-from conjoin.runtime.inbox.inbox import Inbox
 
 JSON = "application/json"
-USER = "conjoin.user"
-"""Where the scope of a request has who it is, if anybody was asked."""
 _DONE = "conjoin.done"
-
-
-class Gateway(NamedTuple):
-    """What endpoints work with."""
-
-    service: Service
-    guard: Guard
-    metrics: Metrics
-    is_ready: Callable[[], bool]
-    health: Health
-    closed_by: Guard = allow_all
-    """Whom an endpoint for everybody asks before it tells more than everybody may know."""
-
-    @property
-    def inbox(self) -> Inbox | None:
-        return self.service.inbox
 
 
 class RestCall(NamedTuple):
@@ -132,11 +112,6 @@ class Endpoint:
         return Route(self.path, endpoint, methods=[self.method], name=self.name)
 
 
-def address_of(request: Request) -> str:
-    """Where it came from."""
-    return request.client.host if request.client is not None else ""
-
-
 @contextmanager
 def _noted(guard: Guard, name: str, request: Request) -> Iterator[None]:
     """What came of it is written down, if it is something that an operator does."""
@@ -161,10 +136,3 @@ def done(outcome: Any, intent: str) -> Response:
     if isinstance(outcome, Refusal):
         raise refused(outcome, intent)
     return Response(status_code=204)
-
-
-def accepted(outcome: Any, intent: str = "") -> Any:
-    """The answer, if it is no refusal."""
-    if isinstance(outcome, Refusal):
-        raise refused(outcome, intent)
-    return outcome

@@ -10,9 +10,9 @@ from time import monotonic
 
 from starlette.requests import Request
 
+from conjoin.gateway.http import reading
 from conjoin.gateway.http.problems import HttpProblem, refused
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
-from conjoin.gateway.rest import reading
 
 NDJSON = "application/x-ndjson"
 AT_ONCE = 1_000

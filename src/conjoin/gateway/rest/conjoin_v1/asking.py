@@ -7,13 +7,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.gateway.http.problems import invalid
-from conjoin.gateway.queries.walking import newest_page
+from conjoin.gateway.queries.walking import newest_page, page_as_json
 from conjoin.gateway.rest.endpoint import QueryParameter, answer
 from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.instant_texts import read_instant
-from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, page_of
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.reading.lists import Listing, ListQuery, page_of
 
 MOST_ITEMS = 1_000
 _NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
@@ -85,7 +84,3 @@ def listed(broker: Broker, what: str, listing: Listing, asked: ListQuery) -> Res
     """A page of a list as an answer, in a reader."""
     read = newest_page if asked.newest_first else page_of
     return answer(page_as_json(read(broker, what, listing, asked)))
-
-
-def page_as_json(page: ListPage) -> dict[str, Any]:
-    return {"items": [told(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}

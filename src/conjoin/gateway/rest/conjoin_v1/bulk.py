@@ -16,10 +16,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from conjoin.errors import ConjoinError
+from conjoin.gateway.http.messages import read_line
 from conjoin.gateway.http.problems import HttpProblem
 from conjoin.gateway.http.reading import of_type
 from conjoin.gateway.monitoring.metrics import Metrics
-from conjoin.gateway.rest.conjoin_v1.message_fields import MESSAGE_SCHEMA, read_line
+from conjoin.gateway.rest.conjoin_v1.message_fields import MESSAGE_SCHEMA
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall
 from conjoin.gateway.rest.json_lines import NDJSON, Answers, line_batches
 from conjoin.gateway.service import Service

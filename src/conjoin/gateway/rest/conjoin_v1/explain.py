@@ -5,10 +5,12 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.gateway.http.disconnects import while_there
+from conjoin.gateway.http.messages import new_message
+from conjoin.gateway.http.problems import accepted
 from conjoin.gateway.http.reading import decoder, key_in, read_json_body
 from conjoin.gateway.rest.conjoin_v1.fates import EXPLANATION
-from conjoin.gateway.rest.conjoin_v1.message_fields import EXAMPLE, MESSAGE_SCHEMA, new_message
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
+from conjoin.gateway.rest.conjoin_v1.message_fields import EXAMPLE, MESSAGE_SCHEMA
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import array, whole
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.explain.explain import explain

@@ -1,7 +1,8 @@
 """The inbox of a request: there may be none. Who does something to a message is written down with it."""
 
+from conjoin.gateway.http.context import USER
 from conjoin.gateway.http.problems import HttpProblem, refused
-from conjoin.gateway.rest.endpoint import USER, RestCall
+from conjoin.gateway.rest.endpoint import RestCall
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import OperationRefused as InboxRefusal
 from conjoin.runtime.inbox.inbox import Inbox

@@ -1,18 +1,8 @@
-"""A message as our own endpoints take it: the fields of a row of a source, in any of their spellings.
+"""The schema of a message as our own endpoints take it (`gateway/http/messages.py` reads it)."""
 
-`{"name": "paid", "key": "o-1", "id": "p-17", "ttl": "1h", "variables": {}, "tenant": "", "business_id": ""}`
-"""
-
-from collections.abc import Mapping
-from typing import Any
-
-from conjoin.gateway.http.problems import invalid
-from conjoin.gateway.http.reading import tenant_of
 from conjoin.gateway.rest.openapi.schemas import INSTANT, INT64, NAME, OBJECT, TENANT, TEXT, Schema, closed, nullable
-from conjoin.gateway.tenants import unusable_tenant
-from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID, NewMessage
-from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
-from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
+from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
+from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.storable import LONGEST_KEY
 
 _LABEL: Schema = {"anyOf": [{**TEXT, "maxLength": LONGEST_KEY}, INT64]}
@@ -33,31 +23,3 @@ MESSAGE_SCHEMA = closed(
     ["name"],
 )
 EXAMPLE = {"name": "paid", "key": "o-1", "ttl": "1h", "variables": {"amount": 40}}
-
-
-def new_message(said: Mapping[str, Any]) -> NewMessage:
-    message = _read(said)
-    if isinstance(message, str):
-        raise invalid(f"The message {message}" if message.startswith(("is ", "has ")) else message)
-    tenant_of(message.tenant_id)
-    return message
-
-
-def read_line(line: bytes) -> NewMessage | str:
-    """The message, or what is wrong with the line."""
-    try:
-        message = _read(json_object(line))
-    except Unusable as why:
-        return str(why)
-    problem = None if isinstance(message, str) else unusable_tenant([message.tenant_id])
-    return message if problem is None else problem.text
-
-
-def _read(said: Mapping[str, Any]) -> NewMessage | str:
-    strange = next((name for name in said if name not in SPELLINGS), None)
-    if strange is not None:
-        return unknown_field(strange)
-    try:
-        return message_of(said)
-    except Unusable as why:
-        return str(why)

@@ -3,7 +3,8 @@
 from starlette.responses import Response
 
 from conjoin.gateway.http.reading import key_in
-from conjoin.gateway.rest.conjoin_v1.asking import asked_of, page_as_json, parameters
+from conjoin.gateway.queries.walking import page_as_json
+from conjoin.gateway.rest.conjoin_v1.asking import asked_of, parameters
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.openapi.schemas import page, record
 from conjoin.runtime.reading.list_items import SetAsideItem

@@ -8,10 +8,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message
 
-from conjoin.gateway.http.problems import invalid
+from conjoin.gateway.http.problems import accepted, invalid
 from conjoin.gateway.http.reading import MOST_BYTES, hold, in_time, not_too_large, of_type, tenant_of, too_large
 from conjoin.gateway.memory_budget import xml_cost
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import TENANT, closed
 from conjoin.gateway.rest.v2.shapes import KeyText, Shape, Tenant
 from conjoin.runtime.client_api.answers import DeployedProcess

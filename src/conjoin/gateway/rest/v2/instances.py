@@ -6,9 +6,9 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.gateway.http.disconnects import while_there
-from conjoin.gateway.http.problems import invalid, unimplemented
+from conjoin.gateway.http.problems import accepted, invalid, unimplemented
 from conjoin.gateway.http.reading import key_in, key_of, needed, tenant_of
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.v2.shapes import (
     BusinessId,
     Int32,

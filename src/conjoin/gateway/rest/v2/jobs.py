@@ -7,9 +7,9 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from conjoin.gateway.http.disconnects import while_there
-from conjoin.gateway.http.problems import invalid, unimplemented
+from conjoin.gateway.http.problems import accepted, invalid, unimplemented
 from conjoin.gateway.http.reading import key_in, needed, tenant_of
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.tenants import tenants_or_default
 from conjoin.runtime.client_api.answers import ActivatedJob

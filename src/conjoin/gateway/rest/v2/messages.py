@@ -2,8 +2,9 @@
 
 from starlette.responses import Response
 
+from conjoin.gateway.http.problems import accepted
 from conjoin.gateway.http.reading import needed, tenant_of
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, answer
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.v2.shapes import (
     BusinessId,
     CorrelationKey,

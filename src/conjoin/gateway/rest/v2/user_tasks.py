@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import Meta
 from starlette.responses import Response
 
-from conjoin.gateway.http.problems import invalid, not_found
+from conjoin.gateway.http.problems import accepted, invalid, not_found
 from conjoin.gateway.http.reading import key_in
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, accepted, done
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, done
 from conjoin.gateway.rest.openapi.schemas import TEXT
 from conjoin.gateway.rest.v2.shapes import Shape, Variables
 from conjoin.gateway.search.engine.engine import one
