@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.gateway.http.problems import HttpProblem
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.queries import walking
 from conjoin.gateway.queries.store import Wanted
@@ -147,5 +146,5 @@ def put(broker: Broker, row: Any) -> None:
 
 @pytest.mark.parametrize("text", ["amount", "= 4", "amount =", ".a = 1", "a..b = 1"])
 def test_what_is_no_test_of_a_variable_is_refused(text: str) -> None:
-    with pytest.raises(HttpProblem, match="no test such as"):
+    with pytest.raises(InputError, match="no test such as"):
         read_variable_test(text)

@@ -114,6 +114,68 @@ def test_bytes_that_are_no_request_are_told_so(impatient: socket.socket) -> None
     assert json.loads(body)["status"] == 400
 
 
+@pytest.fixture
+def patient(gateway: ServerThread) -> Iterator[socket.socket]:
+    with socket.create_connection(("127.0.0.1", gateway.addresses.rest_port), timeout=10) as connection:
+        yield connection
+
+
+LIVE = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n%s\r\n"
+LAST = LIVE % b"Connection: close\r\n"
+
+
+def test_requests_that_come_at_once_are_answered_one_after_the_other(patient: socket.socket) -> None:
+    patient.sendall(LIVE % b"" * 1_000 + LAST)
+    assert everything(patient).count(b"HTTP/1.1 200 ") == 1_001
+
+
+def test_whoever_sends_on_without_reading_an_answer_is_cut_off(patient: socket.socket) -> None:
+    with pytest.raises((ConnectionError, TimeoutError)):
+        patient.sendall(LIVE % b"" * 200_000)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        LIVE % (b"X-Long: " + b"x" * 70_000 + b"\r\n"),
+        LIVE % (b"X: x\r\n" * 20_000),
+        LIVE % b"Host: elsewhere\r\n",
+        b"GET /health/live HTTP/1.1\r\n\r\n",
+        HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        b"GET /\xe4 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\r\n" * 40_000,
+        b"CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    ],
+)
+def test_head_that_cannot_be_is_refused(patient: socket.socket, head: bytes) -> None:
+    patient.sendall(head)
+    assert everything(patient).startswith(b"HTTP/1.1 400 ")
+
+
+def test_headers_behind_a_body_are_no_headers_and_have_an_end(patient: socket.socket) -> None:
+    body = json.dumps(PUBLICATION).encode()
+    begin = HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n" % (len(body), body)
+    patient.sendall(begin + b"Host: elsewhere\r\n\r\n" + LAST)
+    assert everything(patient).count(b"HTTP/1.1 200 ") == 2
+
+
+def test_trailer_without_an_end_is_refused(patient: socket.socket) -> None:
+    patient.sendall(HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: ")
+    patient.sendall(b"x" * 70_000)
+    assert everything(patient).startswith(b"HTTP/1.1 400 ")
+
+
+def test_offer_of_another_protocol_is_passed_over(patient: socket.socket) -> None:
+    body = json.dumps(PUBLICATION).encode()
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABk\r\n"
+    patient.sendall(HEAD + offer + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    answer = b""
+    while b"messageKey" not in answer and (more := patient.recv(65_536)):
+        answer += more
+    patient.sendall(LAST)
+    assert everything(patient).startswith(b"HTTP/1.1 200 ")
+
+
 @pytest.fixture(scope="module")
 def small() -> Iterator[ServerThread]:
     """A server that has little room and little time."""
