@@ -1,7 +1,9 @@
 """One budget for everything that an evaluation does: no function, operator or loop gets around it."""
 
+import sys
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -28,6 +30,11 @@ LARGE: dict[str, Any] = {
     "document": "[" + "{}," * 100_000 + "1]",
     "temporal": "2030-01-01T00:00:00Z",
     "digits": "7" * 100_000,
+    "long": 10**4_299 + 7,
+    "third": Decimal("0." + "3" * 4_000),
+    "long_ones": [10**4_299 + number for number in range(300)] + [Decimal("0.5")] * 300,
+    "like_hashes": [number * sys.hash_info.modulus for number in range(1, 50_000)],
+    "like_fractions": [Decimal(number * sys.hash_info.modulus).scaleb(-1) for number in range(1, 30_000)],
 }
 SECOND = ["one", "text", "numbers", "nested", "context", "function(a, b) a < b", '"[a-c ]+x"', '["k1", "k2"]']
 
@@ -94,6 +101,21 @@ def _taken(text: str) -> float:
         "for x in numbers return flatten(nested)",
         "for x in numbers return (3 ** 512) * (7 ** 511)",
         "for x in numbers return exp(x) + log(x)",
+        "for x in numbers return 1000000000000000000000000000000007 ** 512",
+        "for x in numbers return third ** third",
+        "for x in numbers return third * third",
+        "for x in numbers return long * 0.5",
+        "for x in numbers return long / 3",
+        'for x in numbers return duration("P1D") * long',
+        "for x in numbers return floor(long)",
+        "for x in numbers return sqrt(long)",
+        "for x in numbers return string(long)",
+        "for x in numbers return to json([long])",
+        "for x in numbers return 0.5 < long",
+        "for x in numbers return 0.5 = long",
+        "for x in numbers return median(long_ones)",
+        "for x in numbers return list contains(long_ones, 0.7)",
+        "for x in numbers return distinct values(long_ones)",
         "for x in numbers return x in numbers",
         "for x in numbers return nested.a",
         "for x in numbers return numbers[item = x]",
@@ -114,6 +136,29 @@ def test_an_expression_within_its_budget_is_evaluated_as_ever() -> None:
     assert value_of("index of(numbers, 5)", LARGE) == [6]
     assert value_of("count(numbers[item > 50])", LARGE) == 99_949
     assert value_of("string length(upper case(text))", LARGE) == 400_000
+
+
+@pytest.mark.parametrize("items", ["like_hashes", "like_fractions"])
+@pytest.mark.parametrize("function", ["distinct values", "union", "mode"])
+def test_numbers_with_the_same_hash_take_no_longer_than_others(function: str, items: str) -> None:
+    started = time.thread_time()
+    assert value_of(f"count({function}({items}))", LARGE) == len(LARGE[items])
+    assert time.thread_time() - started < AT_MOST_S / 4
+
+
+def test_numbers_are_the_same_however_they_are_written() -> None:
+    large = [10**40, Decimal("1E+40"), Decimal("10.0E+39"), 10**40 + 1, 2**61, Decimal(2**61)]
+    small = [0, Decimal("0E+6000"), Decimal("0.50"), Decimal("0.5"), Decimal("-0.5"), Decimal("1E-6000")]
+    numbers = {"numbers": [*large, *small, 1, Decimal("1.0"), -1]}
+    distinct = [10**40, 10**40 + 1, 2**61, 0, Decimal("0.50"), Decimal("-0.5"), Decimal("1E-6000"), 1, -1]
+    assert value_of("distinct values(numbers)", numbers) == distinct
+    assert value_of("mode(numbers)", numbers) == [10**40]
+
+
+def test_a_power_of_very_long_fractions_is_rounded_first() -> None:
+    started = time.thread_time()
+    assert str(value_of("third ** third", LARGE))[:12] == "0.6933612743"
+    assert time.thread_time() - started < 1
 
 
 def test_where_an_evaluation_stops_is_the_same_every_time() -> None:

@@ -5,6 +5,7 @@ an expression, or of looking at one item of a list or at 64 characters. What is 
 """
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from conjoin.feel.errors import BudgetSpent
@@ -19,6 +20,13 @@ CHARACTERS_SHIFT = 6
 
 _SHORT = 63
 """Characters that are less than a unit."""
+
+_SHORT_DECIMAL = 128
+"""Bytes: one with more digits than are paid for takes more."""
+
+_SHORT_INT = 2**400
+_DIGITS_SHIFT = 18
+"""A number of 512 bits is one unit; the time to turn it from binary into decimal digits grows with the square."""
 
 _CONTAINERS = frozenset((list, dict))
 _SIZED = frozenset((str, list, dict))
@@ -66,6 +74,18 @@ class Budget:
         self.work(count >> 3)
         self.build(8 * count)
 
+    def number(self, value: Any, times: int = 1) -> None:
+        """A number is computed with, so often; what has thousands of digits takes long. Other values cost nothing."""
+        kind = type(value)
+        if kind is int:
+            if not -_SHORT_INT < value < _SHORT_INT:
+                self.bits(value.bit_length(), times)
+        elif kind is Decimal and value.__sizeof__() > _SHORT_DECIMAL:
+            self.bits(len(value.as_tuple().digits) * 10 // 3, times)
+
+    def bits(self, count: int, times: int = 1) -> None:
+        self.work(times * (count * count >> _DIGITS_SHIFT))
+
 
 Cost = Callable[[Budget, Sequence[Any]], None]
 """Pays for a call of a function, from its arguments."""
@@ -91,6 +111,8 @@ def deep(budget: Budget, values: Sequence[Any]) -> None:
                 budget.work(len(value) >> CHARACTERS_SHIFT)
         elif kind in _CONTAINERS:
             _inside(value, budget.work, 1, CHARACTERS_SHIFT)
+        else:
+            budget.number(value)
 
 
 def each(units: int) -> Cost:
@@ -106,7 +128,12 @@ def each(units: int) -> Cost:
 
 
 def flat(units: int) -> Cost:
-    return lambda budget, values: budget.work(units)
+    def cost(budget: Budget, values: Sequence[Any]) -> None:
+        budget.work(units)
+        for value in values:
+            budget.number(value)
+
+    return cost
 
 
 Built = Callable[[Budget, Any], None]

@@ -39,6 +39,9 @@ def equal(left: Any, right: Any, budget: Budget) -> bool | None:
         return None
     if same == "list" or same == "context":
         return _equal_inside(left, right, budget)
+    if same == "number":
+        budget.number(left)
+        budget.number(right)
     return bool(left == right)
 
 
@@ -161,6 +164,9 @@ def _order_keys(left: Any, right: Any, budget: Budget) -> tuple[Any, Any] | None
         return None
     if kind == "string":
         budget.work(min(len(left), len(right)) >> CHARACTERS_SHIFT)
+    elif kind == "number":
+        budget.number(left)
+        budget.number(right)
     first, second = _order_key(left), _order_key(right)
     return None if first is None or second is None else (first, second)
 

@@ -18,6 +18,8 @@ CONTEXT = Context(prec=34, rounding=ROUND_HALF_EVEN, Emin=-6143, Emax=6144, trap
 FIRST_ROUNDED = 10**34
 _LONGEST_EXPONENT = 6_200
 _LARGEST_EXACT_POWER = 512
+_FIRST_LIKE_OTHERS = 2**60
+"""The hash of a smaller int is the int itself."""
 _WHOLE = re.compile(r"[0-9]{1,34}")
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 
@@ -42,9 +44,15 @@ def divide(left: Number, right: Number) -> Number | None:
 
 
 def power(left: Number, right: Number) -> Number | None:
-    if type(left) is int and type(right) is int and abs(left) < FIRST_ROUNDED and 0 <= right <= _LARGEST_EXACT_POWER:
-        return fitted(left**right)
-    return simplified(CONTEXT.power(left, right))
+    if has_exact_power(left, right):
+        return fitted(int(left) ** int(right))
+    # A power of numbers with more digits than it answers with takes seconds.
+    return simplified(CONTEXT.power(CONTEXT.plus(left), CONTEXT.plus(right)))
+
+
+def has_exact_power(left: Number, right: Number) -> bool:
+    """Is it computed with all its digits before it is rounded?"""
+    return type(left) is int and type(right) is int and abs(left) < FIRST_ROUNDED and 0 <= right <= _LARGEST_EXACT_POWER
 
 
 def simplified(number: Decimal) -> Number | None:
@@ -61,6 +69,24 @@ def as_int(value: Any) -> int | None:
         whole = value.to_integral_value(context=CONTEXT)
         return int(whole) if whole == value else None
     return None
+
+
+def same_number(number: Number) -> int | str:
+    """What equal numbers have in common, however they are written: a key for a dict.
+
+    The hash of a large number is its remainder by a prime that everybody knows, so it is easy to send very many with
+    the same. That of a text is not.
+    """
+    whole = as_int(number)
+    if whole is not None and -_FIRST_LIKE_OTHERS < whole < _FIRST_LIKE_OTHERS:
+        return whole
+    if not number:
+        return 0
+    sign, digits, exponent = Decimal(number).as_tuple()
+    written = "".join(map(str, digits))
+    short = written.rstrip("0")
+    places = exponent + len(written) - len(short) if isinstance(exponent, int) else exponent
+    return f"{sign}{short}E{places}"
 
 
 def read_number(text: str) -> Number | None:

@@ -14,7 +14,7 @@ from conjoin.feel.numbers import CONTEXT, FIRST_ROUNDED, NUMBERS, Number, finite
 from conjoin.feel.values.arithmetic import ADDED, DIVIDED, MULTIPLIED, SUBTRACTED
 
 _POWER = 100
-"""The work of one power, whatever the numbers; exact powers of large numbers take the longest."""
+"""The work of one power; exact powers of large numbers take longer, by their digits."""
 
 
 def add(left: Any, right: Any, budget: Budget) -> Any:
@@ -28,8 +28,10 @@ def add(left: Any, right: Any, budget: Budget) -> Any:
             budget.text(length)
         return left + right
     if kind in NUMBERS and other in NUMBERS:
+        budget.number(left)
+        budget.number(right)
         return finite(CONTEXT.add(left, right))
-    return _by_types(ADDED, left, right)
+    return _by_types(ADDED, left, right, budget)
 
 
 def subtract(left: Any, right: Any, budget: Budget) -> Any:
@@ -38,8 +40,10 @@ def subtract(left: Any, right: Any, budget: Budget) -> Any:
         number = left - right
         return number if -FIRST_ROUNDED < number < FIRST_ROUNDED else _rounded(number, budget)
     if kind in NUMBERS and other in NUMBERS:
+        budget.number(left)
+        budget.number(right)
         return finite(CONTEXT.subtract(left, right))
-    return _by_types(SUBTRACTED, left, right)
+    return _by_types(SUBTRACTED, left, right, budget)
 
 
 def multiply(left: Any, right: Any, budget: Budget) -> Any:
@@ -48,26 +52,35 @@ def multiply(left: Any, right: Any, budget: Budget) -> Any:
         number = left * right
         return number if -FIRST_ROUNDED < number < FIRST_ROUNDED else _rounded(number, budget)
     if kind in NUMBERS and other in NUMBERS:
+        budget.number(left)
+        budget.number(right)
         return finite(CONTEXT.multiply(left, right))
-    return _by_types(MULTIPLIED, left, right)
+    return _by_types(MULTIPLIED, left, right, budget)
 
 
 def divide(left: Any, right: Any, budget: Budget) -> Any:
     if type(left) in NUMBERS and type(right) in NUMBERS:
-        if type(left) is int and not -FIRST_ROUNDED < left < FIRST_ROUNDED:
-            budget.work(left.bit_length() >> 4)
+        budget.number(left)
+        budget.number(right)
         return numbers.divide(left, right)
-    return _by_types(DIVIDED, left, right)
+    return _by_types(DIVIDED, left, right, budget)
 
 
 def power(left: Any, right: Any, budget: Budget) -> Number | None:
     budget.work(_POWER)
-    return numbers.power(left, right) if type(left) in NUMBERS and type(right) in NUMBERS else None
+    if type(left) not in NUMBERS or type(right) not in NUMBERS:
+        return None
+    budget.number(left)
+    budget.number(right)
+    if numbers.has_exact_power(left, right):
+        budget.bits(left.bit_length() * right)
+    return numbers.power(left, right)
 
 
 def _rounded(number: int, budget: Budget) -> Number | None:
     """An int that nothing was computed with may have had thousands of digits."""
     budget.work(number.bit_length() >> 4)
+    budget.number(number)
     return fitted(number)
 
 
@@ -79,9 +92,13 @@ def negate(value: Any, budget: Budget) -> Any:
     return multiply(value, -1, budget)
 
 
-def _by_types(table: dict[tuple[type, type], Callable[[Any, Any], Any]], left: Any, right: Any) -> Any:
+def _by_types(table: dict[tuple[type, type], Callable[[Any, Any], Any]], left: Any, right: Any, budget: Budget) -> Any:
     operation = table.get((type(left), type(right)))
-    return operation(left, right) if operation else None
+    if operation is None:
+        return None
+    budget.number(left)
+    budget.number(right)
+    return operation(left, right)
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any, Budget], Any]] = {

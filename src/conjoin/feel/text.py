@@ -16,6 +16,7 @@ from conjoin.feel.values.temporal import Date, DateTime, DaysTime, Duration, Tim
 
 _TEMPORAL = frozenset((Date, Time, DateTime, Duration, DaysTime, YearsMonths))
 _AS_IT_IS = frozenset((str, int, bool, type(None)))
+_READ_AND_WRITTEN = 2
 _DEEPEST = 200
 _STEP = 10
 _PLAIN = 16
@@ -95,6 +96,7 @@ def _written(value: Any, budget: Budget, depth: int) -> str | None:
     if value is None or kind is bool:
         return {None: "null", True: "true", False: "false"}[value]
     if kind is int or kind is Decimal:
+        budget.number(value, _READ_AND_WRITTEN)
         return number_text(value)
     if kind is list:
         return f"[{', '.join([_text(item, budget, depth + 1) or 'null' for item in value])}]"
@@ -126,6 +128,7 @@ def _document(value: Any, budget: Budget) -> str | None:
 def _json_written(value: Any, budget: Budget) -> str | None:
     kind = type(value)
     if kind is int or kind is Decimal:
+        budget.number(value, _READ_AND_WRITTEN)
         return number_text(value)
     if kind is list:
         items = [_document(item, budget) for item in value]

@@ -8,6 +8,7 @@ from typing import Any
 
 from conjoin.feel.budget import CHARACTERS_SHIFT, Budget
 from conjoin.feel.errors import Unanswerable
+from conjoin.feel.numbers import same_number
 
 _DEEPEST = 200
 _WORK = 8
@@ -22,7 +23,8 @@ def identity(value: Any, budget: Budget, depth: int = 0) -> Any:
     budget.build(_BYTES)
     kind = type(value)
     if kind is int or kind is Decimal:
-        return _NUMBER, value
+        budget.number(value)
+        return _NUMBER, same_number(value)
     if kind is list:
         return kind, tuple([identity(item, budget, depth + 1) for item in value])
     if kind is dict:

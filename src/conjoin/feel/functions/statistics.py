@@ -12,7 +12,7 @@ from typing import Any
 from conjoin.feel.budget import Budget, each, new_top
 from conjoin.feel.comparison import less, more
 from conjoin.feel.functions.signatures import Overload, overload
-from conjoin.feel.numbers import CONTEXT, Number, simplified
+from conjoin.feel.numbers import CONTEXT, Number, same_number, simplified
 from conjoin.feel.operators import add, divide, multiply, subtract
 
 _ITEM = 10
@@ -65,16 +65,22 @@ def _stddev(budget: Budget, items: list[Number]) -> Any:
 
 def _mode(budget: Budget, items: list[Number]) -> list[Number]:
     budget.build(100 * len(items))
-    counts = Counter(items)
+    keys = list(map(same_number, items))
+    counts = Counter(keys)
     most = max(counts.values(), default=0)
-    return sorted(number for number, count in counts.items() if count == most)
+    firsts = dict(zip(reversed(keys), reversed(items), strict=True))
+    return sorted(firsts[key] for key, count in counts.items() if count == most)
 
 
 def _numbers_only(run: Callable[[Budget, list[Number]], Any], of_none: Any = None) -> tuple[Overload, ...]:
     def checked(budget: Budget, items: list[Any]) -> Any:
         if not items:
             return of_none
-        return run(budget, items) if all(map(_is_number, items)) else None
+        if not all(map(_is_number, items)):
+            return None
+        for item in items:
+            budget.number(item, _ITEM)
+        return run(budget, items)
 
     return _list_or_arguments(checked)
 
