@@ -15,7 +15,7 @@ ALWAYS = -(2**63)
 """The instant before all others."""
 
 _UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"\s*(\d{1,19})\s*(ms|s|m|h|d)?\s*")
+_DURATION = re.compile(r"(\d{1,19})\s*(ms|s|m|h|d)?")
 
 
 def after(at: int, duration_ms: int) -> int:
@@ -35,7 +35,7 @@ def read_duration_ms(text: object) -> int | None:
     Nor is one that 64 bits do not hold.
     """
     if isinstance(text, str):
-        match = _DURATION.fullmatch(text)
+        match = _DURATION.fullmatch(text.strip())
         text = int(match[1]) * _UNITS_MS[match[2]] if match else None
     if isinstance(text, bool) or not isinstance(text, int):
         return None
