@@ -15,8 +15,9 @@ from conjoin.bpmn.document import local_name, owner_id
 from conjoin.bpmn.reading.xml import Tree, Xml
 from conjoin.errors import Problem
 
-_NAMESPACE = re.compile(r"\{[^}]*\}")
+_NAMESPACE = re.compile(r"\{[^{}]*\}")
 _ELEMENT = re.compile(r"^Element '(?P<name>[^']*)'[:,] ")
+_EXPECTATION = ". Expected is "
 _EXPECTED = re.compile(r"\. Expected is (one of )?\( (?P<names>.*) \)\.$")
 _STEP = re.compile(r"/([^/\[]+)(?:\[(\d+)\])?")
 _ONE_AT_A_TIME = Lock()
@@ -84,7 +85,8 @@ def _prefixed(element: Xml) -> str:
 def _in_words(message: str) -> str:
     """libxml2's sentence without namespaces, and without a list of expected elements that nobody reads."""
     text = _ELEMENT.sub(r"<\g<name>>: ", _NAMESPACE.sub("", message))
-    expected = _EXPECTED.search(text)
+    # It is the last of them: others are quoted from the file, and each would be compared with all that follows.
+    expected = _EXPECTED.match(text, max(text.rfind(_EXPECTATION), 0))
     if expected:
         names = expected["names"].split(", ")
         hint = f" but {' or '.join(names)}" if len(names) <= _MOST_EXPECTED else ""
