@@ -113,3 +113,27 @@ def test_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("conjoin.cli.spark.correlate.correlate_files", interrupted)
     assert run(["correlate", *NEEDED]) == 130
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["create", "p", "--tenant", "a\udcff"], ["signal", "s", "--tenant", "\udcff"], ["activate", "t\udc80"]),
+        *(["explain", "--name", "\udcff"], ["explain", "-9223372036854775809"], ["cancel", "--", "-1"]),
+        *(["messages", "--since", "9223372036854775807"], ["messages", "--until", "P99999999D"]),
+        *(["tick", "--every", "9223372036854775807"], ["notices", "watch", "--every", "99999999999d"]),
+        *(["publish", "x", "--ttl", "9" * 60_000], ["publish", "x", "--ttl", "1" + " " * 60_000 + "x"]),
+    ],
+)
+def test_what_is_typed_wrong_is_a_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init"]) == 0
+    assert run(arguments) in (0, 1, 2)
+    told = capsys.readouterr()
+    assert "Traceback" not in told.err
+    assert len(told.err) < 1_000
+
+
+def test_bytes_that_are_no_text_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init"]) == 0
+    assert run(["create", "p", "--tenant", "a\udcff"]) == 2
+    assert "'a\\udcff' is no text in UTF-8" in capsys.readouterr().err

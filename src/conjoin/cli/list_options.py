@@ -7,6 +7,7 @@ import typer
 
 from conjoin.cli.reading import read_ms
 from conjoin.errors import InputError
+from conjoin.kernel.instants import after
 from conjoin.kernel.iso8601 import read_instant
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.reading.lists import ListPage
@@ -39,7 +40,7 @@ def read_when(text: str | None, option: str, now: int) -> int | None:
     if instant is not None:
         return instant
     try:
-        return now - read_ms(text, option) * 1_000
+        return after(now, -read_ms(text, option))
     except InputError:
         example = "an instant such as 2026-01-31T08:00:00Z, a day, or a duration such as 1h"
         raise InputError([f"{option}: {text!r} is not {example}"]) from None

@@ -108,7 +108,7 @@ def list_messages(
 @messages.command("show")
 def show_message(
     message_key: Annotated[
-        int, typer.Argument(max=LARGEST_INT64, metavar="MESSAGE_KEY", help="As publish printed it.")
+        int, typer.Argument(min=0, max=LARGEST_INT64, metavar="MESSAGE_KEY", help="As publish printed it.")
     ],
     data: Data = None,
     store: StoreUrl = None,

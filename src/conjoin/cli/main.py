@@ -64,6 +64,12 @@ def run(arguments: list[str]) -> int:
         named = f"{error.filename}: " if error.filename else ""
         complain(f"{named}{error.strerror or error}")
         return WRONG_INPUT
+    except UnicodeEncodeError as error:
+        # Python hands bytes on that are no UTF-8, as file names may be; nothing is written of what holds them.
+        from conjoin.cli.printing import complain
+
+        complain(f"{error.object!r:.60} is no text in UTF-8: is the command line in another encoding?")
+        return WRONG_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0

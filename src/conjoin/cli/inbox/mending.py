@@ -14,6 +14,7 @@ from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.operations import Operation, OperationRefused, SetAttempts, SetNextRetry
+from conjoin.kernel.instants import after
 from conjoin.kernel.iso8601 import instant_text, read_instant
 from conjoin.runtime.client_api import answers
 from conjoin.runtime.visibility.plain_values import told
@@ -113,7 +114,7 @@ def _when(text: str, now: int) -> int:
     if instant is not None:
         return instant
     try:
-        return now + read_ms(text, "--next-retry") * 1_000
+        return after(now, read_ms(text, "--next-retry"))
     except InputError:
         example = "an instant such as 2026-01-31T08:00:00Z, or a duration such as 10m"
         raise InputError([f"--next-retry: {text!r} is not {example}"]) from None

@@ -38,7 +38,8 @@ from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.inbox.inbox import Inbox, Selected
 
 Keys = Annotated[
-    list[int] | None, typer.Argument(max=LARGEST_INT64, metavar="KEY", help="As list prints them.", show_default=False)
+    list[int] | None,
+    typer.Argument(min=0, max=LARGEST_INT64, metavar="KEY", help="As list prints them.", show_default=False),
 ]
 Every = Annotated[bool, typer.Option("--all", help="All messages that it can be done with.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count.")]

@@ -20,7 +20,7 @@ def _choice(flags: str, help_: str, metavar: str = "TEXT") -> Any:
 
 
 MessageKey = Annotated[
-    int, typer.Argument(max=LARGEST_INT64, metavar="KEY", help="As list prints it.", show_default=False)
+    int, typer.Argument(min=0, max=LARGEST_INT64, metavar="KEY", help="As list prints it.", show_default=False)
 ]
 State = Annotated[str | None, _choice("--state", f"{', '.join(STATES)}.", "STATE")]
 ChannelName = Annotated[str | None, _choice("--channel", "Only of this channel.", "NAME")]

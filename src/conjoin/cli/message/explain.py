@@ -21,7 +21,9 @@ from conjoin.runtime.visibility.plain_values import told
 
 MessageKey = Annotated[
     int | None,
-    typer.Argument(max=LARGEST_INT64, metavar="[MESSAGE_KEY]", help="As publish printed it.", show_default=False),
+    typer.Argument(
+        min=0, max=LARGEST_INT64, metavar="[MESSAGE_KEY]", help="As publish printed it.", show_default=False
+    ),
 ]
 MessageName = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="The name of a message, sent or not.", show_default=False)

@@ -43,7 +43,9 @@ def create(
 
 
 def cancel(
-    key: Annotated[int, typer.Argument(max=LARGEST_INT64, metavar="INSTANCE_KEY", help="The key of the instance.")],
+    key: Annotated[
+        int, typer.Argument(min=0, max=LARGEST_INT64, metavar="INSTANCE_KEY", help="The key of the instance.")
+    ],
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
@@ -61,7 +63,10 @@ def cancel(
 
 def set_variables(
     key: Annotated[
-        int, typer.Argument(max=LARGEST_INT64, metavar="SCOPE_KEY", help="An instance, or an element instance in it.")
+        int,
+        typer.Argument(
+            min=0, max=LARGEST_INT64, metavar="SCOPE_KEY", help="An instance, or an element instance in it."
+        ),
     ],
     variables: Annotated[
         str, typer.Option("--variables", metavar="JSON", help="An object as JSON, @FILE, or - for the standard input.")
@@ -86,7 +91,9 @@ def set_variables(
 
 
 def resolve(
-    key: Annotated[int, typer.Argument(max=LARGEST_INT64, metavar="INCIDENT_KEY", help="The key of the incident.")],
+    key: Annotated[
+        int, typer.Argument(min=0, max=LARGEST_INT64, metavar="INCIDENT_KEY", help="The key of the incident.")
+    ],
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,

@@ -14,7 +14,7 @@ from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
 JobKey = Annotated[
-    int, typer.Argument(max=LARGEST_INT64, metavar="JOB_KEY", help="The key of the job, as activate printed it.")
+    int, typer.Argument(min=0, max=LARGEST_INT64, metavar="JOB_KEY", help="The key of the job, as activate printed it.")
 ]
 ErrorMessage = Annotated[
     str, typer.Option("--errorMessage", "--error-message", metavar="TEXT", help="What went wrong.")

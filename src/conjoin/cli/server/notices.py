@@ -7,6 +7,7 @@ import typer
 
 from conjoin.cli.log_options import set_up_logging
 from conjoin.cli.printing import AsJson, complain, tell
+from conjoin.cli.reading import LONGEST_PAUSE_MS
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError, SettingsError
 from conjoin.kernel.instants import read_duration_ms
@@ -52,7 +53,7 @@ def watch(
     """
     set_up_logging()
     every_ms = read_duration_ms(every)
-    if not every_ms:
+    if not every_ms or every_ms > LONGEST_PAUSE_MS:
         raise InputError([f"--every: {every!r} is no duration, such as 5s or 1m"])
     with opened_broker(data, store) as broker:
         notifier = Notifier(broker, _receivers())

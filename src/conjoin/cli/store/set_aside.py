@@ -10,7 +10,7 @@ from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.reading.lists import ListQuery, list_page
 
-Key = Annotated[int, typer.Argument(max=LARGEST_INT64, help="As the list shows it.")]
+Key = Annotated[int, typer.Argument(min=0, max=LARGEST_INT64, help="As the list shows it.")]
 _COLUMNS = ("key", "kind", "item", "instance_key", "since_at", "attempts", "next_try_at", "reason")
 app = typer.Typer(name="set-aside", help="What could not be carried out, and waits for you.", no_args_is_help=True)
 

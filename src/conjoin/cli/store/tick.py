@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from conjoin.cli.printing import AsJson, complain, tell
-from conjoin.cli.reading import read_ms
+from conjoin.cli.reading import LONGEST_PAUSE_MS, read_ms
 from conjoin.cli.store.compact import keep_for
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import ConjoinError, InputError
@@ -52,6 +52,8 @@ def _pause_ms(text: str) -> int:
     pause_ms = read_ms(text, "--every")
     if pause_ms < 1:
         raise InputError(["--every: a pause is at least 1ms"])
+    if pause_ms > LONGEST_PAUSE_MS:
+        raise InputError(["--every: a pause is at most 365d"])
     return pause_ms
 
 
