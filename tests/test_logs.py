@@ -107,3 +107,16 @@ def test_how_many_were_left_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         now += logs.ALIKE_WITHIN_S if number == 101 else 0
         LOG.warning("connection %d was refused", number)
     assert stream.getvalue().splitlines()[-1].endswith("connection 101 was refused (and 81 more like it before)")
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize(("level", "told"), [("warning", ""), ("info", ""), ("debug", "ignored")])
+def test_what_a_library_raises_as_well_is_told_once(level: str, told: str) -> None:
+    library = logging.getLogger("psycopg")
+    stream = configured(level)
+    try:
+        library.warning("error ignored")
+        assert told in stream.getvalue()
+        assert bool(stream.getvalue()) == bool(told)
+    finally:
+        library.setLevel(logging.NOTSET)

@@ -21,6 +21,8 @@ LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 16_000
 ALIKE, ALIKE_WITHIN_S = 20, 10.0
 """So many records of one kind within so many seconds; the others are counted."""
 _MOST_KINDS = 1_000
+_TELL_TWICE = ("psycopg",)
+"""Libraries that warn of what they raise as well: a lost race between two writers is nothing that anybody need know."""
 
 _REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -55,6 +57,8 @@ def configure(level: str = "warning", form: str = "text", stream: TextIO | None 
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
+    for name in _TELL_TWICE:
+        logging.getLogger(name).setLevel(logging.NOTSET if level == "debug" else logging.ERROR)
 
 
 class TextLines(logging.Formatter):

@@ -4,7 +4,7 @@ What comes of a call is an `Answer`; what the answers may be is for the test to 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -69,11 +69,14 @@ def _properties(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Itera
         yield from _properties(document, part)
 
 
-def call_rest(client: httpx.Client, operation: Operation, rng: Random) -> Answer:
+def call_rest(client: httpx.Client, operation: Operation, rng: Random, known: Sequence[str] = ()) -> Answer:
+    """`known`: keys of what there is, so that a call gets past the question whether it is there."""
     path = operation.path
     while "{" in path:
         begin, _, rest = path.partition("{")
         value = rng.choice((any_text(rng)[:300], str(any_integer(rng)), "x"))
+        if known and rng.random() < 0.6:
+            value = rng.choice(known)
         path = begin + (quote(value, safe="", errors="replace") or "x") + rest.partition("}")[2]
     query = {name: any_text(rng)[:300].encode("utf-8", "replace") for name in operation.query if rng.random() < 0.3}
     body = _body(operation, rng) if operation.method != "get" else ""
@@ -109,13 +112,13 @@ def _body(operation: Operation, rng: Random) -> str:
     return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in parts.items()) + "}"
 
 
-def nasty_message(rng: Random, type_: Any, depth: int = 2) -> Any:
+def nasty_message(rng: Random, type_: Any, depth: int = 2, known: Sequence[str] = ()) -> Any:
     """A message of gRPC with nasty fields."""
     message = WIRE[type_.name]()
     for field in type_.fields:
         if rng.random() < 0.3:
             continue
-        values = [_field(rng, field, depth) for _ in range(rng.randint(1, 3) if field.is_repeated else 1)]
+        values = [_field(rng, field, depth, known) for _ in range(rng.randint(1, 3) if field.is_repeated else 1)]
         values = [value for value in values if value is not None]
         if field.is_repeated:
             getattr(message, field.name).extend(values)
@@ -126,15 +129,18 @@ def nasty_message(rng: Random, type_: Any, depth: int = 2) -> Any:
     return message
 
 
-def _field(rng: Random, field: Any, depth: int) -> Any:
+def _field(rng: Random, field: Any, depth: int, known: Sequence[str]) -> Any:
     if field.type == FieldDescriptor.TYPE_MESSAGE:
-        return nasty_message(rng, field.message_type, depth - 1) if depth and field.message_type.name in WIRE else None
+        is_ours = depth and field.message_type.name in WIRE
+        return nasty_message(rng, field.message_type, depth - 1, known) if is_ours else None
     if field.type == FieldDescriptor.TYPE_BOOL:
         return rng.random() < 0.5
     if field.type == FieldDescriptor.TYPE_BYTES:
         return rng.randbytes(20)
     if field.type in _WHOLE:
         least, most = _WHOLE[field.type]
+        if known and field.name.endswith("Key") and rng.random() < 0.6:
+            return int(rng.choice(known))
         return rng.choice([it for it in INTEGERS if least <= it <= most])
     if field.name == "variables":
         text = rng.choice((nasty_object(rng, *VARIABLES), any_literal(rng), rng.choice(NESTING)))
@@ -143,9 +149,9 @@ def _field(rng: Random, field: Any, depth: int) -> Any:
     return text.encode("utf-8", "replace").decode()
 
 
-def call_grpc(channel: grpc.Channel, rng: Random) -> Answer:
+def call_grpc(channel: grpc.Channel, rng: Random, known: Sequence[str] = ()) -> Answer:
     method = rng.choice(METHODS)
-    request = nasty_message(rng, method.input_type)
+    request = nasty_message(rng, method.input_type, known=known)
     call = f"{method.name} {str(request)[:300]}"
     make = channel.unary_stream if method.server_streaming else channel.unary_unary
     ask = make(f"/{SERVICE}/{method.name}", lambda it: it.SerializeToString(), WIRE[method.output_type.name].FromString)

@@ -65,9 +65,10 @@ def behave(server: ServingProcess, attackers: "subprocess.Popen[str]") -> tuple[
     return published, most_mb
 
 
-def verified(store: Path) -> bool:
-    """The log replays to what the store holds."""
-    return subprocess.run([sys.executable, *COMMAND, "verify", "--data", str(store)], cwd=store.parent).returncode == 0
+def verified(store: Path, url: str | None = None) -> bool:
+    """The log replays to what the store holds: the folder, or the database of a URL."""
+    where = ("--store", url) if url else ("--data", str(store))
+    return subprocess.run([sys.executable, *COMMAND, "verify", *where], cwd=store.parent).returncode == 0
 
 
 def kept(store: Path) -> list[str]:

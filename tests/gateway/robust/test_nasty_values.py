@@ -17,6 +17,7 @@ import grpc
 import httpx
 import pytest
 
+from conjoin.runtime.opening import create_broker
 from tests.bpmn.snippets import BEGIN, END, catch, extended, message, model, timer
 from tests.gateway.robust.nasty_calls import Answer, call_grpc, call_rest, operations, send
 from tests.gateway.robust.nasty_models import every_model
@@ -26,6 +27,7 @@ from tests.gateway.robust.test_fuzz import verified
 
 SECONDS = float(os.environ.get("SECONDS", "15"))
 LONGEST_S = 60.0
+MOST_KNOWN = 200
 GOOD = 12
 """Instances and messages that must go through at the end, on all shards."""
 INBOX = """
@@ -70,10 +72,23 @@ GOOD_MODELS = [
 ]
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """Of a database; None: a folder is served."""
+    if request.param == "sqlite":
+        yield None
+        return
+    database = request.getfixturevalue("postgres_server")
+    url: str = database.new_database()
+    create_broker(url, 2).close()
+    yield url
+    database.drop_database(url)
+
+
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServingProcess]:
+def server(tmp_path: Path, url: str | None) -> Iterator[ServingProcess]:
     (tmp_path / "conjoin.toml").write_text(INBOX)
-    it = ServingProcess(tmp_path / "store")
+    it = ServingProcess(tmp_path / "store", url=url)
     yield it
     it.kill()
 
@@ -87,6 +102,8 @@ class Attack:
         self.statuses: Counter[str] = Counter()
         self.bad: list[Answer] = []
         self.slowest_s = 0.0
+        self.known: list[str] = []
+        """Keys of instances, elements, jobs, incidents and messages that there are, or were."""
 
     def run(self) -> None:
         parts: list[Callable[[httpx.Client, Random], None]] = [
@@ -114,18 +131,19 @@ class Attack:
         every = operations(client.get("/openapi.json").json())
         for operation in rng.sample(every, len(every)):
             if time.monotonic() < self.until:
-                self._note(call_rest(client, operation, rng))
+                self._note(call_rest(client, operation, rng, self.known))
 
     def _grpc(self, client: httpx.Client, rng: Random) -> None:
         with grpc.insecure_channel(self.server.grpc) as channel:
             while time.monotonic() < self.until:
-                self._note(call_grpc(channel, rng))
+                self._note(call_grpc(channel, rng, self.known))
 
     def _models(self, client: httpx.Client, rng: Random) -> None:
         """Values that come with an instance, from a worker, or in a message from another shard."""
         name, _ = rng.choice(_MODELS)
         body = f'{{"processDefinitionId":"{name}","variables":{nasty_object(rng, "n")}}}'
         self._note(send(client, "post", "/v2/process-instances", body))
+        self.known = [*keys_of(client), *self.known[:MOST_KNOWN]]
         key = f"k-{rng.randrange(10**9)}"
         for job in activated(client, "give-key"):
             send(client, "post", f"/v2/jobs/{job}/completion", json.dumps({"variables": {"key": key}}))
@@ -170,6 +188,15 @@ class Attack:
 _MODELS = every_model()
 
 
+def keys_of(client: httpx.Client) -> Iterator[str]:
+    """Of the newest of everything."""
+    for what in ("process-instances", "element-instances", "jobs", "incidents", "user-tasks", "message-subscriptions"):
+        asked = '{"page":{"limit":5},"sort":[{"field":"processInstanceKey","order":"DESC"}]}'
+        answer = send(client, "post", f"/v2/{what}/search", asked)
+        for item in json.loads(answer.text)["items"] if answer.status == "200" else ():
+            yield from (str(value) for name, value in item.items() if name.endswith("Key") and str(value).isdecimal())
+
+
 def activated(client: httpx.Client, type_: str) -> list[str]:
     wanted = {"type": type_, "worker": "w", "timeout": 60_000, "maxJobsToActivate": 20, "requestTimeout": -1}
     answer = client.post("/v2/jobs/activation", json=wanted)
@@ -201,7 +228,7 @@ def start(client: httpx.Client, process: str) -> None:
         assert answer.status_code == 200, answer.text
 
 
-def test_nasty_values_stop_nothing(server: ServingProcess, tmp_path: Path, seed: int) -> None:
+def test_nasty_values_stop_nothing(server: ServingProcess, tmp_path: Path, url: str | None, seed: int) -> None:
     attack = Attack(server, seed)
     with httpx.Client(base_url=server.rest, timeout=LONGEST_S) as client:
         deploy(client, [*GOOD_MODELS, *_MODELS])
@@ -222,4 +249,4 @@ def test_nasty_values_stop_nothing(server: ServingProcess, tmp_path: Path, seed:
         assert client.get("/health/ready").status_code == 200, again
     assert server.stop() == 0, again
     assert server.complaints == "", again
-    assert verified(tmp_path / "store"), again
+    assert verified(tmp_path / "store", url), again
