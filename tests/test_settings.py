@@ -255,3 +255,22 @@ def test_empty_inbox_may_come_from_the_environment(monkeypatch: pytest.MonkeyPat
     assert serve._inbox() is None
     monkeypatch.setenv("CONJOIN_INBOX", "{}")
     assert serve._inbox() is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("conjoin.toml", "inbox = " + "[" * 5_000, "it is nested too deeply"),
+        ("conjoin.toml", f"[inbox]\npage_size = 0x{'f' * 5_000}", "a number is larger than 64 bits hold"),
+        ("conjoin.yaml", f"inbox:\n  page_size: 0b{'1' * 20_000}", "a number has more than 4,300 digits"),
+    ],
+)
+def test_what_python_cannot_hold_or_write_is_a_problem(name: str, text: str, said: str) -> None:
+    write(text, name)
+    [problem] = problems_of()
+    assert problem.startswith(f"{name}: is not {'TOML' if name.endswith('toml') else 'YAML'}: {said}")
+
+
+def test_table_in_a_variable_that_is_nested_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONJOIN_INBOX", "[" * 5_000)
+    assert problems_of() == ["environment: a table is nested too deeply"]

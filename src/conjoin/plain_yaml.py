@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+_MOST_DIGITS = 4_300
 _NOT_PLAIN = ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
 
 
@@ -26,7 +27,16 @@ class PlainLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignor
             seen.add(key.value)
         return dict(super().construct_mapping(node, deep))
 
+    def construct_yaml_int(self, node: Any) -> int:
+        # With more digits Python reads it, if they are binary, but does not write it.
+        if len(node.value) > _MOST_DIGITS:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a number has more than {_MOST_DIGITS:,} digits", node.start_mark
+            )
+        return int(super().construct_yaml_int(node))
 
+
+PlainLoader.add_constructor("tag:yaml.org,2002:int", PlainLoader.construct_yaml_int)
 PlainLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag not in _NOT_PLAIN]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -26,6 +26,8 @@ _FILES = (DEFAULT_FILE, "conjoin.yaml", "conjoin.yml")
 _YAML = (".yaml", ".yml")
 _INBOX_ALIAS = "correlate"
 """What the document on batch correlation calls the inbox, at the top of its file."""
+_LARGEST = 2**63 - 1
+"""TOML promises no more; of what is written in binary Python reads any number, but does not write it."""
 _TABLES = ("inbox", "notify", "server", "security")
 _KEPT = r"^(forever|never|0|[0-9]+(ms|s|m|h|d))$"
 """How long something is kept: `0` is no longer than it is needed, `never` (removed) the same as `forever`."""
@@ -95,6 +97,8 @@ def load(**flags: Any) -> Settings:
         # Raised for a table that is not JSON in a variable; its text names the field, its cause the reason.
         why = getattr(error.__cause__, "msg", None) or type(error.__cause__).__name__
         raise SettingsError([f"environment: {error}: {why}"]) from None
+    except RecursionError:
+        raise SettingsError(["environment: a table is nested too deeply"]) from None
 
 
 def place_of(key: str) -> str:
@@ -120,12 +124,27 @@ def _read_file() -> dict[str, Any]:
     is_yaml = path.suffix.lower() in _YAML
     try:
         text = path.read_text(encoding="utf-8")
-        return _with_inbox(_read_yaml(text) if is_yaml else tomllib.loads(text), path)
+        return _with_inbox(_read_yaml(text) if is_yaml else _read_toml(text), path)
     except OSError as error:
         named = f" (named by {CONFIG_VARIABLE})" if os.environ.get(CONFIG_VARIABLE) else ""
         raise SettingsError([f"{path}: cannot be read: {error.strerror}{named}"]) from None
     except ValueError as error:
         raise SettingsError([f"{path}: is not {'YAML' if is_yaml else 'TOML'}: {error}"]) from None
+
+
+def _read_toml(text: str) -> dict[str, Any]:
+    try:
+        content = tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    waiting: list[Any] = [content]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, (dict, list)):
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, int) and abs(value) > _LARGEST:
+            raise ValueError("a number is larger than 64 bits hold")
+    return content
 
 
 def _read_yaml(text: str) -> dict[str, Any]:

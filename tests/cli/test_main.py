@@ -133,6 +133,12 @@ def test_what_is_typed_wrong_is_a_sentence(arguments: list[str], capsys: pytest.
     assert len(told.err) < 1_000
 
 
+def test_folder_whose_name_no_system_knows_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("conjoin.toml").write_text('data = "a\\u0000b"\n', encoding="utf-8")
+    assert run(["status"]) == 2
+    assert capsys.readouterr().err == "conjoin: 'a\\x00b' is no name that a folder can have\n"
+
+
 def test_bytes_that_are_no_text_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["init"]) == 0
     assert run(["create", "p", "--tenant", "a\udcff"]) == 2

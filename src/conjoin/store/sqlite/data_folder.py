@@ -101,6 +101,8 @@ def _is_folder(path: Path) -> bool:
         if path.is_symlink():
             raise InputError([f"{path}: this symbolic link leads nowhere; name another folder"]) from None
         return False
+    except ValueError:
+        raise InputError([f"{str(path)!r} is no name that a folder can have"]) from None
     if not S_ISDIR(found.st_mode):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     return True
