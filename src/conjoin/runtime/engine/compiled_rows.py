@@ -24,6 +24,7 @@ _log = logging.getLogger(__name__)
 
 Changes = dict[str, Mapping[str, Any]]
 """Policies that are set, by message name."""
+History = dict[str, list[tuple[int, Mapping[str, Any]]]]
 
 
 def _read(content: bytes, resource: str, profile: str, policies: Policies | None = None) -> dict[str, Plan]:
@@ -46,8 +47,8 @@ class CompiledRows:
         self.news: dict[int, New] = {}
         """By definition key, in the order of deployment."""
         self.changes: Changes = {}
-        self.history: list[tuple[int, Changes]] = [(0, {})]
-        """What was set at which version; rows that are not in force are left out."""
+        self.history: History = {}
+        """What was set at which version, by message name; rows that are not in force are left out."""
         self.ignored: dict[int, str] = {}
         """Versions of policy rows that are not in force, and why."""
         self.apart: dict[int, str] = {}
@@ -121,7 +122,7 @@ class CompiledRows:
             )
             return
         self.changes = changes
-        self.history.append((row.catalog_version, changes))
+        self.history.setdefault(row.name, []).append((row.catalog_version, changes[row.name]))
         self.news.update(recompiled)
 
     def under(self, changes: Changes, problems: list[str]) -> dict[int, New]:

@@ -4,9 +4,11 @@ Definitions and policies are only appended; a plan is never stored: every proces
 (`compiled_rows.py`). A view is one version and does not change, so that threads can share it.
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 from threading import Lock
 from typing import Any
 
@@ -19,19 +21,41 @@ from conjoin.runtime.client_api.answers import Deployment, Refusal
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.catalog import Deployments, New
-from conjoin.runtime.engine.compiled_rows import CompiledRows
+from conjoin.runtime.engine.compiled_rows import Changes, CompiledRows, History
 from conjoin.store import tables as t
 from conjoin.store.port import CatalogStore
 from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
 
-PoliciesOverTime = Sequence[tuple[int, Policies]]
-"""Those in force from a version of the catalog on."""
 INBOX_PROFILE = "correlate"
+Kept = Callable[[Policies], Policies]
+"""What is kept of policies as they were set."""
 
 
 def inbox_version(version: int) -> int:
     """How a message that was accepted under the policies of the inbox names the version of the catalog, and back."""
     return ~version
+
+
+class PoliciesOverTime:
+    """Those of a profile at each version of the catalog. Only the latest are all made: a store has as many versions as
+    changes, and to make all of each takes the square of their number."""
+
+    def __init__(self, profile: str, changes: Changes, history: History, kept: Kept) -> None:
+        self._profile = profile
+        self._history = history
+        self._kept = kept
+        self.latest = kept(read_policies(profile, changes)[0])
+
+    def of(self, name: str, version: int) -> Policy:
+        """In force for a message name at a version: the last that was set up to then."""
+        found = {it: self._set(it, version) for it in ("*", name)}
+        changes = {it: values for it, values in found.items() if values is not None}
+        return self._kept(read_policies(self._profile, changes)[0]).of(name)
+
+    def _set(self, name: str, version: int) -> Mapping[str, Any] | None:
+        told = self._history.get(name, [])
+        count = bisect_right(told, version, key=itemgetter(0))
+        return told[count - 1][1] if count else None
 
 
 class CatalogView:
@@ -55,7 +79,7 @@ class CatalogView:
 
     @property
     def policies(self) -> Policies:
-        return self._policies[-1][1]
+        return self._policies.latest
 
     @property
     def inbox_policies(self) -> Policies:
@@ -63,22 +87,13 @@ class CatalogView:
 
         The inbox knows its ids for as long as it keeps its messages, so the engine need not remember them as well.
         """
-        return self._inbox_policies[-1][1]
+        return self._inbox_policies.latest
 
     def _policy_of(self, name: str, version: int) -> Policy:
-        """In force for a message name at a version: the last that was set up to then.
-
-        A version that was turned over (`inbox_version`) asks for the policies of the inbox.
-        """
-        told = self._policies
+        """A version that was turned over (`inbox_version`) asks for the policies of the inbox."""
         if version < 0:
-            told, version = self._inbox_policies, inbox_version(version)
-        in_force = told[0][1]
-        for since, policies in told:
-            if since > version:
-                break
-            in_force = policies
-        return in_force.of(name)
+            return self._inbox_policies.of(name, inbox_version(version))
+        return self._policies.of(name, version)
 
     def deployed_after(self, version: int) -> list[DefinitionRow]:
         return [row for row in self._rows if row.catalog_version > version]
@@ -123,17 +138,13 @@ class StoredCatalog:
 
     def _built(self, version: int) -> CatalogView:
         known = self._known
-        policies = self._policies_over_time(self._profile)
-        told = self._policies_over_time(INBOX_PROFILE)
-        inbox_policies = [(since, _without_memory(policies)) for since, policies in told]
-        deployments = Deployments(policies[-1][1], self._profile)
+        policies = PoliciesOverTime(self._profile, known.changes, known.history, _as_they_are)
+        inbox_policies = PoliciesOverTime(INBOX_PROFILE, known.changes, known.history, _without_memory)
+        deployments = Deployments(policies.latest, self._profile)
         deployments.version = version
         for new in known.news.values():
             deployments.add(new)
         return CatalogView(version, deployments, policies, inbox_policies, tuple(known.rows))
-
-    def _policies_over_time(self, profile: str) -> PoliciesOverTime:
-        return [(since, self._known.policies(profile, changes)) for since, changes in self._known.history]
 
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str, at: int) -> Deployment | Refusal:
         """The models are compiled before anything is written, and where nobody waits for it."""
@@ -191,6 +202,10 @@ class StoredCatalog:
 
     def _append(self, version: int, put: Mapping[Any, Sequence[Any]]) -> bool:
         return self._store.append(version, put)
+
+
+def _as_they_are(policies: Policies) -> Policies:
+    return policies
 
 
 def _without_memory(policies: Policies) -> Policies:

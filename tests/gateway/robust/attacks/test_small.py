@@ -1,5 +1,6 @@
 """Small requests that once kept everybody waiting for minutes: blanks in a duration, a model with much to complain
-about, numbers of thousands of digits, numbers of the same hash. Whoever sends them is answered, and so are others."""
+about, numbers of thousands of digits, numbers of the same hash, policies of many names. Whoever sends them is answered,
+and so are others."""
 
 import json
 import sys
@@ -105,3 +106,13 @@ def test_numbers_of_the_same_hash_are_told_apart_at_once(served: ServingProcess,
         until(lambda: http.get(f"/v2/process-instances/{instance}").json()["state"] == "COMPLETED")
     assert time.monotonic() - began < SOON_S / 2
     assert max(taken) < LONGEST_ANSWER_S
+
+
+def test_policies_of_many_names_keep_nobody_waiting(served: ServingProcess, http: httpx.Client) -> None:
+    with others_publish(served) as taken:
+        for number in range(300):
+            http.put(f"/conjoin/v1/policies/name-{number}", json={"dedup": "7d"}).raise_for_status()
+        began = time.monotonic()
+        deploy(http, costly_model("after", "=1")).raise_for_status()
+        assert time.monotonic() - began < LONGEST_ANSWER_S / 5
+    assert max(taken) < LONGEST_ANSWER_S / 5
