@@ -22,9 +22,9 @@ from conjoin.store.rows import DefinitionRow, PolicyRow
 
 _log = logging.getLogger(__name__)
 
-Changes = dict[str, Mapping[str, Any]]
+PolicyChanges = dict[str, Mapping[str, Any]]
 """Policies that are set, by message name."""
-History = dict[str, list[tuple[int, Mapping[str, Any]]]]
+PolicyHistory = dict[str, list[tuple[int, Mapping[str, Any]]]]
 
 
 def _read(content: bytes, resource: str, profile: str, policies: Policies | None = None) -> dict[str, Plan]:
@@ -46,8 +46,8 @@ class CompiledRows:
         self.policy_rows: list[PolicyRow] = []
         self.news: dict[int, New] = {}
         """By definition key, in the order of deployment."""
-        self.changes: Changes = {}
-        self.history: History = {}
+        self.changes: PolicyChanges = {}
+        self.history: PolicyHistory = {}
         """What was set at which version, by message name; rows that are not in force are left out."""
         self.ignored: dict[int, str] = {}
         """Versions of policy rows that are not in force, and why."""
@@ -104,7 +104,7 @@ class CompiledRows:
         _log.warning("%s", reason)
         return unreadable_plan(row, reason)
 
-    def policies(self, profile: str | None = None, changes: Changes | None = None) -> Policies:
+    def policies(self, profile: str | None = None, changes: PolicyChanges | None = None) -> Policies:
         return read_policies(profile or self._profile, self.changes if changes is None else changes)[0]
 
     def _take_policy(self, row: PolicyRow) -> None:
@@ -125,7 +125,7 @@ class CompiledRows:
         self.history.setdefault(row.name, []).append((row.catalog_version, changes[row.name]))
         self.news.update(recompiled)
 
-    def under(self, changes: Changes, problems: list[str]) -> dict[int, New]:
+    def under(self, changes: PolicyChanges, problems: list[str]) -> dict[int, New]:
         """Definitions that these policies change, compiled with them; what does not stand them is named."""
         if not DIALECTS[self._profile].keyless:
             return {}

@@ -21,7 +21,7 @@ from conjoin.runtime.client_api.answers import Deployment, Refusal
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.catalog import Deployments, New
-from conjoin.runtime.engine.compiled_rows import Changes, CompiledRows, History
+from conjoin.runtime.engine.compiled_rows import CompiledRows, PolicyChanges, PolicyHistory
 from conjoin.store import tables as t
 from conjoin.store.port import CatalogStore
 from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
@@ -40,7 +40,7 @@ class PoliciesOverTime:
     """Those of a profile at each version of the catalog. Only the latest are all made: a store has as many versions as
     changes, and to make all of each takes the square of their number."""
 
-    def __init__(self, profile: str, changes: Changes, history: History, kept: Kept) -> None:
+    def __init__(self, profile: str, changes: PolicyChanges, history: PolicyHistory, kept: Kept) -> None:
         self._profile = profile
         self._history = history
         self._kept = kept
