@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conjoin.runtime.stored_catalog import inbox_version
 
 from conjoin.kernel.policies import WHILE_BUFFERED, read_policies
+from conjoin.runtime.engine.stored_catalog import inbox_version
 from conjoin.runtime.opening import create_broker, open_broker, temporary_broker
 
 CHANGES: list[tuple[str, Mapping[str, Any]]] = [
