@@ -13,7 +13,7 @@ from conjoin.gateway.security.configuration import read_security
 from conjoin.runtime.inbox.configuration import read_configuration
 from conjoin.runtime.notices import Receiver, read_receivers
 from conjoin.runtime.notices.sending import _without_secrets
-from conjoin.runtime.notices.webhook import post
+from conjoin.runtime.notices.webhook import Webhook
 from conjoin.settings import load
 from conjoin.shown_urls import shown_url
 
@@ -117,8 +117,8 @@ def test_sections_that_cannot_be_do_not_repeat_secrets(read: Any, section: dict[
 
 
 def test_receiver_that_fails_says_nothing_of_its_secrets() -> None:
-    assert SECRET not in post(f"http://ada:{SECRET}@127.0.0.1:1/hook/{SECRET}", "1", b"{}")
-    assert SECRET not in post(f"http://127.0.0.1:1/hook/ {SECRET}", "1", b"{}")
+    assert SECRET not in Webhook(f"http://ada:{SECRET}@127.0.0.1:1/hook/{SECRET}").send("1", b"{}")
+    assert SECRET not in Webhook(f"http://127.0.0.1:1/hook/ {SECRET}").send("1", b"{}")
     topic = Receiver("*", "kafka://b/t", properties={"sasl.password": SECRET})
     assert _without_secrets(f'Invalid value "{SECRET}"', topic) == 'Invalid value "(hidden)"'
 

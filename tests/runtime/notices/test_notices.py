@@ -1,9 +1,10 @@
 """Notices: each is told once to whoever takes it, goes on after whoever does not, and is never lost."""
 
+import hmac
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Event, Thread
+from threading import Event
+from time import time
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, kafka, notifier, read_receivers
+from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, kafka, notifier, read_receivers, webhook
 from conjoin.runtime.notices.configuration import is_for
 from conjoin.runtime.notices.notice import Notice
-from conjoin.runtime.notices.webhook import post
+from conjoin.runtime.notices.sending import Sending
+from conjoin.runtime.notices.webhook import SIGNATURE, Webhook, signature
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.upkeep.supervision import Repeating
@@ -26,6 +28,8 @@ from conjoin.store.port import Changes
 from conjoin.store.rows import InboxRow
 from conjoin.testing.clock import FakeClock
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
+from tests.runtime.targets import servers
+from tests.runtime.targets.servers import FakeTarget, running_target
 
 MINUTE_MS = 60_000
 STUCK = model(BEGIN + catch("paid") + END, "begin>paid paid>end", message("paid_message", "paid", "=nothing"))
@@ -71,6 +75,12 @@ class Scene:
     def expire(self) -> None:
         self.clock.advance_ms(MINUTE_MS)
         self.broker.tick()
+
+
+@pytest.fixture
+def target() -> Iterator[FakeTarget]:
+    with running_target() as target:
+        yield target
 
 
 @pytest.fixture
@@ -191,30 +201,50 @@ def park(scene: Scene, number: int, at: int) -> None:
     assert snapshot.commit(Changes(head, {t.INBOX: [row]}))
 
 
-def test_a_webhook_must_say_yes() -> None:
-    heard: list[tuple[str, str, bytes]] = []
-    answers = iter([204, 302, 500])
+def test_a_webhook_must_say_yes(target: FakeTarget) -> None:
+    url, told = f"{target.url}/hook?token=x", []
+    for status in (204, 302, 500):
+        target.way = servers.answering(status)
+        told.append(Webhook(url).send("0-1.1", b"{}"))
+    assert told == ["", "it answered 302", "it answered 500"]
+    seen = target.seen[0]
+    assert (seen.path, seen.headers["Idempotency-Key"], seen.body) == ("/hook?token=x", "0-1.1", b"{}")
+    assert not {"Authorization", SIGNATURE} & set(seen.headers)
+    assert Webhook(servers.nobody_there()).send("0-1.1", b"{}").startswith("ConnectionRefusedError")
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            heard.append((self.path, self.headers["Idempotency-Key"], body))
-            self.send_response(next(answers))
-            self.end_headers()
 
-        def log_message(self, *said: Any) -> None:
-            """Not on stderr."""
+def test_a_webhook_says_who_it_is_and_signs_what_it_says(target: FakeTarget) -> None:
+    section = {"*": {"url": target.url, "authorization": "$AUTH", "secret": "$SIGN"}}
+    [receiver] = read_receivers(section, {"AUTH": "Bearer to-ken", "SIGN": "se-cret"})
+    assert "to-ken" not in repr(receiver)
+    assert "se-cret" not in repr(receiver)
+    sending = Sending()
+    assert [sending(receiver, "0-1.1", b'{"a": 1}') for _ in range(2)] == ["", ""]
+    assert target.connections == 1
+    headers = target.seen[0].headers
+    assert headers["Authorization"] == "Bearer to-ken"
+    at, signed = headers[SIGNATURE].removeprefix("t=").split(",v1=")
+    assert abs(int(at) - time()) < 60
+    assert signed == hmac.new(b"se-cret", at.encode() + b'.{"a": 1}', "sha256").hexdigest()
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/hook?token=x"
-    try:
-        assert [post(url, "0-1.1", b"{}") for _ in range(3)] == ["", "it answered 302", "it answered 500"]
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert heard[0] == ("/hook?token=x", "0-1.1", b"{}")
-    assert post(url, "0-1.1", b"{}").startswith("ConnectionRefusedError")
+
+def test_signature_is_always_the_same() -> None:
+    told = "t=1700000000,v1=b8569b78799ff9e3cbff0fc2d63a33a2b57f3282abd07c37ae5e8e7d79a5f163"
+    assert signature("secret", 1_700_000_000, b"{}") == told
+
+
+def test_secrets_of_a_webhook_that_cannot_be_are_told_without_them() -> None:
+    section = {
+        "a": {"url": "http://x", "secret": "$MISSING"},
+        "b": {"url": "http://x", "authorization": "se-cret\n"},
+        "c": {"url": "kafka://b:1/t", "secret": "se-cret"},
+        "d": {"url": "http://x", "secret": 7},
+    }
+    with pytest.raises(SettingsError) as problems:
+        read_receivers(section, {})
+    told = [problem.split(":")[0] for problem in problems.value.problems]
+    assert told == ["notify.a.secret", "notify.b.authorization", "notify.c.secret", "notify.d.secret"]
+    assert "se-cret" not in str(problems.value)
 
 
 def test_settings_that_make_no_sense_are_all_told() -> None:
@@ -232,6 +262,9 @@ def test_a_topic_needs_a_client_that_is_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(kafka, "find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"confluent-kafka: pip install 'conjoin\[kafka\]'"):
         read_receivers({"*": "kafka://broker:9092/notices"})
+    monkeypatch.setattr(webhook, "find_spec", lambda name: None)
+    with pytest.raises(ExtraMissing, match=r"httpx: pip install 'conjoin\[client\]'"):
+        read_receivers({"*": "https://ops.example"})
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ A way gets the handler after the request was read, so it can answer well, badly,
 """
 
 import socket
+import ssl
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,7 +39,8 @@ class FakeTarget(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
+        scheme = "https" if isinstance(self.socket, ssl.SSLSocket) else "http"
+        return f"{scheme}://127.0.0.1:{self.server_address[1]}"
 
     def get_request(self) -> tuple[socket.socket, Any]:
         self.connections += 1
@@ -133,8 +135,10 @@ def reset(connection: socket.socket) -> None:
 
 
 @contextmanager
-def running_target() -> Iterator[FakeTarget]:
+def running_target(tls: ssl.SSLContext | None = None) -> Iterator[FakeTarget]:
     target = FakeTarget()
+    if tls is not None:
+        target.socket = tls.wrap_socket(target.socket, server_side=True, do_handshake_on_connect=False)
     thread = Thread(target=target.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:

@@ -10,9 +10,9 @@ import pytest
 
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
+from conjoin.runtime.targets.calls import HttpLimits, TargetAnswer, TargetRequest
 from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.http import HttpCarrier, HttpLimits
+from conjoin.runtime.targets.http import HttpCarrier
 from tests.runtime.targets import servers
 from tests.runtime.targets.servers import PATIENCE_S, FakeTarget, Handler
 
@@ -109,12 +109,12 @@ def test_a_connection_that_is_reset_before_the_request_is_out_has_failed() -> No
 @pytest.mark.parametrize(
     ("way", "cause"),
     [
-        (servers.hanging_up, "RemoteDisconnected"),
+        (servers.hanging_up, "RemoteProtocolError"),
         (servers.resetting, "ConnectionResetError"),
-        (servers.raw_bytes(b"SSH-2.0-OpenSSH_9.6\r\n"), "BadStatusLine"),
-        (servers.raw_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]"), "IncompleteRead"),
-        (servers.raw_bytes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "IncompleteRead"),
-        (servers.raw_bytes(b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 200), "HTTPException"),
+        (servers.raw_bytes(b"SSH-2.0-OpenSSH_9.6\r\n"), "RemoteProtocolError"),
+        (servers.raw_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]"), "RemoteProtocolError"),
+        (servers.raw_bytes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "RemoteProtocolError"),
+        (servers.raw_bytes(b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 200), "RemoteProtocolError"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -1,5 +1,6 @@
 """A target as a configuration names it: every setting has an effect, and every problem is told at once."""
 
+import sys
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.errors import SettingsError
+from conjoin.errors import ExtraMissing, SettingsError
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
 from conjoin.runtime.targets.reading import KINDS, SHARED, read_target
 from tests.runtime.targets import servers
@@ -119,6 +120,45 @@ def test_credentials_that_cannot_be_sent_are_refused_without_showing_them(
     (told,) = problems({"kind": "camunda7", "url": "http://h", **written})
     assert told.startswith(f"targets.erp.{setting}: ")
     assert "se-cr" not in told
+
+
+OAUTH = {"client_id": "conjoin", "client_secret": "$SECRET", "audience": "zeebe", "scope": "all"}
+
+
+def test_camunda_8_with_a_token_that_is_asked_for(target: FakeTarget) -> None:
+    target.way = servers.answering(200, '{"messageKey": "1", "access_token": "t-1"}')
+    written = {"kind": "camunda8", "url": target.url, "token_url": f"{target.url}/token", **OAUTH}
+    assert isinstance(delivered(written, {"SECRET": "se-cret"}), Delivered)
+    asked, seen = target.seen
+    assert b"client_secret=se-cret&audience=zeebe&scope=all" in asked.body
+    assert seen.headers["Authorization"] == "Bearer t-1"
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"client_id": "c"}, ["client_secret: is missing; a token is asked for with", "token_url: is not a URL"]),
+        ({**OAUTH, "token_url": "http://h"}, ["client_secret: there is no variable SECRET in the environment"]),
+        ({**OAUTH, "client_secret": "se-cret", "token_url": "http://h", "token": "se-cret"}, ["token_url: there is"]),
+        ({"ca_file": "/none.pem"}, ["ca_file: cannot be used: No such file"]),
+        ({"ca_file": __file__}, ["ca_file: cannot be used: "]),
+        ({"certificate": "/none.pem", "certificate_key": "/none.key"}, ["certificate: cannot be used: No such file"]),
+        ({"certificate_key": "/none.key"}, ["certificate_key: there is no certificate"]),
+        ({"use_proxy": "yes"}, ["use_proxy: is neither true nor false"]),
+    ],
+)
+def test_a_way_to_the_target_that_cannot_be_is_refused(written: dict[str, Any], told: list[str]) -> None:
+    found = problems({"kind": "camunda8", "url": "https://h", **written})
+    assert len(found) == len(told)
+    assert all(problem.startswith(f"targets.erp.{text}") for problem, text in zip(found, told, strict=True)), found
+    assert "se-cret" not in str(found)
+
+
+def test_a_call_needs_a_library_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "conjoin.runtime.targets.connections", raising=False)
+    monkeypatch.setitem(sys.modules, "httpcore", None)
+    with pytest.raises(ExtraMissing, match=r"needs httpx: pip install 'conjoin\[client\]'"):
+        read_target("erp", {"kind": "camunda7", "url": "http://h"}, {})
 
 
 def test_the_page_on_targets_names_every_setting() -> None:

@@ -1,5 +1,6 @@
 """Who is told of what, as the section `notify` of the settings says: by message name, `*` for all others."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,11 +8,13 @@ from urllib.parse import SplitResult, urlsplit
 
 from conjoin.errors import SettingsError
 from conjoin.runtime.notices.kafka import SCHEME, check_client
+from conjoin.runtime.notices.webhook import check_http
+from conjoin.runtime.targets.credentials import Secret, read_secret
 from conjoin.shown_urls import kind_of, shown_url
 
 KINDS = ("expired", "discarded", "parked", "incident")
 EVERYBODY_ELSE = "*"
-_KNOWN = ("url", "kinds", "variables", "properties")
+_KNOWN = ("url", "kinds", "variables", "properties", "authorization", "secret")
 _TOPIC = re.compile(r"/[\w.-]{1,249}", re.ASCII)
 
 
@@ -24,24 +27,30 @@ class Receiver(NamedTuple):
     variables: bool = False
     properties: Mapping[str, Any] = {}
     """Of the client of a Kafka topic, by its own names."""
+    authorization: str = ""
+    """The header of a webhook with this name."""
+    secret: str = ""
+    """What a webhook is signed with."""
 
     @property
     def is_topic(self) -> bool:
         return self.url.startswith(f"{SCHEME}://")
 
 
-def read_receivers(section: Mapping[str, Any]) -> list[Receiver]:
-    """Raises `SettingsError` with all that is wrong, and `ExtraMissing` for a topic that cannot be written to."""
+def read_receivers(section: Mapping[str, Any], environment: Mapping[str, str] = os.environ) -> list[Receiver]:
+    """Raises `SettingsError` with all that is wrong, and `ExtraMissing` for what cannot be told with what is there."""
     problems: list[str] = []
-    receivers = [_read(name, said, problems) for name, said in section.items()]
+    receivers = [_read(name, said, environment, problems) for name, said in section.items()]
     if problems:
         raise SettingsError(problems)
     if any(it.is_topic for it in receivers):
         check_client()
+    if not all(it.is_topic for it in receivers):
+        check_http()
     return receivers
 
 
-def _read(name: str, said: Any, problems: list[str]) -> Receiver:
+def _read(name: str, said: Any, environment: Mapping[str, str], problems: list[str]) -> Receiver:
     told: Mapping[str, Any] = {"url": said} if isinstance(said, str) else said if isinstance(said, Mapping) else {}
     place = f"notify.{name}"
     problems += [f"{place}: unknown key {key!r}; there are {', '.join(_KNOWN)}" for key in told if key not in _KNOWN]
@@ -57,7 +66,25 @@ def _read(name: str, said: Any, problems: list[str]) -> Receiver:
         problems.append(f"{place}.kinds: a list of some of {', '.join(KINDS)}")
     if not isinstance(variables, bool):
         problems.append(f"{place}.variables: true or false")
-    return Receiver(name, str(url), tuple(kinds), bool(variables), properties)
+    secrets = [_read_secret(told, key, place, environment, problems) for key in ("authorization", "secret")]
+    return Receiver(name, str(url), tuple(kinds), bool(variables), properties, *secrets)
+
+
+def _read_secret(
+    told: Mapping[str, Any], key: str, place: str, environment: Mapping[str, str], problems: list[str]
+) -> Secret:
+    written = told.get(key, "")
+    if not isinstance(written, str) or (written and _is_topic(told.get("url"))):
+        problems.append(f"{place}.{key}: a text such as $NAME, for a webhook")
+        return Secret()
+    try:
+        secret = read_secret(written, environment)
+    except ValueError as error:
+        problems.append(f"{place}.{key}: {error}")
+        return Secret()
+    if not (secret.isascii() and secret.isprintable()):
+        problems.append(f"{place}.{key}: has characters that no header has")
+    return Secret(secret)
 
 
 def _shown(url: Any) -> str:

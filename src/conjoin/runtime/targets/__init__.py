@@ -5,11 +5,14 @@ configuration says. Which messages are tried, and when again, is not decided her
 delivered unless the target said so, and nothing is called failed that the target may have.
 """
 
+from conjoin.runtime.targets.calls import HttpLimits
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import Camunda8
 from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.http import HttpCarrier, HttpLimits
+from conjoin.runtime.targets.http import HttpCarrier, HttpTls
+from conjoin.runtime.targets.oauth import OAuth
 from conjoin.runtime.targets.reading import read_target
 from conjoin.runtime.targets.remote import RemoteTarget
 
-__all__ = ["Camunda7", "Camunda8", "HttpCarrier", "Credentials", "HttpLimits", "RemoteTarget", "read_target"]
+__all__ = ["Camunda7", "Camunda8", "Credentials", "HttpCarrier", "HttpLimits", "HttpTls", "OAuth", "RemoteTarget"]
+__all__ += ["read_target"]

@@ -1,140 +1,164 @@
-"""Connections of one address: kept alive between calls, and never waited for longer than their time-outs.
+"""Connections to other systems: those of httpcore, which httpx is made of, kept alive between calls.
 
-A connection is used again only while the other side has not touched it, so that a call does not break on one that was
-given up meanwhile. The time-out of a socket counts for the answer as a whole: a target that sends a byte now and then
-does not hold a call for ever.
+A connection that the other side has given up is not used again, redirects are not followed, cookies are not kept, and
+of an answer no more is read than may be. Two things httpx does not have: a time-out counts for all of a request, and
+again for the whole answer, so that a byte now and then holds no call for ever; and whether the last byte of a request
+went out is known, as httpx keeps quiet about a write that failed.
 """
 
-import io
-import selectors
-import socket
 import ssl
-from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
-from threading import Lock
+from collections.abc import Mapping
 from time import monotonic
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from conjoin.errors import ExtraMissing
+from conjoin.runtime.targets.calls import CallBroken, HttpLimits, TargetAnswer
+
+try:
+    import httpcore
+except ModuleNotFoundError as missing:
+    raise ExtraMissing("a call to another system", "httpx", "client") from missing
 
 _IDLE_MAX_S = 10.0
 """Targets give an idle connection up after 20 seconds or more."""
-
-
-class Address(NamedTuple):
-    is_secure: bool
-    host: str
-    port: int | None
-    path: str
-    """What stands before the path of every request; it does not end with a slash."""
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port is None else f":{self.port}"
-        return f"{'https' if self.is_secure else 'http'}://{host}{port}{self.path}"
-
-
-def read_address(url: str) -> Address:
-    """The address of a URL. ValueError says why it is none, and does not repeat it: it may hold a password."""
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").encode("idna").decode(), parts.port
-    except ValueError:
-        raise ValueError("is not a URL") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise ValueError("is not a URL such as http://host:8080/engine-rest")
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError("may not have a user, a query or a fragment")
-    if " " in url or not url.isprintable() or not parts.path.isascii():
-        raise ValueError("has characters that must be escaped")
-    return Address(parts.scheme == "https", host, port, parts.path.rstrip("/"))
+_PIECE = 65_536
+_BROKEN = (
+    httpcore.NetworkError,
+    httpcore.TimeoutException,
+    httpcore.ProtocolError,
+    httpcore.ProxyError,
+    httpcore.UnsupportedProtocol,
+)
 
 
 class HttpConnections:
-    """Gives a connection to one caller at a time. Those that come back are given out again."""
+    """Any number of threads may ask at once; those above the limit wait for their turn."""
 
-    def __init__(self, address: Address, connect_timeout_s: float) -> None:
-        self._address = address
-        self._connect_timeout_s = connect_timeout_s
-        self._context = ssl.create_default_context() if address.is_secure else None
-        self._idle: list[tuple[HTTPConnection, float]] = []
-        self._lock = Lock()
+    def __init__(self, limits: HttpLimits, tls: ssl.SSLContext | None = None, proxy: str = "") -> None:
+        self._limits = limits
         self._closed = False
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=tls,
+            proxy=_read_proxy(proxy) if proxy else None,
+            max_connections=limits.calls_in_flight,
+            keepalive_expiry=_IDLE_MAX_S,
+            network_backend=_Network(),
+        )
 
-    def take(self) -> HTTPConnection:
-        """A connection that is open. OSError: none could be made."""
-        while (connection := self._pop()) is not None:
-            if _is_untouched(connection):
-                return connection
-            connection.close()
-        return self._open()
-
-    def give_back(self, connection: HTTPConnection) -> None:
-        """One whose answer was read to its end; one that the answer has closed is only dropped."""
-        with self._lock:
-            if connection.sock is not None and not self._closed:
-                self._idle.append((connection, monotonic()))
-                return
-        connection.close()
+    def exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> TargetAnswer:
+        """Raises `CallBroken`."""
+        progress = _Progress()
+        try:
+            where, host = _read_url(url)
+            sent = {"Host": host, "User-Agent": "conjoin", "Accept-Encoding": "identity", **headers}
+            if self._closed:
+                sent["Connection"] = "close"
+            with self._pool.stream(
+                method, where, headers=[*sent.items()], content=body, extensions=self._extensions(progress)
+            ) as response:
+                return self._read(response)
+        except (*_BROKEN, ValueError) as error:
+            raise CallBroken(_root_of(error), progress.is_connected, progress.is_sent) from error
 
     def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for connection, _ in idle:
-            connection.close()
+        """No connection is kept from now on."""
+        self._closed = True
+        self._pool.close()
 
-    def _pop(self) -> HTTPConnection | None:
-        """The one that was used last. When it is too old, so are all others."""
-        with self._lock:
-            if self._idle and monotonic() - self._idle[-1][1] < _IDLE_MAX_S:
-                return self._idle.pop()[0]
-            aged, self._idle = self._idle, []
-        for connection, _ in aged:
-            connection.close()
-        return None
+    def _extensions(self, progress: "_Progress") -> dict[str, Any]:
+        connect_s, answer_s = self._limits.connect_timeout_ms / 1_000, self._limits.answer_timeout_ms / 1_000
+        return {"timeout": {"connect": connect_s, "read": answer_s, "write": answer_s}, "trace": progress}
 
-    def _open(self) -> HTTPConnection:
-        host, port, timeout = self._address.host, self._address.port, self._connect_timeout_s
-        connection: HTTPConnection
-        if self._context is None:
-            connection = HTTPConnection(host, port, timeout=timeout)
-        else:
-            connection = HTTPSConnection(host, port, timeout=timeout, context=self._context)
-        connection.response_class = TimedResponse
-        connection.connect()
-        return connection
+    def _read(self, response: httpcore.Response) -> TargetAnswer:
+        most, body = self._limits.answer_max, bytearray()
+        for piece in response.iter_stream():
+            body += piece
+            if len(body) > most:
+                break  # the rest is not worth reading; its connection is closed
+        headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
+        told = headers.get(b"retry-after", ""), headers.get(b"location", "")
+        return TargetAnswer(response.status, bytes(body[:most]), *told)
 
 
-class TimedResponse(HTTPResponse):
-    """A response that must be there as a whole before the time-out of its socket has passed once."""
+class _Progress:
+    """How far a call got, as httpcore tells it. A tunnel through a proxy is asked for in a request of its own."""
 
-    def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
-        super().__init__(sock, *arguments, **options)
-        self.fp = io.BufferedReader(_UntilDeadline(sock, self.fp.detach()))
+    def __init__(self) -> None:
+        self.is_connected = self.is_sent = False
+        self._is_tunnel = False
+
+    def __call__(self, event: str, told: Mapping[str, Any]) -> None:
+        if event == "http11.send_request_headers.started":
+            self._is_tunnel = told["request"].method == b"CONNECT"
+            self.is_connected = not self._is_tunnel
+        elif event == "http11.send_request_body.complete":
+            self.is_sent = not self._is_tunnel
 
 
-class _UntilDeadline(io.RawIOBase):
-    def __init__(self, sock: socket.socket, raw: io.RawIOBase) -> None:
-        self._sock, self._raw = sock, raw
-        self._deadline = monotonic() + (sock.gettimeout() or 0)
+class _Network(httpcore.SyncBackend):
+    def connect_tcp(self, *arguments: Any, **options: Any) -> httpcore.NetworkStream:
+        return _TimedStream(super().connect_tcp(*arguments, **options))
 
-    def readable(self) -> bool:
-        return True
 
-    def readinto(self, buffer: Any) -> int | None:
-        left = self._deadline - monotonic()
+class _TimedStream(httpcore.NetworkStream):
+    """A time-out counts for all that is read between two writes, and for all that is written between two reads."""
+
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+        self._is_reading = False
+        self._until = 0.0
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, self._left(True, timeout or 0))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), _PIECE):
+            self._stream.write(buffer[start : start + _PIECE], self._left(False, timeout or 0))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(self, *arguments: Any, **options: Any) -> httpcore.NetworkStream:
+        return _TimedStream(self._stream.start_tls(*arguments, **options))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+    def _left(self, is_reading: bool, timeout_s: float) -> float:
+        if is_reading != self._is_reading or not self._until:
+            self._is_reading, self._until = is_reading, monotonic() + timeout_s
+        left = self._until - monotonic()
         if left <= 0:
-            raise TimeoutError("timed out")
-        self._sock.settimeout(left)
-        read: int | None = self._raw.readinto(buffer)
-        return read
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+            raise (httpcore.ReadTimeout if is_reading else httpcore.WriteTimeout)
+        return left
 
 
-def _is_untouched(connection: HTTPConnection) -> bool:
-    """Nothing came in since its last answer: neither the end nor bytes that nobody asked for."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(connection.sock, selectors.EVENT_READ)
-        return not selector.select(0)
+def environment_proxy(url: str) -> str:
+    """The proxy that the environment names for this URL; empty for none."""
+    parts = urlsplit(url)
+    return "" if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme, "")
+
+
+def _read_proxy(url: str) -> httpcore.Proxy:
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return httpcore.Proxy(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", auth)
+
+
+def _read_url(url: str) -> tuple[httpcore.URL, str]:
+    """And the value of the header Host."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").encode("idna")
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    shown = f"[{host.decode()}]" if b":" in host else host.decode()
+    where = httpcore.URL(scheme=parts.scheme.encode(), host=host, port=parts.port, target=target.encode("ascii"))
+    return where, shown if parts.port is None else f"{shown}:{parts.port}"
+
+
+def _root_of(error: BaseException) -> BaseException:
+    """What the machine said, where httpcore only gives it a name of its own."""
+    if isinstance(error, httpcore.TimeoutException):
+        return TimeoutError("timed out")
+    return error.__context__ if isinstance(error.__context__, OSError) else error

@@ -4,9 +4,30 @@ They are shown nowhere: not in `repr`, not in a problem, and `hide` takes them o
 """
 
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 HIDDEN = "***"
+_VARIABLE = "$"
+
+
+class Secret(str):
+    """A text that `repr` does not show."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(HIDDEN if self else "")
+
+
+def read_secret(written: str, environment: Mapping[str, str]) -> str:
+    """As written, or the variable of the environment that `$NAME` names. ValueError: there is none."""
+    if not written.startswith(_VARIABLE):
+        return written
+    variable = written.removeprefix(_VARIABLE)
+    if not environment.get(variable):
+        raise ValueError(f"there is no variable {variable} in the environment")
+    return environment[variable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +64,6 @@ class Credentials:
 
     def _pair(self) -> str:
         return b64encode(f"{self.user}:{self.password}".encode()).decode()
+
+    def close(self) -> None:
+        """Nothing is open."""

@@ -10,20 +10,24 @@ from typing import Any
 
 from conjoin.errors import SettingsError
 from conjoin.kernel.inbox.configuration.durations import read_span_ms
-from conjoin.runtime.targets.calls import TargetDialect
+from conjoin.runtime.targets.address import read_address
+from conjoin.runtime.targets.calls import HttpLimits, TargetDialect
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import DAY_MS, OPERATIONS, PUBLISH, Camunda8
-from conjoin.runtime.targets.connections import read_address
-from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.http import HttpCarrier, HttpLimits
+from conjoin.runtime.targets.credentials import Credentials, read_secret
+from conjoin.runtime.targets.http import HttpCarrier, HttpTls
+from conjoin.runtime.targets.oauth import OAuth
 from conjoin.runtime.targets.remote import RemoteTarget
 
 CAMUNDA_7, CAMUNDA_8 = "camunda7", "camunda8"
 KINDS: dict[str, tuple[str, ...]] = {CAMUNDA_7: ("signals", "local_keys"), CAMUNDA_8: ("operation", "time_to_live")}
 """Each kind with the settings that only it has."""
-SHARED = ("kind", "url", "user", "password", "token", "connect_timeout", "answer_timeout", "calls_in_flight")
+OAUTH = ("token_url", "client_id", "client_secret", "audience", "scope")
+SHARED = (
+    *("kind", "url", "user", "password", "token", *OAUTH, "ca_file", "certificate", "certificate_key", "use_proxy"),
+    *("connect_timeout", "answer_timeout", "calls_in_flight"),
+)
 
-_VARIABLE = "$"
 _LONGEST_CALL_MS, _LONGEST_LIFE_MS = 3_600_000, 3_650 * DAY_MS
 
 
@@ -34,15 +38,13 @@ def read_target(name: str, written: Mapping[str, object], environment: Mapping[s
     dialect = _read_dialect(kind, table)
     credentials = _read_credentials(table, environment)
     limits = _read_limits(table)
-    url = table.text("url")
-    try:
-        read_address(url)
-    except ValueError as error:
-        table.problem("url", str(error))
+    tls = _read_tls(table)
+    use_proxy = table.flag("use_proxy")
+    url = table.address("url")
     table.check_names((*SHARED, *KINDS.get(kind, ())))
     if table.problems:
         raise SettingsError(table.problems)
-    return RemoteTarget(dialect, HttpCarrier(url, credentials, limits))
+    return RemoteTarget(dialect, HttpCarrier(url, credentials, limits, tls, use_proxy))
 
 
 class _Table:
@@ -55,12 +57,36 @@ class _Table:
     def problem(self, setting: str, text: str) -> None:
         self.problems.append(f"{self._where}.{setting}: {text}")
 
+    def has(self, setting: str) -> bool:
+        return setting in self._written
+
     def text(self, setting: str, otherwise: str = "") -> str:
         value = self._written.get(setting, otherwise)
         if isinstance(value, str):
             return value
         self.problem(setting, "is not a text")
         return otherwise
+
+    def address(self, setting: str) -> str:
+        value = self.text(setting)
+        try:
+            read_address(value)
+        except ValueError as error:
+            self.problem(setting, str(error))
+        return value
+
+    def flag(self, setting: str) -> bool:
+        value = self._written.get(setting, False)
+        if not isinstance(value, bool):
+            self.problem(setting, "is neither true nor false")
+        return value is True
+
+    def secret(self, setting: str, environment: Mapping[str, str]) -> str:
+        try:
+            return read_secret(self.text(setting), environment)
+        except ValueError as error:
+            self.problem(setting, str(error))
+            return ""
 
     def choice(self, setting: str, choices: tuple[str, ...], otherwise: str) -> str:
         value = self.text(setting, otherwise)
@@ -113,20 +139,32 @@ def _read_limits(table: _Table) -> HttpLimits:
     )
 
 
-def _read_credentials(table: _Table, environment: Mapping[str, str]) -> Credentials:
-    password, token = (_secret(table, setting, environment) for setting in ("password", "token"))
+def _read_credentials(table: _Table, environment: Mapping[str, str]) -> Credentials | OAuth:
+    password, token = (table.secret(setting, environment) for setting in ("password", "token"))
     credentials = Credentials(table.text("user"), password, token)
     problem = credentials.problem()
     if problem is not None:
         table.problem(*problem)
-    return credentials
+    if not any(table.has(setting) for setting in OAUTH):
+        return credentials
+    if credentials != Credentials():
+        table.problem("token_url", "there is also a user or a token; only one of both can be sent")
+    secret = table.secret("client_secret", environment)
+    for setting in ("client_id", "client_secret"):
+        if not table.text(setting):
+            table.problem(setting, "is missing; a token is asked for with client_id and client_secret")
+    told = table.address("token_url"), table.text("client_id"), secret
+    return OAuth(*told, table.text("audience"), table.text("scope"))
 
 
-def _secret(table: _Table, setting: str, environment: Mapping[str, str]) -> str:
-    written = table.text(setting)
-    if not written.startswith(_VARIABLE):
-        return written
-    variable = written.removeprefix(_VARIABLE)
-    if not environment.get(variable):
-        table.problem(setting, f"there is no variable {variable} in the environment")
-    return environment.get(variable, "")
+def _read_tls(table: _Table) -> HttpTls:
+    tls = HttpTls(*(table.text(setting) for setting in ("ca_file", "certificate", "certificate_key")))
+    if tls.key and not tls.certificate:
+        table.problem("certificate_key", "there is no certificate")
+    for setting, alone in (("ca_file", HttpTls(tls.ca_file)), ("certificate", HttpTls("", *tls[1:]))):
+        try:
+            if any(alone):
+                alone.context()
+        except OSError as error:
+            table.problem(setting, f"cannot be used: {error.strerror or error}")
+    return tls
