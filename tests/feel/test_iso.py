@@ -7,7 +7,7 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from conjoin.feel import DateTime, Duration, parse_date_time, parse_duration
-from conjoin.feel.values import calendar
+from conjoin.times import calendar
 from tests.conftest import the_seed
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

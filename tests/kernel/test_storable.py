@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.instants import ALWAYS, NEVER, after, read_duration_ms
-from conjoin.kernel.iso8601 import later, read_cycle, read_interval
+from conjoin.kernel.instants import ALWAYS, NEVER, after, later
 from conjoin.kernel.storable import (
     LARGEST_INT32,
     LONGEST_KEY,
@@ -19,6 +18,8 @@ from conjoin.kernel.storable import (
     unstorable_text,
     whole_number,
 )
+from conjoin.times.durations import read_duration_ms
+from conjoin.times.iso8601 import read_cycle, read_interval
 
 
 def nested(depth: int) -> Any:

@@ -8,10 +8,10 @@ import typer
 from conjoin.cli.reading import read_ms
 from conjoin.errors import InputError
 from conjoin.kernel.instants import after
-from conjoin.kernel.iso8601 import read_instant
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.reading.lists import ListPage
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.times.iso8601 import read_instant
 
 
 def _text(flags: str, help_: str, metavar: str = "TEXT") -> Any:

@@ -1,6 +1,5 @@
 """What is typed on the command line, read: variables, durations, files. What cannot be read is an InputError."""
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,16 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from conjoin.errors import InputError
-from conjoin.kernel.instants import read_duration_ms
-from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
+from conjoin.times.durations import read_duration_ms
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_LONGEST = 100
-"""Characters of a duration: the time to look for its parts grows with the square."""
 LONGEST_PAUSE_MS = 365 * 86_400_000
 """Between two rounds of a command that goes on: no system sleeps for as long as a duration may be."""
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 Variables = Annotated[
     str,
@@ -77,11 +71,7 @@ def read_files(files: Sequence[Path]) -> list[tuple[str, bytes]]:
 
 def read_ms(text: str, option: str) -> int:
     """Milliseconds of `300ms`, `1.5s`, `1h30m`, `7d`; a bare number is milliseconds."""
-    whole = read_duration_ms(text)
-    if whole is not None:
-        return whole
-    parts = _PART.findall(text) if len(text) <= _LONGEST else []
-    ms = sum(float(number) * _UNITS_MS[unit] for number, unit in parts)
-    if not parts or "".join(number + unit for number, unit in parts) != text or ms > LARGEST_INT64:
+    ms = read_duration_ms(text)
+    if ms is None:
         raise InputError([f"{option}: {text!r:.60} is not a duration such as 300ms, 30s, 1h30m or 7d"])
-    return round(ms)
+    return ms

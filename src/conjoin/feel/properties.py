@@ -5,10 +5,10 @@ from typing import Any
 
 from conjoin.feel.budget import Budget
 from conjoin.feel.errors import Unanswerable
-from conjoin.feel.values import calendar
-from conjoin.feel.values.calendar import DAY_US
 from conjoin.feel.values.ranges import Range
 from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.times import calendar
+from conjoin.times.calendar import DAY_US
 
 _DEEPEST_LISTS = 100
 

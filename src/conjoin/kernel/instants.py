@@ -4,18 +4,13 @@ An instant is a count of microseconds since 1970 in UTC; a duration is a count o
 is a number like any other, so a deadline never overflows and "never" needs no special case.
 """
 
-import re
-
-from conjoin.kernel.storable import LARGEST_INT64
+from conjoin.times.calendar import DAY_US, add_months
 
 NEVER = 2**63 - 1
 """The instant that does not come: the deadline of a message that is kept for ever."""
 
 ALWAYS = -(2**63)
 """The instant before all others."""
-
-_UNITS_MS = {None: 1, "ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-_DURATION = re.compile(r"(\d{1,19})\s*(ms|s|m|h|d)?")
 
 
 def after(at: int, duration_ms: int) -> int:
@@ -29,14 +24,10 @@ def elapsed_ms(start: int, end: int) -> int:
     return (span > 0) * span // 1_000
 
 
-def read_duration_ms(text: object) -> int | None:
-    """Milliseconds of `1500`, `"1500ms"`, `"30s"`, `"5m"`, `"1h"`, `"7d"`; None when it is none of these.
-
-    Nor is one that 64 bits do not hold.
-    """
-    if isinstance(text, str):
-        match = _DURATION.fullmatch(text.strip())
-        text = int(match[1]) * _UNITS_MS[match[2]] if match else None
-    if isinstance(text, bool) or not isinstance(text, int):
-        return None
-    return text if abs(text) <= LARGEST_INT64 else None
+def later(instant: int, interval: tuple[int, int]) -> int:
+    """The instant so many months and microseconds later, in UTC; an end of time when that is farther away."""
+    months, microseconds = interval
+    if months:
+        days, time = divmod(instant, DAY_US)
+        instant = add_months(days, months) * DAY_US + time
+    return max(ALWAYS, min(instant + microseconds, NEVER))

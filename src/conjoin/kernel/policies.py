@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from conjoin.kernel.instants import read_duration_ms
+from conjoin.times.durations import read_duration_ms
 
 ONCE_PER_PROCESS = "once_per_process"
 ONCE_PER_INSTANCE = "once_per_instance"

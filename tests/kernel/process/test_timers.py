@@ -2,11 +2,11 @@
 
 import pytest
 
-from conjoin.kernel.iso8601 import read_instant
 from conjoin.kernel.plan import Literal, TimerDefinition
 from conjoin.kernel.process.state import Timer
 from conjoin.kernel.process.step import Failure
 from conjoin.kernel.process.timers import Schedule, next_time, schedule
+from conjoin.times.iso8601 import read_instant
 
 MINUTE = 60_000_000
 NOW = read_instant("2030-01-01T00:00:00Z") or 0

@@ -18,13 +18,13 @@ from conjoin.kernel.inbox.message import FAULTS, Hint
 from conjoin.kernel.inbox.operations import Delete, Operation, Pause, Release, Resume, RetryNow, SetNextRetry
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, Unanswered
 from conjoin.kernel.instants import ALWAYS, NEVER
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.inbox.across_shards import spanning
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.on_shard import due_groups as looks
 from conjoin.runtime.inbox.on_shard.offers import Offers
 from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.clock import START_US, FakeClock
+from conjoin.times.iso8601 import instant_text
 from tests.conftest import the_seed
 from tests.kernel.inbox.simulator import Inbox as Simulator
 from tests.kernel.inbox.simulator import S, make, preset

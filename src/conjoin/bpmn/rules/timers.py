@@ -8,7 +8,7 @@ from conjoin.bpmn.expressions import compiled, is_expression
 from conjoin.bpmn.names import BPMN
 from conjoin.errors import Problem
 from conjoin.feel import FeelSyntaxError
-from conjoin.kernel.iso8601 import read_cycle, read_instant, read_interval
+from conjoin.times.iso8601 import read_cycle, read_instant, read_interval
 
 RULE = "timers"
 _EXAMPLES = {"date": "2030-01-31T08:00:00Z", "duration": "PT15M", "cycle": "R3/PT10M"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from conjoin.bpmn.document import Document, attribute
 from conjoin.bpmn.expressions import is_expression
 from conjoin.errors import Problem
-from conjoin.kernel.iso8601 import read_instant
+from conjoin.times.iso8601 import read_instant
 
 RULE = "user_tasks"
 _LARGEST_PRIORITY = 100

@@ -15,9 +15,9 @@ from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.operations import Operation, OperationRefused, SetAttempts, SetNextRetry
 from conjoin.kernel.instants import after
-from conjoin.kernel.iso8601 import instant_text, read_instant
 from conjoin.runtime.client_api import answers
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.times.iso8601 import instant_text, read_instant
 
 _STANDARD_INPUT = "-"
 

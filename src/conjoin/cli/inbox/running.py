@@ -15,10 +15,10 @@ from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.spark.option import DriverMemory, Jars, Master, check_spark, started_spark
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import ConjoinError, InputError
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
+from conjoin.times.iso8601 import instant_text
 
 _EVERY_S = 0.5
 _NOTHING = "nothing was due"

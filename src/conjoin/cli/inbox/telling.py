@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.listing import HistoryLine, Shown
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.times.iso8601 import instant_text
 
 _VARIABLES = ("variables", "correlation_variables")
 _NOTHING_MORE = "{}"

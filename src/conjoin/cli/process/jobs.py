@@ -7,11 +7,11 @@ import typer
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import Tenant, Variables, read_ms, read_variables
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.client_api.answers import ActivatedJob
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.times.iso8601 import instant_text
 
 JobKey = Annotated[
     int, typer.Argument(min=0, max=LARGEST_INT64, metavar="JOB_KEY", help="The key of the job, as activate printed it.")

@@ -10,9 +10,9 @@ from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.reading import LONGEST_PAUSE_MS
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError, SettingsError
-from conjoin.kernel.instants import read_duration_ms
 from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, read_receivers
 from conjoin.settings import load
+from conjoin.times.durations import read_duration_ms
 
 NOT_ALL_TOLD = 1
 

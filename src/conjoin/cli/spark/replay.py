@@ -11,9 +11,9 @@ from conjoin.cli.progress import progress
 from conjoin.cli.spark.option import DriverMemory, Master, check_spark, started_spark
 from conjoin.cli.store_option import Data, StoreUrl, address_of
 from conjoin.errors import InputError
-from conjoin.kernel.instants import read_duration_ms
 from conjoin.kernel.policies import PROFILES
 from conjoin.runtime.opening import now_us, open_broker
+from conjoin.times.durations import read_duration_ms
 
 if TYPE_CHECKING:
     from conjoin.pipeline.what_if import Question

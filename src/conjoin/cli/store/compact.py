@@ -7,11 +7,11 @@ import typer
 
 from conjoin.cli.printing import AsJson, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_store
-from conjoin.kernel.instants import read_duration_ms
 from conjoin.runtime.opening import now_us
 from conjoin.runtime.upkeep.removal import compact_log
 from conjoin.runtime.upkeep.retention import KeepFor, Removed, Retention
 from conjoin.settings import load
+from conjoin.times.durations import read_duration_ms
 
 
 def compact(

@@ -9,9 +9,9 @@ import typer
 from conjoin.cli.printing import AsJson, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.storable import whole_number
 from conjoin.runtime.engine.policies_set import answers_of
+from conjoin.times.iso8601 import instant_text
 
 _ANSWER = re.compile(r"(?P<question>[a-z_]+)=(?P<answer>.*)", re.DOTALL)
 

@@ -6,9 +6,9 @@ from typing import Any
 from conjoin.cli.printing import AsJson, tell
 from conjoin.cli.store.policy import policy_line
 from conjoin.cli.store_option import Data, StoreUrl, address_of, opened_broker, shown
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.store_counts import ShardFigures, figures
+from conjoin.times.iso8601 import instant_text
 
 _PROGRESS = ("shard", "version", "counter", "time", "logged", "undelivered")
 _OPEN = ("shard", "instances", "subscriptions", "buffered", "jobs", "timers", "incidents")

@@ -7,9 +7,10 @@ from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.functions.temporal import days_of
 from conjoin.feel.numbers import Number, as_int, read_number
 from conjoin.feel.text import json_text, read_json, text_of
-from conjoin.feel.values import calendar, iso
-from conjoin.feel.values.calendar import DAY_US
+from conjoin.feel.values import iso
 from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.times import calendar
+from conjoin.times.calendar import DAY_US
 
 _FARTHEST_OFFSET_US = 18 * 3600 * SECOND_US
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from conjoin.feel.functions.signatures import Overload, overload
-from conjoin.feel.values import calendar
-from conjoin.feel.values.calendar import DAY_US
 from conjoin.feel.values.temporal import Date, DateTime
+from conjoin.times import calendar
+from conjoin.times.calendar import DAY_US
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _MONTHS = (

@@ -9,8 +9,6 @@ from typing import Any
 
 from conjoin.feel import numbers
 from conjoin.feel.numbers import CONTEXT, Number
-from conjoin.feel.values import calendar
-from conjoin.feel.values.calendar import DAY_US
 from conjoin.feel.values.temporal import (
     LONGEST_MONTHS,
     LONGEST_US,
@@ -22,6 +20,8 @@ from conjoin.feel.values.temporal import (
     Time,
     YearsMonths,
 )
+from conjoin.times import calendar
+from conjoin.times.calendar import DAY_US
 
 Operation = Callable[[Any, Any], Any]
 _FIRST_DAY = calendar.days_from_civil(-calendar.LAST_YEAR, 1, 1)

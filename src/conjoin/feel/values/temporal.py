@@ -7,8 +7,8 @@ whatever would need its offset (comparing, subtracting, an instant) has no answe
 
 from dataclasses import dataclass
 
-from conjoin.feel.values import calendar
-from conjoin.feel.values.calendar import DAY_US
+from conjoin.times import calendar
+from conjoin.times.calendar import DAY_US
 
 SECOND_US = 1_000_000
 LONGEST_MONTHS = calendar.LAST_YEAR * 12

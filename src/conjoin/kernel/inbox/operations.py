@@ -27,7 +27,7 @@ from conjoin.kernel.inbox.message import (
 )
 from conjoin.kernel.inbox.retries import is_exhausted
 from conjoin.kernel.instants import ALWAYS, NEVER
-from conjoin.kernel.iso8601 import instant_text
+from conjoin.times.iso8601 import instant_text
 
 _MOST_ATTEMPTS = 2**31 - 1
 """What a column for it holds everywhere."""

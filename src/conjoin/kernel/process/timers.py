@@ -8,12 +8,13 @@ previous one plus the interval, and now.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from conjoin.kernel.iso8601 import FOREVER, Cycle, Interval, later, read_cycle, read_instant, read_interval
+from conjoin.kernel.instants import later
 from conjoin.kernel.plan import TimerDefinition
 from conjoin.kernel.process.state import Timer
 from conjoin.kernel.process.step import Failure
 from conjoin.kernel.process.values import evaluated, failure_of, no_state
 from conjoin.kernel.storable import FIRST_INSTANT, LARGEST_INT64, LAST_INSTANT
+from conjoin.times.iso8601 import FOREVER, Cycle, Interval, read_cycle, read_instant, read_interval
 
 _ONCE = Interval(0, 0)
 

@@ -15,7 +15,6 @@ import pyarrow.parquet
 from pyspark.sql import SparkSession
 
 from conjoin.errors import ExtraMissing, InputError
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.pipeline.export.ranges import CommitRange, check_still_there, next_ranges
 from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, ExportTarget, opened_folder
 from conjoin.pipeline.export.writing import SparkWriter
@@ -23,6 +22,7 @@ from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.runtime.opening import now_us
+from conjoin.times.iso8601 import instant_text
 
 Step = Callable[[str], None]
 

@@ -2,9 +2,9 @@
 
 from itertools import pairwise
 
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.verdicts.sentences import duration
 from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, LostFigures, Name, Waited
+from conjoin.times.iso8601 import instant_text
 
 ENOUGH = 0.9
 """The shortest time to live is advised that saves so many of those that the longest would save."""

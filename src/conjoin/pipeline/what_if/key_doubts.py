@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.messages import is_kept
 from conjoin.kernel.instants import NEVER
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts, about_name, about_root
 from conjoin.pipeline.what_if.reach import ANY_NAME
 from conjoin.pipeline.what_if.rules import NEW, WhatIfRules
+from conjoin.times.iso8601 import instant_text
 
 
 class Waiter(NamedTuple):

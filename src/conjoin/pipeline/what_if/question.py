@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conjoin.errors import InputError
-from conjoin.kernel.instants import read_duration_ms
 from conjoin.kernel.policies import PROFILES, Policies, Policy, read_policies
+from conjoin.times.durations import read_duration_ms
 
 TTL = "ttl"
 ALL_NAMES = "*"

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.pipeline.what_if.judged import CHANGED, SAME, UNKNOWN
+from conjoin.times.iso8601 import instant_text
 
 _ORDER = (CHANGED, UNKNOWN, SAME)
 _SHOWN = (

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from conjoin.errors import PolicyError
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.policies import Policies, read_policies
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.store.rows import PolicyRow
+from conjoin.times.iso8601 import instant_text
 
 
 def chosen_policies(profile: str, changes: Mapping[str, Mapping[str, Any]]) -> Policies:

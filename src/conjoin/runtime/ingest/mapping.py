@@ -18,8 +18,7 @@ import yaml
 
 from conjoin.errors import InputError
 from conjoin.feel import FeelSyntaxError, compile_expression
-from conjoin.kernel.instants import read_duration_ms
-from conjoin.kernel.iso8601 import read_interval
+from conjoin.times.durations import read_duration_ms
 
 Row = Mapping[str, Any]
 Value = Callable[[Row, int], Any]
@@ -151,6 +150,6 @@ def _wrong(field: str, value: Any) -> str:
     if field in (_CONDITION, "published_at"):
         return "not an expression: it begins with ="
     if field == "ttl":
-        known = read_duration_ms(value) is not None or (isinstance(value, str) and read_interval(value) is not None)
+        known = read_duration_ms(value) is not None
         return "" if known else f"{value!r} is no time such as 30s, 1h or PT1H"
     return "" if isinstance(value, str) else f"{value!r} is not a text"

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from conjoin.kernel.instants import read_duration_ms
-from conjoin.kernel.iso8601 import read_instant, read_interval
 from conjoin.kernel.storable import MOST_DIGITS, whole_number
 from conjoin.runtime.client_api.messages import NewMessage, unusable
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping
+from conjoin.times.durations import read_duration_ms
+from conjoin.times.iso8601 import read_instant
 
 MOST_BYTES = 4 * 1024 * 1024
 """A row that is larger is no message; brokers and stores refuse such, too."""
@@ -140,9 +140,6 @@ def _ttl(value: Any) -> int | None:
         return None
     whole = None if isinstance(value, str) else whole_number(value)
     ms = read_duration_ms(whole if whole is not None and whole == value else value)
-    if ms is None and isinstance(value, str):
-        interval = read_interval(value)
-        ms = None if interval is None or interval.months else interval.microseconds // 1_000
     if ms is None:
         raise Unusable("bad_ttl", f"ttl: {_cut(value)} is no time such as 30s, 1h or PT1H")
     return ms

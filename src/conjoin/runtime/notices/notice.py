@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.codec.json_text import json_bytes, read_json
+from conjoin.times.iso8601 import instant_text
 
 
 class Notice(NamedTuple):

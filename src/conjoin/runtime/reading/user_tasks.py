@@ -6,13 +6,13 @@ Candidates, dates and priority are expressions; they are evaluated with the vari
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from conjoin.kernel.iso8601 import read_instant
 from conjoin.kernel.plan import value_or_null
 from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.kernel.storable import whole_number
 from conjoin.runtime.reading.instances import elements_of, visible_to
 from conjoin.runtime.visibility.hiding import Hiding
 from conjoin.store.rows import InstanceRow
+from conjoin.times.iso8601 import read_instant
 
 USER_TASK = FOR_A_PERSON
 _DEFAULT_PRIORITY, _MOST_PRIORITY = 50, 100

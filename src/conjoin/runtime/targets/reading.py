@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from typing import Any
 
 from conjoin.errors import SettingsError
-from conjoin.kernel.inbox.configuration.durations import read_span_ms
 from conjoin.runtime.targets.address import read_address
 from conjoin.runtime.targets.calls import HttpLimits, TargetDialect
 from conjoin.runtime.targets.camunda7 import Camunda7
@@ -18,6 +17,7 @@ from conjoin.runtime.targets.credentials import Credentials, read_secret
 from conjoin.runtime.targets.http import HttpCarrier, HttpTls
 from conjoin.runtime.targets.oauth import OAuth
 from conjoin.runtime.targets.remote import RemoteTarget
+from conjoin.times.durations import read_span_ms
 
 CAMUNDA_7, CAMUNDA_8 = "camunda7", "camunda8"
 KINDS: dict[str, tuple[str, ...]] = {CAMUNDA_7: ("signals", "local_keys"), CAMUNDA_8: ("operation", "time_to_live")}

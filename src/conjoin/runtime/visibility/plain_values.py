@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conjoin.kernel.instants import NEVER
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.kernel.keys import shard_of_key
+from conjoin.times.iso8601 import instant_text
 
 
 def told(value: Any) -> Any:

@@ -8,10 +8,10 @@ headers leave open is None.
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.configuration.durations import read_span_ms
 from conjoin.kernel.inbox.configuration.reading import read_encoding
 from conjoin.kernel.inbox.message import MessageType
-from conjoin.kernel.iso8601 import read_instant
+from conjoin.times.durations import read_span_ms
+from conjoin.times.iso8601 import read_instant
 
 PREFIX = "x-correlate-"
 Headers = Iterable[tuple[str, str | bytes | None]]

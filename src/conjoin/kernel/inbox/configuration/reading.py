@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from conjoin.kernel.inbox.configuration.durations import read_span_ms
 from conjoin.kernel.inbox.configuration.settings import (
     CHOICES,
     EVENT_TIME,
@@ -22,6 +21,7 @@ from conjoin.kernel.inbox.configuration.settings import (
     contradictions,
 )
 from conjoin.kernel.storable import LARGEST_INT64
+from conjoin.times.durations import read_span_ms
 
 NONE = "none"
 NAMES = tuple(field.name for field in fields(InboxSettings))

@@ -19,9 +19,9 @@ from conjoin.feel import FeelSyntaxError, compile_expression
 from conjoin.kernel.inbox.configuration.settings import EXPRESSION_MARK
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint
 from conjoin.kernel.instants import NEVER
-from conjoin.kernel.iso8601 import instant_text
 from conjoin.runtime.inbox.receiving.hints import SPELLINGS, as_text, read_hint
 from conjoin.runtime.ingest.rows import Unusable
+from conjoin.times.iso8601 import instant_text
 
 HEADERS = {
     "id": "X-CORRELATE-ID",

@@ -4,17 +4,9 @@ import datetime as clock
 
 import pytest
 
-from conjoin.kernel.iso8601 import (
-    Cycle,
-    Interval,
-    civil_from_days,
-    days_from_civil,
-    instant_text,
-    later,
-    read_cycle,
-    read_instant,
-    read_interval,
-)
+from conjoin.kernel.instants import later
+from conjoin.times.calendar import civil_from_days, days_from_civil
+from conjoin.times.iso8601 import Cycle, Interval, instant_text, read_cycle, read_instant, read_interval
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
@@ -28,6 +20,11 @@ HOUR = 3_600 * SECOND
         ("P2W", Interval(0, 14 * 24 * HOUR)),
         ("-PT30S", Interval(0, -30 * SECOND)),
         ("PT0.000001S", Interval(0, 1)),
+        ("+PT0,5S", Interval(0, SECOND // 2)),
+        ("PT-5S", Interval(0, -5 * SECOND)),
+        ("-P-1M", Interval(1, 0)),
+        ("PT-0.5S", Interval(0, -SECOND // 2)),
+        ("PT٣S", None),
         ("P", None),
         ("PT", None),
         ("P1DT", None),
@@ -52,10 +49,22 @@ def test_instants_agree_with_the_standard_library(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2030-02-30T00:00:00Z", "2030-13-01T00:00:00Z", "2030-01-01", "soon", "2030-01-01T25:00Z"]
-)
+    "text",
+    ["2030-02-30T00:00:00Z", "2030-13-01T00:00:00Z", "2030-01-01", "soon", "2030-01-01T25:00Z", "2030-01-01T24:59:60Z",
+     "2030-01-01T24:00:01Z", "2030-01-01T12:30:60Z", "2030-01-01T12:00+19:00", "2030-01-01T12:00+01:75"],
+)  # fmt: skip
 def test_what_is_no_instant_is_none(text: str) -> None:
     assert read_instant(text) is None
+
+
+def test_the_end_of_a_day_and_leap_seconds_are_the_next_one() -> None:
+    assert read_instant("2030-01-01T24:00Z") == read_instant("2030-01-02T00:00Z")
+    assert read_instant("2016-12-31T23:59:60Z") == read_instant("2017-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize("instant", [-(10**18), 10**18, 253_402_300_800_000_000, -62_198_755_200_000_000])
+def test_an_instant_is_read_back_however_far_it_is(instant: int) -> None:
+    assert read_instant(instant_text(instant)) == instant
 
 
 def test_an_instant_without_a_place_is_read_as_utc() -> None:
