@@ -154,6 +154,14 @@ def test_a_way_to_the_target_that_cannot_be_is_refused(written: dict[str, Any], 
     assert "se-cret" not in str(found)
 
 
+def test_a_proxy_that_cannot_be_used_is_named_without_its_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "socks5://me:se-cret@proxy:1080")
+    monkeypatch.setenv("no_proxy", "")
+    [told] = problems({"kind": "camunda8", "url": "https://h", "use_proxy": True})
+    assert told.startswith("targets.erp.use_proxy: the proxy that the environment names")
+    assert "se-cret" not in told
+
+
 def test_a_call_needs_a_library_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "conjoin.runtime.targets.connections", raising=False)
     monkeypatch.setitem(sys.modules, "httpcore", None)

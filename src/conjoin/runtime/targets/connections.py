@@ -143,6 +143,8 @@ def environment_proxy(url: str) -> str:
 
 def _read_proxy(url: str) -> httpcore.Proxy:
     parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("the proxy that the environment names is none of http or https")
     auth = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
     return httpcore.Proxy(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", auth)
 

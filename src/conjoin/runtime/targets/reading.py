@@ -44,7 +44,11 @@ def read_target(name: str, written: Mapping[str, object], environment: Mapping[s
     table.check_names((*SHARED, *KINDS.get(kind, ())))
     if table.problems:
         raise SettingsError(table.problems)
-    return RemoteTarget(dialect, HttpCarrier(url, credentials, limits, tls, use_proxy))
+    try:
+        return RemoteTarget(dialect, HttpCarrier(url, credentials, limits, tls, use_proxy))
+    except ValueError as error:
+        table.problem("use_proxy", str(error))
+        raise SettingsError(table.problems) from None
 
 
 class _Table:
