@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
+from conjoin.kernel.keys import COUNTER_BITS
+
 MINUTES = 60
 _MINUTE_US = 60_000_000
-_SHARD_BITS = 51
 _BY_DEADLINE = ("expired", "short")
 
 Fates = Counter[tuple[str, str]]
@@ -50,8 +51,8 @@ class Pace:
             for row in commit.messages:
                 # A deadline is noticed by a sweep; meanwhile others may have committed.
                 is_new = is_sweep and row.verdict in _BY_DEADLINE
-                self._count(row, self._seen_up_to.get(row.key >> _SHARD_BITS, self._began), is_new)
-            for shard in {row.key >> _SHARD_BITS for row in commit.messages}:
+                self._count(row, self._seen_up_to.get(row.key >> COUNTER_BITS, self._began), is_new)
+            for shard in {row.key >> COUNTER_BITS for row in commit.messages}:
                 self._seen_up_to[shard] = commit.head.time
             self._forget()
 

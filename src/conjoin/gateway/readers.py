@@ -11,7 +11,7 @@ from contextvars import copy_context
 from typing import TypeVar
 
 from conjoin.errors import StoreFailed
-from conjoin.runtime.readings import Reading, reading
+from conjoin.store.reading import Reading, reading
 
 _A = TypeVar("_A")
 

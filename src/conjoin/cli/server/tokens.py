@@ -10,8 +10,8 @@ from conjoin.cli.printing import AsJson, tell
 from conjoin.errors import InputError
 from conjoin.gateway.security.authentication.callers import KnownCaller, read_callers, write_callers
 from conjoin.gateway.security.authentication.hashes import id_of_token, new_token, password_hash, token_hash
-from conjoin.runtime.instant_texts import instant_text
 from conjoin.settings import load
+from conjoin.times.iso8601 import instant_text
 
 DEFAULT_FILE = "callers.json"
 _SHORTEST = 12

@@ -25,8 +25,8 @@ from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.rows import Meets
-from conjoin.runtime.readings import Reading, reading
 from conjoin.runtime.run.batches import Commit as Commit
+from conjoin.store.reading import Reading, reading
 
 _LOG = logging.getLogger(__name__)
 _A = TypeVar("_A")

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.instance_history import history_of
 from conjoin.runtime.reading.instance_moments import Moment
@@ -22,6 +21,7 @@ from conjoin.runtime.reading.list_items import (
 )
 from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.times.iso8601 import instant_text
 
 MOST = 200
 """Of each: waits, jobs, incidents, called instances."""

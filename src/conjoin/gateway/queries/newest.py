@@ -6,17 +6,16 @@ Every lane is read by its key, a few rows at most: no row is sorted, however man
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.rows import BY_KEY, FIRST_AT_ONCE, Meets, RowOrder, next_at_once
-
-_SHARD_BITS = 51
 
 
 def lanes_of(broker: Broker) -> list[tuple[int, int]]:
     """The first key of each lane and the one behind its last: a lane for every number that shards have ever had."""
     numbers = broker.homes.number_of(broker.shard_count)
-    return [(number << _SHARD_BITS, (number + 1) << _SHARD_BITS) for number in range(1, numbers + 1)]
+    return [(number << COUNTER_BITS, (number + 1) << COUNTER_BITS) for number in range(1, numbers + 1)]
 
 
 def _keys_of_lanes(broker: Broker) -> Iterator[Meets]:

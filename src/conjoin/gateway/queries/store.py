@@ -22,7 +22,6 @@ from conjoin.runtime.client_api.inbox_orders import OperationRefused as InboxRef
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
-from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.instances import elements_of, subscriptions_of
 from conjoin.runtime.reading.list_items import subscription_items
@@ -30,6 +29,7 @@ from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, p
 from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.visibility.hiding import MARK
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.times.iso8601 import instant_text
 
 MOST_COUNTED = 100_000
 MOST_INSTANCES = 1_000

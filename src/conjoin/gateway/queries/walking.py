@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.gateway.queries.newest import lanes_of
+from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, passing, refuse_unknown, where_of
 from conjoin.runtime.reading.rows import Meets, RowOrder, next_at_once
-from conjoin.runtime.readings import is_late
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.store.reading import is_late
 
 BUDGET_S = 0.12
 _AS_LONG_AS_IT_TAKES = 60.0
@@ -25,7 +26,7 @@ _STEP_S = 0.04
 _FIRST_STRETCH, _LATER_STRETCH, _LONGEST_STRETCH = 1 << 14, 1 << 18, 1 << 40
 """Keys. Who goes on has not found much so far."""
 _TESTED_AT_ONCE = 500
-_COUNTER = (1 << 51) - 1
+_COUNTER = (1 << COUNTER_BITS) - 1
 _OVER = "-"
 _BACKWARD = RowOrder(backward=True)
 _BORN_IN_ORDER = ("message", "instance")

@@ -12,7 +12,7 @@ from typing import Any
 
 from conjoin.errors import SettingsError
 from conjoin.runtime.codec.json_text import json_bytes
-from conjoin.runtime.instant_texts import instant_text
+from conjoin.times.iso8601 import instant_text
 
 _LOG = logging.getLogger(__name__)
 

@@ -27,12 +27,12 @@ from conjoin.runtime.reading.list_items import (
     subscription_items,
 )
 from conjoin.runtime.reading.stretches import FIRST_AT_ONCE, can_be_walked, next_at_once, stretches
-from conjoin.runtime.readings import has_deadline, is_late
 from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
 from conjoin.runtime.run.set_aside import KINDS as SET_ASIDE_KINDS
 from conjoin.store import tables as t
 from conjoin.store.port import Meets, RowOrder
+from conjoin.store.reading import has_deadline, is_late
 from conjoin.store.tables import Table
 
 _AT_ONCE = 1_000

@@ -11,9 +11,9 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.stretches import FIRST_AT_ONCE, Stretch, next_at_once
 from conjoin.runtime.reading.stretches import can_be_walked as walkable
 from conjoin.runtime.reading.stretches import stretches as in_stretches
-from conjoin.runtime.readings import has_deadline
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, Meets, RowOrder
+from conjoin.store.reading import has_deadline
 from conjoin.store.sql.snapshot import places_of
 from conjoin.store.tables import Table
 

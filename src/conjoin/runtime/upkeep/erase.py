@@ -11,13 +11,13 @@ from contextlib import closing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import DONE, Done, Refusal
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.instant_texts import instant_text
 from conjoin.runtime.reading.messages import message_with_key
 from conjoin.runtime.run.log import block_of
 from conjoin.runtime.upkeep.removal import RACES_BEFORE_LOCKING
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, ShardSnapshot, ShardStore
 from conjoin.store.rows import LogRow, MessageRow, PositionRow
+from conjoin.times.iso8601 import instant_text
 
 SOURCE = "erased"
 NOTHING = "{}"

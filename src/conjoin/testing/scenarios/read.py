@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from conjoin.errors import InputError, PolicyError
+from conjoin.kernel.storable import read_fraction
 from conjoin.plain_yaml import PlainLoader
 from conjoin.runtime.engine.policies_set import chosen_policies
-from conjoin.runtime.storable import read_fraction
 from conjoin.testing.scenarios.durations import read_ms
 
 

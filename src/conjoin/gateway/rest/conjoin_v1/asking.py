@@ -11,8 +11,8 @@ from conjoin.gateway.queries.walking import newest_page, page_as_json
 from conjoin.gateway.rest.endpoint import QueryParameter, answer
 from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.instant_texts import read_instant
 from conjoin.runtime.reading.lists import Listing, ListQuery, page_of
+from conjoin.times.iso8601 import read_instant
 
 MOST_ITEMS = 1_000
 _NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}

@@ -32,9 +32,9 @@ from conjoin.gateway.rest.openapi.schemas import (
 from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, SetAttempts, SetNextRetry
 from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown
 from conjoin.runtime.inbox.receiving.hints import SPELLINGS
-from conjoin.runtime.instant_texts import instant_text, read_instant
 from conjoin.runtime.reading.lists import ListQuery
 from conjoin.runtime.visibility.plain_values import told
+from conjoin.times.iso8601 import instant_text, read_instant
 
 _STATE = ("key", "state", "attempts", "next_retry_at", "parked_for")
 _FILTERS = closed({name: it.schema for name, it in parameters(INBOX).items() if name in INBOX.filters})

@@ -1,9 +1,9 @@
 """The schema of a message as our own endpoints take it (`gateway/http/messages.py` reads it)."""
 
 from conjoin.gateway.rest.openapi.schemas import INSTANT, INT64, NAME, OBJECT, TENANT, TEXT, Schema, closed, nullable
+from conjoin.kernel.storable import LONGEST_KEY
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 from conjoin.runtime.ingest.mapping import SPELLINGS
-from conjoin.runtime.storable import LONGEST_KEY
 
 _LABEL: Schema = {"anyOf": [{**TEXT, "maxLength": LONGEST_KEY}, INT64]}
 _TTL: Schema = {"type": "string", "pattern": "^[0-9]{1,9}(ms|s|m|h|d)$", "description": "Or ISO 8601, as PT1H"}

@@ -10,7 +10,7 @@ from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, TEXT, nullable, whole
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.readings import at_most
+from conjoin.store.reading import at_most
 
 _COUNTING_S = 1.0
 MOST_COUNTED = 100_000

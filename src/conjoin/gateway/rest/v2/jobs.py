@@ -12,10 +12,10 @@ from conjoin.gateway.http.reading import key_in, needed, tenant_of
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.tenants import tenants_or_default
+from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64
 from conjoin.runtime.client_api.answers import ActivatedJob
 from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.jobs import JobsWanted
-from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64
 
 
 class ActivateJobsBody(Shape):

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Meta
 
 from conjoin.gateway.rest.openapi import schemas
+from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64, LONGEST_KEY
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
-from conjoin.runtime.storable import LARGEST_INT32, LARGEST_INT64, LONGEST_KEY
 
 
 class Shape(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

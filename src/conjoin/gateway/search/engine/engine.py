@@ -19,7 +19,7 @@ from conjoin.gateway.search.engine.walking import SearchWalk, SeenItem
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import rows as finding
 from conjoin.runtime.reading.rows import RowOrder
-from conjoin.runtime.readings import at_most, is_late
+from conjoin.store.reading import at_most, is_late
 
 MOST_COUNTED = 10_000
 _COUNTING_S = 1.0

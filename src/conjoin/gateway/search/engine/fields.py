@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conjoin.runtime.instant_texts import instant_text, read_instant
-from conjoin.runtime.storable import is_text
+from conjoin.kernel.storable import is_text
+from conjoin.times.iso8601 import instant_text, read_instant
 
 _KEY = re.compile(r"-?[0-9]{1,25}")
 _EQUAL = ("$eq", "$neq", "$exists", "$in", "$notIn")

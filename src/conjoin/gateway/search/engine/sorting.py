@@ -13,7 +13,7 @@ from conjoin.gateway.search.engine.request import SortKey
 from conjoin.gateway.search.engine.search import Item
 from conjoin.gateway.search.engine.walking import SearchWalk, SeenItem
 from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.readings import is_late
+from conjoin.store.reading import is_late
 
 MOST_SORTED = 10_000
 _MOST_TEXT = 64 * 1024 * 1024
