@@ -198,7 +198,7 @@ def test_round_that_failed_is_begun_again_after_a_while(
     with closing(cleaning_of(single)) as cleaning:
         assert cleaning.go_on()
         with monkeypatch.context() as full:
-            full.setattr(HouseKeeper, "_try", fails)
+            full.setattr(HouseKeeper, "_changes", fails)
             with pytest.raises(StoreFailed):
                 cleaning.go_on()
         assert not cleaning.go_on()

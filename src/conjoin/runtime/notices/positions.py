@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from conjoin.runtime.run.log import block_of
-from conjoin.runtime.upkeep.removal import RACES_BEFORE_LOCKING
+from conjoin.runtime.run.log import without_requests
+from conjoin.runtime.run.run import commit_changes
 from conjoin.store import tables as t
-from conjoin.store.port import CatalogStore, Changes, ShardStore
-from conjoin.store.rows import LogRow, PositionRow
+from conjoin.store.port import CatalogStore, Changes, ShardSnapshot, ShardStore
+from conjoin.store.rows import PositionRow
 
 SOURCE = "notices"
 
@@ -21,21 +21,9 @@ def read_positions(shard: ShardStore) -> tuple[int, int, Mapping[str, str]]:
 
 
 def note_positions(shard: ShardStore, catalog: CatalogStore, reached: Mapping[str, str]) -> None:
-    races = 0
-    while not _try(shard, catalog, reached, locked=races >= RACES_BEFORE_LOCKING):
-        races += 1
-
-
-def _try(shard: ShardStore, catalog: CatalogStore, reached: Mapping[str, str], *, locked: bool) -> bool:
-    catalog_version = catalog.version()
-    snapshot = shard.begin(locked=locked)
-    try:
-        head = snapshot.head._replace(version=snapshot.head.version + 1)
-        changes = Changes(head)
-        # A commit like any other: replaying the log finds that nothing was done.
-        changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
+    def noted(snapshot: ShardSnapshot) -> Changes:
+        changes = without_requests(snapshot, catalog.version())
         changes.put[t.POSITION] = [PositionRow(SOURCE, part, position) for part, position in reached.items()]
-    except BaseException:  # whatever it was, the snapshot must not stay open
-        snapshot.abandon()
-        raise
-    return snapshot.commit(changes)
+        return changes
+
+    commit_changes(shard, noted)

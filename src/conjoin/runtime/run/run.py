@@ -5,8 +5,11 @@ outbox of that commit. A request is carried out once, whatever crashes: either i
 """
 
 import gc
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
+from typing import TypeVar
 
 from conjoin.fault_points import passing
 from conjoin.kernel.catalog import Catalog
@@ -22,6 +25,9 @@ from conjoin.store.port import Changes, Facts, ShardSnapshot, ShardStore
 
 RACES_BEFORE_LOCKING = 2
 """A large batch is not starved by small ones: after so many lost races it takes the shard's lock before it loads."""
+RACES_OF_UPKEEP = 5
+"""Others go first for so long; then it takes its turn, which is short."""
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -53,7 +59,7 @@ class Runner:
         # off, and what a run may make meanwhile is bounded (`consequences.py`).
         gc.disable()
         try:
-            return self._run(batch, view)
+            return until_committed(self.store, partial(self._try, batch, view), RACES_BEFORE_LOCKING)
         finally:
             if collects:
                 gc.enable()
@@ -70,29 +76,10 @@ class Runner:
         finally:
             snapshot.abandon()
 
-    def _run(self, batch: Batch, view: CatalogView) -> Commit:
-        races = 0
-        while True:
-            snapshot = self.store.begin(locked=races >= RACES_BEFORE_LOCKING)
-            done = self._try(snapshot, batch, view)
-            if done is not None:
-                return done
-            races += 1
-            self.timings.lost_races += 1
-
-    def _try(self, snapshot: ShardSnapshot, batch: Batch, view: CatalogView) -> Commit | None:
+    def _try(self, batch: Batch, view: CatalogView, snapshot: ShardSnapshot) -> Commit | None:
         """None: somebody else has committed in the meantime."""
-        try:
-            its = self._begin(snapshot, view)
-        except BaseException:  # whatever it was, the snapshot must not stay open
-            snapshot.abandon()
-            raise
-        return self._fold(its, batch, view)
-
-    def _fold(self, its: WorkingSet, batch: Batch, view: CatalogView) -> Commit | None:
         began = perf_counter()
-        snapshot = its.snapshot
-        fold = Fold(its, view, self._clock.follow(snapshot.head.time))
+        fold = Fold(self._begin(snapshot, view), view, self._clock.follow(snapshot.head.time))
         try:
             passing("begun")
             fold.load(batch)
@@ -104,12 +91,12 @@ class Runner:
             changes = fold.changes(batch)
             encoded = perf_counter()
             passing("encoded")
-        except BaseException as error:  # whatever it was, the snapshot must not stay open
+            if not _committed(snapshot, changes):
+                self.timings.lost_races += 1
+                return None
+        except BaseException as error:  # which item it was that could not be carried out, or written
             blame(error, fold.culprit)
-            snapshot.abandon()
             raise
-        if not _committed(snapshot, changes, fold):
-            return None
         timings = self.timings
         timings.load += loaded - began
         timings.decide += decided - loaded
@@ -129,16 +116,12 @@ class Runner:
         return its
 
 
-def _committed(snapshot: ShardSnapshot, changes: Changes | None, fold: Fold) -> bool:
+def _committed(snapshot: ShardSnapshot, changes: Changes | None) -> bool:
     """False: somebody else was faster."""
     if changes is None:
         snapshot.abandon()
         return True
-    try:
-        return snapshot.commit(changes)
-    except BaseException as error:  # which item it was that could not be written
-        blame(error, fold.culprit)
-        raise
+    return snapshot.commit(changes)
 
 
 def _done(fold: Fold, changes: Changes | None) -> Commit:
@@ -148,3 +131,29 @@ def _done(fold: Fold, changes: Changes | None) -> Commit:
     except BaseException as error:  # the commit is there: whatever comes now, nothing of it is carried out again
         blame(error, Blame(is_committed=changes is not None))
         raise
+
+
+def until_committed(
+    shard: ShardStore, attempt: Callable[[ShardSnapshot], _T | None], races_before_locking: int = RACES_OF_UPKEEP
+) -> _T:
+    """What an attempt answers; None says that somebody else has committed in the meantime.
+
+    After so many lost races the shard is locked before it is looked at. Whatever an attempt raises, its snapshot does
+    not stay open.
+    """
+    races = 0
+    while True:
+        snapshot = shard.begin(locked=races >= races_before_locking)
+        try:
+            answer = attempt(snapshot)
+        except BaseException:  # whatever it was, the snapshot must not stay open
+            snapshot.abandon()
+            raise
+        if answer is not None:
+            return answer
+        races += 1
+
+
+def commit_changes(shard: ShardStore, make: Callable[[ShardSnapshot], Changes]) -> None:
+    """Commit what follows from the shard as it is."""
+    until_committed(shard, lambda snapshot: snapshot.commit(make(snapshot)) or None)

@@ -7,16 +7,18 @@ difference.
 
 from collections.abc import Iterable
 from contextlib import closing
+from functools import partial
+from typing import NamedTuple
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import DONE, Done, Refusal
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.reading.messages import message_with_key
-from conjoin.runtime.run.log import block_of
-from conjoin.runtime.upkeep.removal import RACES_BEFORE_LOCKING
+from conjoin.runtime.run.log import without_requests
+from conjoin.runtime.run.run import until_committed
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, ShardSnapshot, ShardStore
-from conjoin.store.rows import LogRow, MessageRow, PositionRow
+from conjoin.store.port import ShardSnapshot
+from conjoin.store.rows import MessageRow, PositionRow
 from conjoin.times.iso8601 import instant_text
 
 SOURCE = "erased"
@@ -29,35 +31,25 @@ def erase_payload(broker: Broker, message_key: int) -> Done | Refusal:
     if row is None:
         return _unknown(message_key)
     shard = broker.store.shard(shard_of(row.correlation_key, broker.store.facts.shards))
-    races = 0
     with closing(shard.reader()) as reader:
-        while (outcome := _try(reader, broker, message_key, locked=races >= RACES_BEFORE_LOCKING)) is None:
-            races += 1
-    return outcome
+        return until_committed(reader, partial(_erased, broker, message_key)).answer
 
 
-def _try(shard: ShardStore, broker: Broker, key: int, *, locked: bool) -> Done | Refusal | None:
+class _Erased(NamedTuple):
+    answer: Done | Refusal
+
+
+def _erased(broker: Broker, key: int, snapshot: ShardSnapshot) -> _Erased | None:
     """None: somebody else has committed meanwhile."""
-    catalog_version = broker.store.catalog.version()
-    snapshot = shard.begin(locked=locked)
-    try:
-        row = next(iter(snapshot.messages([key])), None)
-        refused = _unknown(key) if row is None else _too_early(row)
-        changes = None if row is None or refused else _changes(snapshot, row, catalog_version)
-    except BaseException:  # whatever it was, the snapshot must not stay open
+    row = next(iter(snapshot.messages([key])), None)
+    refused = _unknown(key) if row is None else _too_early(row)
+    if row is None or refused is not None:
         snapshot.abandon()
-        raise
-    if changes is None:
-        snapshot.abandon()
-        return refused
-    return DONE if snapshot.commit(changes) else None
-
-
-def _changes(snapshot: ShardSnapshot, row: MessageRow, catalog_version: int) -> Changes:
-    head = snapshot.head._replace(version=snapshot.head.version + 1)
-    log = LogRow(head.version, catalog_version, head.time, block_of([]))
-    note = PositionRow(SOURCE, str(row.key), "1")
-    return Changes(head, {t.MESSAGE: [row._replace(variables=NOTHING)], t.POSITION: [note], t.LOG: [log]})
+        return _Erased(refused or DONE)
+    changes = without_requests(snapshot, broker.store.catalog.version())
+    changes.put[t.MESSAGE] = [row._replace(variables=NOTHING)]
+    changes.put[t.POSITION] = [PositionRow(SOURCE, str(row.key), "1")]
+    return _Erased(DONE) if snapshot.commit(changes) else None
 
 
 def _unknown(key: int) -> Refusal:

@@ -4,18 +4,18 @@ They are commits like any other, with a version and an empty block in the log, s
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from conjoin.errors import InputError
-from conjoin.runtime.run.log import block_of
+from conjoin.runtime.run.log import without_requests
+from conjoin.runtime.run.run import commit_changes
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, ShardSnapshot, ShardStore, Store
 from conjoin.store.rows import LogRow, PositionRow
 from conjoin.store.tables import Table
 
 AT_ONCE = 500
-RACES_BEFORE_LOCKING = 5
-"""Others go first for so long; then it takes its turn, which is short."""
 
 
 class HouseKeeper:
@@ -31,24 +31,17 @@ class HouseKeeper:
     ) -> Iterator[int]:
         for start in range(0, len(keys), self._at_once):
             some = list(keys[start : start + self._at_once])
-            races = 0
-            while not self._try(table, some, cleaned, locked=races >= RACES_BEFORE_LOCKING):
-                races += 1
+            commit_changes(self.shard, partial(self._changes, table, some, cleaned))
             yield len(some)
 
-    def _try(self, table: Table, keys: list[tuple[Any, ...]], cleaned: PositionRow | None, *, locked: bool) -> bool:
-        catalog_version = self._catalog.version()
-        snapshot = self.shard.begin(locked=locked)
-        try:
-            head = snapshot.head._replace(version=snapshot.head.version + 1)
-            changes = Changes(head, drop={table: keys})
-            changes.put[t.LOG] = [LogRow(head.version, catalog_version, head.time, block_of([]))]
-            if cleaned is not None and _is_news(snapshot, cleaned):
-                changes.put[t.POSITION] = [cleaned]
-        except BaseException:  # whatever it was, the snapshot must not stay open
-            snapshot.abandon()
-            raise
-        return snapshot.commit(changes)
+    def _changes(
+        self, table: Table, keys: list[tuple[Any, ...]], cleaned: PositionRow | None, snapshot: ShardSnapshot
+    ) -> Changes:
+        changes = without_requests(snapshot, self._catalog.version())
+        changes.drop[table] = keys
+        if cleaned is not None and _is_news(snapshot, cleaned):
+            changes.put[t.POSITION] = [cleaned]
+        return changes
 
     def remove_log_before(self, at: int) -> Iterator[int]:
         return self._remove_log(lambda row: row.at < at)
