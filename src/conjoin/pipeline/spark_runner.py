@@ -1,37 +1,25 @@
-"""The Spark runner: requests as rows, shuffled by shard, one run a shard in a task.
+"""The Spark runner: the requests of each shard, carried out in a task of their own.
 
 Tasks that fail, are repeated or run twice change nothing: each request has a number, and its commit takes it once. Post
 between the shards is delivered in rounds, each one a job over the shards that have some.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from conjoin.kernel.correlation import events as e
+from conjoin.pipeline.session.shard_tasks import on_each_shard
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.codec.orders import written_order
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers.spark_tasks import POST, ResultRow, TaskRequest, TaskRow, run_task
-
-_ASKED = "shard int, number bigint, request string"
-_TOLD = "number bigint, counter bigint, reply binary, answers binary, receivers array<int>"
-_RESULT = pa.schema(
-    [
-        ("number", pa.int64()),
-        ("counter", pa.int64()),
-        ("reply", pa.binary()),
-        ("answers", pa.binary()),
-        ("receivers", pa.list_(pa.int32())),
-    ]
-)
 
 
 class SparkRunner:
@@ -80,15 +68,11 @@ class SparkRunner:
     def _job(self, rows: list[TaskRow]) -> list[ResultRow]:
         asking = TaskRequest(self._address, self._source, self._clock(), self._counter)
 
-        def run(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-            asked = (TaskRow(**row) for batch in batches for row in batch.to_pylist())
-            for result in run_task(asking, asked):
-                yield pa.RecordBatch.from_pylist([result._asdict()], schema=_RESULT)
+        def run(shard: int) -> list[ResultRow]:
+            return list(run_task(asking, [row for row in rows if row.shard == shard]))
 
-        shards = {row.shard for row in rows}
-        frame = self._spark.createDataFrame(rows, _ASKED).repartition(len(shards), "shard")
-        told = frame.sortWithinPartitions("shard", "number").mapInArrow(run, _TOLD)
-        found = [ResultRow(*row) for row in told.collect()]
+        shards = sorted({row.shard for row in rows})
+        found = [row for told in on_each_shard(self._spark, shards, run) for row in told]
         self._counter = max(self._counter, *(row.counter for row in found))
         return found
 

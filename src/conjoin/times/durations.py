@@ -43,5 +43,5 @@ def _read_text(text: str, signed: bool) -> int | None:
 
 def _part_ms(whole: str, fraction: str, unit: str) -> int:
     """Rounded to the nearest."""
-    scale = 10 ** len(fraction)
+    scale: int = 10 ** len(fraction)
     return (2 * int(whole + fraction) * _UNITS_MS[unit] + scale) // (2 * scale)

@@ -5,7 +5,7 @@ The first output that is written computes the fold; the others and the summary c
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -18,9 +18,8 @@ from conjoin.pipeline.correlate.correlate import correlate
 from conjoin.pipeline.correlate.correlated import NAMES, Correlated
 from conjoin.pipeline.files.output_files import OutputFolder, write_tables
 from conjoin.pipeline.files.tables import TIME_PATTERN, FileTable, read_table
+from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
-
-Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

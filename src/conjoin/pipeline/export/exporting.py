@@ -4,7 +4,7 @@ Events are added, each once, commit by commit of the log. Every other table chan
 A run that dies leaves what it has finished; the next one goes on from there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -18,13 +18,12 @@ from conjoin.errors import ExtraMissing, InputError
 from conjoin.pipeline.export.ranges import CommitRange, check_still_there, next_ranges
 from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, ExportTarget, opened_folder
 from conjoin.pipeline.export.writing import SparkWriter
+from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.runtime.opening import now_us
 from conjoin.times.iso8601 import instant_text
-
-Step = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.pipeline.export.ranges import CommitRange
-from conjoin.pipeline.source import register
+from conjoin.pipeline.source import register, store_table
 
 DAY_OF = {
     "events": "at",
@@ -24,16 +24,9 @@ DAY = "day"
 _DAY_S = 86_400
 
 
-def read_table(spark: SparkSession, address: str, table: str, **options: str) -> DataFrame:
-    """Through the data source, of which the session was told."""
-    # Tasks may run in another folder than this process.
-    place = {"url": address} if "://" in address else {"path": str(Path(address).absolute())}
-    return spark.read.format("conjoin").options(**place, table=table, **options).load()
-
-
 def read_events(spark: SparkSession, address: str, ranges: Sequence[CommitRange]) -> DataFrame:
     """A task for each range."""
-    return reduce(DataFrame.union, [read_table(spark, address, "events", where=it.where) for it in ranges])
+    return reduce(DataFrame.union, [store_table(spark, address, "events", where=it.where) for it in ranges])
 
 
 class SparkWriter:
@@ -49,7 +42,7 @@ class SparkWriter:
         return _write(ordered, folder, ["shard", DAY])
 
     def table(self, name: str, folder: Path) -> int:
-        rows = read_table(self._spark, self._address, name)
+        rows = store_table(self._spark, self._address, name)
         if name not in DAY_OF:
             return _write(rows, folder, [])
         rows = rows.withColumn(DAY, _day_of(name))

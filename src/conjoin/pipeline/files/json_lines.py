@@ -1,7 +1,8 @@
 """JSON lines: each line is an object, and every value of it a text column, nested values as the JSON they were.
 
 Nothing is inferred and nothing rewritten: `1.50` stays `1.50`, an object keeps exactly its own fields. The lines are
-parsed once and kept, because more than one part of `correlate` reads them.
+parsed once and kept, because more than one part of `correlate` reads them. Spark's own reader would take `{} more` as
+an object and `[{}, {}]` as two, and does not say why a line cannot be read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
+from conjoin.pipeline.session.arrow_rows import spark_schema, to_batch
 from conjoin.pipeline.session.worker import make_ready
 
-_PARSED = "fields map<string,string>, unreadable string, why string, file string"
-_ARROW = pa.schema(
+_PARSED = pa.schema(
     [
         ("fields", pa.map_(pa.string(), pa.string())),
         ("unreadable", pa.string()),
@@ -33,7 +34,7 @@ def read_json_lines(
 ) -> tuple[DataFrame, DataFrame, DataFrame]:
     """The rows, beside them the lines that are no JSON object as dead letters, and what both are views of."""
     lines = spark.read.text(files).select("value", F.col("_metadata.file_name").alias("file"))
-    parsed = lines.mapInArrow(_parse, _PARSED).persist(StorageLevel.MEMORY_AND_DISK)
+    parsed = lines.mapInArrow(_parse, spark_schema(_PARSED)).persist(StorageLevel.MEMORY_AND_DISK)
     columns = _columns(parsed, table, known)
     fields = [F.col("fields").getItem(name).alias(name or "_") for name in columns]
     return parsed.where("unreadable is null").select(*fields), _dead(parsed, table), parsed
@@ -76,9 +77,7 @@ def _parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 rows.append((fields, None, None, file))
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 rows.append((None, text.decode("utf-8", "replace"), str(error), file))
-        columns = list(zip(*rows, strict=True)) or [()] * len(_ARROW)
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, _ARROW.types, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+        yield to_batch(rows, _PARSED)
 
 
 def _text(value: bytes) -> str | None:

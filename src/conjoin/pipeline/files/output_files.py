@@ -3,7 +3,7 @@
 Text formats keep instants to the microsecond. CSV has no nested values: they are written as JSON text.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from conjoin.pipeline.files.tables import TIME_PATTERN, as_text
+from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import path_of, spark_errors
 
 _SPARK_FORMAT = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
@@ -41,9 +42,7 @@ class OutputFolder:
     overwrite: bool = False
 
 
-def write_tables(
-    tables: Mapping[str, DataFrame], place: OutputFolder, step: Callable[[str], None] = lambda _: None
-) -> None:
+def write_tables(tables: Mapping[str, DataFrame], place: OutputFolder, step: Step = lambda _: None) -> None:
     """A folder for each. The first one computes them all; the others are read from its cache, several at a time."""
     first, *others = tables
     step(f"correlating, and writing {_words(first)}")

@@ -4,15 +4,14 @@ The store is asked first: without anything due there is no job. What spans shard
 done by the runtime's runner afterwards, in this process and in the same run.
 """
 
-import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.shard_tasks import on_each_shard
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING
 from conjoin.runtime.inbox.across_shards.shards import Shards
@@ -26,7 +25,6 @@ MOST_S = 10.0
 """A job ends after so many seconds; the next one has a later time, if the lease is still ours."""
 _JOBS_IN_A_LEASE = 4
 """A lease that half over is renewed before it is lost."""
-_TOLD = "told binary"
 
 
 class SparkInboxRunner:
@@ -89,16 +87,7 @@ class SparkInboxRunner:
         return DrainRound(address, now, horizon, self._settings, self._at_once, most_s, held, is_first)
 
     def _job(self, round_: DrainRound) -> list[Drained]:
-        shards = list(round_.held)
-
-        def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            make_ready()
-            for batch in batches:
-                for place in batch.column(0).to_pylist():
-                    yield pa.RecordBatch.from_pydict({"told": [pickle.dumps(drain(round_, shards[place]))]})
-
-        frame = self._spark.range(0, len(shards), 1, len(shards)).mapInArrow(run, _TOLD)
-        return [pickle.loads(row["told"]) for row in frame.collect()]
+        return on_each_shard(self._spark, list(round_.held), partial(drain, round_))
 
     def _deliver(self, told: Iterable[Drained]) -> None:
         """What shards have sent to each other, as far as their tasks have not taken it."""

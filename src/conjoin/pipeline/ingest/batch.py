@@ -14,6 +14,7 @@ from conjoin.errors import InputError
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED
 from conjoin.pipeline.ingest.tasks import TOLD, Begins, IngestTask, commit_task, mapping_task
+from conjoin.pipeline.session.arrow_rows import spark_schema
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
@@ -83,10 +84,11 @@ class Ingest:
     def take(self, arrivals: Arrivals) -> Ingested:
         broker = self.broker
         job = self._job(arrivals)
-        mapped = arrivals.rows.mapInArrow(mapping_task(job), MAPPED)
+        mapped = arrivals.rows.mapInArrow(mapping_task(job), spark_schema(MAPPED))
         # Each shard has a task of its own: hashed, two of them might share one.
         shuffled = mapped.repartitionById(broker.shard_count, "shard")
-        committed = shuffled.sortWithinPartitions("shard", "part", "place").mapInArrow(commit_task(job), TOLD)
+        ordered = shuffled.sortWithinPartitions("shard", "part", "place")
+        committed = ordered.mapInArrow(commit_task(job), spark_schema(TOLD))
         done = settled(broker, committed.collect())
         self.told(done)
         return done

@@ -17,6 +17,7 @@ from conjoin.pipeline.files.csv import RAW, csv_rows, header_of
 from conjoin.pipeline.files.tables import format_of
 from conjoin.pipeline.ingest.batch import Arrivals
 from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
+from conjoin.pipeline.session.arrow_rows import spark_schema
 from conjoin.pipeline.session.session import SPARK_ERRORS, spark_says
 
 _OF_A_PATTERN = re.compile(r"[\\\[\]{}*?]")
@@ -28,7 +29,7 @@ def file_arrivals(spark: SparkSession, files: Sequence[str]) -> Arrivals:
     for format_, some in groupby(sorted(files, key=lambda file: (format_of(file) or "", file)), key=format_of):
         found += _READERS[format_ or ""](spark, list(some))
     begins = {block: before for arrivals in found for block, before in arrivals.begins.items()}
-    frames = [arrivals.rows for arrivals in found] or [spark.createDataFrame([], ARRIVED)]
+    frames = [arrivals.rows for arrivals in found] or [spark.createDataFrame([], spark_schema(ARRIVED))]
     return Arrivals(reduce(DataFrame.union, frames), begins)
 
 
@@ -106,7 +107,8 @@ def _as_json(columns: Sequence[str]) -> Column:
 
 def unreadable(spark: SparkSession, file: str, why: str) -> Arrivals:
     """A file as one dead letter."""
-    return Arrivals(spark.createDataFrame([(file, 0, 0, None, None, f"the file cannot be read: {why}")], ARRIVED))
+    row = (file, 0, 0, None, None, f"the file cannot be read: {why}")
+    return Arrivals(spark.createDataFrame([row], spark_schema(ARRIVED)))
 
 
 def _strange(spark: SparkSession, files: list[str]) -> list[Arrivals]:

@@ -11,10 +11,7 @@ import pyarrow as pa
 
 from conjoin.runtime.ingest.requests import IngestRequest, pack, unpack
 
-MAPPED = "shard int, part string, place bigint, packed binary"
-MAPPED_SCHEMA = pa.schema(
-    [("shard", pa.int32()), ("part", pa.string()), ("place", pa.int64()), ("packed", pa.binary())]
-)
+MAPPED = pa.schema([("shard", pa.int32()), ("part", pa.string()), ("place", pa.int64()), ("packed", pa.binary())])
 IN_PACK = 1_000
 _MOST_BYTES = 1 << 20
 """A pack has so many bytes and one row, at most."""

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, read_arrival, take_arrivals
-from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED_SCHEMA, IngestRow, Pack, Packer, no_rows, rows_of
+from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED, IngestRow, Pack, Packer, no_rows, rows_of
+from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine.placement import shard_of
@@ -30,11 +31,14 @@ from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, take_rows
 from conjoin.runtime.upkeep.supervision import text_of
 
 AT_ONCE = 1_000
-ARRIVED = "part string, block bigint, place bigint, value binary, envelope string, problem string"
+ARRIVED = pa.schema(
+    [
+        *(("part", pa.string()), ("block", pa.int64()), ("place", pa.int64())),
+        *(("value", pa.binary()), ("envelope", pa.string()), ("problem", pa.string())),
+    ]
+)
 """Rows as they arrive. Of some only the block is known in which they stand, and their places are counted here."""
-_ARRIVED = ("part", "block", "place", "value", "envelope", "problem")
-TOLD = "shard int, receivers array<int>, counts map<string,bigint>"
-_TOLD = pa.schema(
+TOLD = pa.schema(
     [("shard", pa.int32()), ("receivers", pa.list_(pa.int32())), ("counts", pa.map_(pa.string(), pa.int64()))]
 )
 
@@ -104,13 +108,13 @@ def mapping_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterat
         read = _reading(job)
         counts = dict(job.begins)
         for batch in batches:
-            yield _as_batch(_mapped(job, read, batch, counts), MAPPED_SCHEMA)
+            yield to_batch(_mapped(job, read, batch, counts), MAPPED)
 
     return run
 
 
 def _mapped(job: IngestTask, read: Read, batch: pa.RecordBatch, counts: Begins) -> list[Pack]:
-    part, block, place, *rest = (batch.column(name) for name in _ARRIVED)
+    part, block, place, *rest = (batch.column(name) for name in ARRIVED.names)
     parts = part.to_pylist()
     places = place.to_pylist() if not place.null_count else _counted(parts, block.to_pylist(), counts)
     packer, ignored = Packer(job.in_pack), 0
@@ -160,7 +164,7 @@ def commit_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterato
 
 
 def packs_in(batch: pa.RecordBatch) -> Iterator[Pack]:
-    return map(Pack, *(batch.column(name).to_pylist() for name in MAPPED_SCHEMA.names))
+    return map(Pack, *(batch.column(name).to_pylist() for name in MAPPED.names))
 
 
 def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBatch]:
@@ -194,10 +198,4 @@ def _receive(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) -> pa.R
 
 
 def _told(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:
-    return _as_batch([(shard, receivers, list(counts.items()))], _TOLD)
-
-
-def _as_batch(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return to_batch([(shard, receivers, list(counts.items()))], TOLD)

@@ -1,16 +1,13 @@
 """All figures of a store, computed by Spark through the data source; only sums and short lists are collected."""
 
-from collections.abc import Callable
-
 from pyspark.sql import SparkSession
 
 from conjoin.pipeline.report import backfill, counting, time_to_live
 from conjoin.pipeline.report.figures import ReportFigures
 from conjoin.pipeline.report.frames import Frames, opened_frames
+from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source.options import check_store
-
-Step = Callable[[str], None]
 
 
 def collect_figures(

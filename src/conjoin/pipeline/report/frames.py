@@ -5,13 +5,12 @@ Counting by them needs no time zone, and what several figures need is kept by Sp
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from conjoin.pipeline.source import register
+from conjoin.pipeline.source import register, store_table
 
 _MESSAGE = "key,tenant_id,name,correlation_key,business_id,published_at,deadline_at,verdict,reason,decided_at"
 _SUBSCRIPTION = "tenant_id,name,correlation_key,business_id,process_id,instance_key,element_id,state,opened_at"
@@ -35,12 +34,9 @@ class Frames(NamedTuple):
 @contextmanager
 def opened_frames(spark: SparkSession, address: str, as_of_us: int) -> Iterator[Frames]:
     register(spark)
-    # Tasks may run in another folder than this process.
-    place = {"url": address} if "://" in address else {"path": str(Path(address).absolute())}
 
     def read(table: str, columns: str, **options: str) -> DataFrame:
-        asked = spark.read.format("conjoin").options(**place, table=table, columns=columns, **options)
-        return _in_microseconds(asked.load())
+        return _in_microseconds(store_table(spark, address, table, columns=columns, **options))
 
     messages, subscriptions = read("messages", _MESSAGE).persist(), read("subscriptions", _SUBSCRIPTION).persist()
     active = read("instances", "key", where="state = 'active'")

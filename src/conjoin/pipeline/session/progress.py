@@ -1,8 +1,12 @@
-"""Stages: how far Spark is just now, for whoever shows progress."""
+"""Progress: which step a job is at, and how far Spark is with it just now, for whoever shows it."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
+
+Step = Callable[[str], None]
+"""Told what is done from now on."""
 
 
 class Stage(NamedTuple):

@@ -3,6 +3,6 @@
 Workers open the store themselves, from its address. Reading changes nothing; writing goes the way of `ingest`.
 """
 
-from conjoin.pipeline.source.datasource import ConjoinDataSource, register
+from conjoin.pipeline.source.datasource import ConjoinDataSource, register, store_table
 
-__all__ = ["ConjoinDataSource", "register"]
+__all__ = ["ConjoinDataSource", "store_table", "register"]

@@ -1,10 +1,10 @@
 """The data source as Spark knows it, and how a session learns of it."""
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from conjoin.pipeline.source.options import check_store, read_options, with_schema
+from conjoin.pipeline.source.options import address_for_tasks, check_store, read_options, with_schema
 from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
 from conjoin.pipeline.source.writing.options import read_write_options
 from conjoin.pipeline.source.writing.writer import ConjoinStreamWriter, ConjoinWriter
@@ -41,3 +41,9 @@ def register(spark: SparkSession) -> None:
     """Once for a session. Spark hands no filters over, to those who want them, unless it is told to."""
     spark.dataSource.register(ConjoinDataSource)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+
+
+def store_table(spark: SparkSession, address: str, table: str, **options: str) -> DataFrame:
+    """A table of the store at an address, for a session that knows the format."""
+    place = {"url" if "://" in address else "path": address_for_tasks(address)}
+    return spark.read.format("conjoin").options(**place, table=table, **options).load()

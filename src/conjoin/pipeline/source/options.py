@@ -70,8 +70,12 @@ def check_store(address: str) -> None:
 
 
 def address_in(options: Mapping[str, str]) -> str:
-    # The tasks may run in another folder than whoever plans them.
-    return options.get("url") or str(Path(options["path"]).absolute())
+    return options.get("url") or address_for_tasks(options["path"])
+
+
+def address_for_tasks(address: str) -> str:
+    """Tasks may run in another folder than whoever plans them."""
+    return address if "://" in address else str(Path(address).absolute())
 
 
 def problems_of_place(options: Mapping[str, str]) -> Iterator[str]:

@@ -6,7 +6,6 @@ only read: nothing that is found here goes into it.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,8 +14,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
+from conjoin.pipeline.session.arrow_rows import in_batches, spark_schema
+from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
+from conjoin.pipeline.session.shard_tasks import rows_of_shards
 from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.source.options import address_for_tasks
 from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts
 from conjoin.pipeline.what_if.judged import Judged
 from conjoin.pipeline.what_if.question import Question
@@ -25,23 +28,13 @@ from conjoin.pipeline.what_if.rules import WhatIfRules, read_rules
 from conjoin.pipeline.what_if.stories import note, settled, tell
 from conjoin.runtime.opening import open_broker
 
-Step = Callable[[str], None]
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-RECORDED = (
-    "tenant_id string, key string, shard int, number bigint, at bigint, catalog_version int, kind string, body string"
-)
 _RECORDED = pa.schema(
     [
         *(("tenant_id", pa.string()), ("key", pa.string()), ("shard", pa.int32()), ("number", pa.int64())),
         *(("at", pa.int64()), ("catalog_version", pa.int32()), ("kind", pa.string()), ("body", pa.string())),
     ]
-)
-JUDGED = (
-    "tenant_id string, name string, correlation_key string, message_key bigint, message_id string,"
-    " published_at timestamp, change string, was_verdict string, was_reason string, was_receivers array<string>,"
-    " was_sentence string, would_verdict string, would_reason string, would_receivers array<string>,"
-    " would_sentence string, others_unknown boolean"
 )
 _SPECIAL = {
     "message_key": pa.int64(),
@@ -51,7 +44,6 @@ _SPECIAL = {
     "others_unknown": pa.bool_(),
 }
 _JUDGED = pa.schema([*((name, _SPECIAL.get(name, pa.string())) for name in Judged._fields), ("said", pa.string())])
-_AT_ONCE = 5_000
 
 
 @contextmanager
@@ -59,8 +51,7 @@ def answered(
     spark: SparkSession, address: str, question: Question, step: Step = lambda text: None
 ) -> Iterator[DataFrame]:
     """The messages that were published since, and all others of which something would have changed."""
-    # Tasks may run in another folder than this process.
-    place = address if "://" in address else str(Path(address).absolute())
+    place = address_for_tasks(address)
     with closing(open_broker(place)) as broker:
         if broker.store.facts.unique_business_ids:
             raise InputError(["this store has unique business ids: who holds one would have to be guessed"])
@@ -79,7 +70,7 @@ def answered(
 
 def _commands(spark: SparkSession, place: str, rules: WhatIfRules, shards: int, held: list[DataFrame]) -> DataFrame:
     """By key, each in its order. What else the log tells is noted in the rules."""
-    read = spark.range(0, shards, 1, shards).mapInArrow(_reading(place, rules.question.until), RECORDED)
+    read = rows_of_shards(spark, range(shards), _reading(place, rules.question.until), _RECORDED)
     read = read.persist(StorageLevel.MEMORY_AND_DISK)
     held.append(read)
     is_note = F.col("kind").isin(CHILD, STUCK)
@@ -97,7 +88,7 @@ def _messages(commands: DataFrame, rules: WhatIfRules, held: list[DataFrame], st
         step("telling every key twice" if not rounds else f"spreading doubts, round {len(rounds)}")
         if rounds:
             rounds[-1].unpersist()
-        told = commands.mapInArrow(_telling(rules, doubts), f"{JUDGED}, said string")
+        told = commands.mapInArrow(_telling(rules, doubts), spark_schema(_JUDGED))
         rounds.append(told.persist(StorageLevel.MEMORY_AND_DISK))
         held.append(rounds[-1])
         for row in rounds[-1].where("said is not null").select("said").toLocalIterator():
@@ -107,15 +98,12 @@ def _messages(commands: DataFrame, rules: WhatIfRules, held: list[DataFrame], st
     return rounds[-1].where("said is null").drop("said")
 
 
-def _reading(place: str, until: int) -> Task:
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
+def _reading(place: str, until: int) -> Callable[[int], Iterator[Recorded]]:
+    def read(shard: int) -> Iterator[Recorded]:
         with closing(open_broker(place)) as broker:
-            for batch in batches:
-                for shard in batch.column("id").to_pylist():
-                    yield from _in_batches(recorded_commands(broker, shard, until), _RECORDED)
+            yield from recorded_commands(broker, shard, until)
 
-    return run
+    return read
 
 
 def _telling(rules: WhatIfRules, doubts: Doubts) -> Task:
@@ -126,7 +114,7 @@ def _telling(rules: WhatIfRules, doubts: Doubts) -> Task:
             for batch in batches
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
         )
-        yield from _in_batches(_told(rows, rules, doubts), _JUDGED)
+        yield from in_batches(_told(rows, rules, doubts), _JUDGED)
 
     return run
 
@@ -142,20 +130,3 @@ def _told(rows: Iterable[Recorded], rules: WhatIfRules, doubts: Doubts) -> Itera
 def _read_said(said: list[Any]) -> Doubted:
     *about, doubt = said
     return Doubted._make([*about, Doubt._make(doubt)])
-
-
-def _in_batches(rows: Iterator[tuple[Any, ...]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    some: list[tuple[Any, ...]] = []
-    for row in rows:
-        some.append(row)
-        if len(some) == _AT_ONCE:
-            yield _batch(some, schema)
-            some = []
-    if some:
-        yield _batch(some, schema)
-
-
-def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

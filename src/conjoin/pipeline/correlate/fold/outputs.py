@@ -16,7 +16,7 @@ from conjoin.kernel.correlation.messages import Message
 from conjoin.kernel.instants import NEVER
 from conjoin.pipeline.correlate.fold.detail import detail_text, encode, iso
 from conjoin.pipeline.correlate.fold.packed_batches import packed
-from conjoin.pipeline.correlate.fold.row_buffers import Gathered, Row
+from conjoin.pipeline.correlate.fold.row_buffers import Gathered
 from conjoin.pipeline.correlate.fold.rows import Rows
 from conjoin.pipeline.correlate.fold.walk import NO_ROW
 from conjoin.pipeline.correlate.results import (
@@ -33,6 +33,7 @@ from conjoin.pipeline.correlate.results import (
     own,
 )
 from conjoin.pipeline.correlate.shape import PRIOR_SLOTS, Layout, columns_of
+from conjoin.pipeline.session.arrow_rows import to_arrays
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 _INSTANCE = list(PAIR).index("instance_id")
@@ -96,16 +97,16 @@ class Outputs(Gathered):
             yield from self._messages()
         for table, rows in self.kept.items():
             if rows:
-                yield from self.of_kept(table, _arrays_of(rows, arrow_types(KEPT[table])))
+                yield from self.of_kept(table, to_arrays(rows, arrow_types(KEPT[table]).values()))
                 self.kept[table] = []
 
     def _messages(self) -> Iterator[pa.RecordBatch]:
         references = np.array(self.references, dtype=np.int64)
         said = SaidColumns(
-            dict(zip(SAID, _arrays_of(self.said, arrow_types(SAID)), strict=True)),
+            dict(zip(SAID, to_arrays(self.said, arrow_types(SAID).values()), strict=True)),
             pa.array(self.marks, TEXTS),
             np.array(self.pair_counts),
-            _arrays_of(self.pairs, arrow_types(PAIR)),
+            to_arrays(self.pairs, arrow_types(PAIR).values()),
         )
         chunks = references >> _CHUNK
         for chunk in np.unique(chunks).tolist():
@@ -222,8 +223,3 @@ def _value(batch: pa.RecordBatch, slot: str, row: int) -> Any:
         if pa.types.is_string(value.type):
             return value.as_buffer().to_pybytes().decode(errors="replace")
         return f"<{value.type}>"
-
-
-def _arrays_of(rows: list[Row], kinds: dict[str, pa.DataType]) -> list[pa.Array]:
-    columns = zip(*rows, strict=True) if rows else ([] for _ in kinds)
-    return [pa.array(values, kind) for values, kind in zip(columns, kinds.values(), strict=True)]

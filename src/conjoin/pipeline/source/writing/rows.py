@@ -12,19 +12,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, no_place
+from conjoin.pipeline.ingest.tasks import ARRIVED
+from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.source.writing.options import WriteOptions
 from conjoin.runtime.codec.json_text import json_bytes, json_text
 
-_ARRIVED = pa.schema(
-    [
-        ("part", pa.string()),
-        ("block", pa.int64()),
-        ("place", pa.int64()),
-        ("value", pa.binary()),
-        ("envelope", pa.string()),
-        ("problem", pa.string()),
-    ]
-)
 Row = dict[str, Any]
 _Arrived = tuple[str, int, int, bytes | None, str | None, str | None]
 """As in `tasks.ARRIVED`."""
@@ -40,10 +32,7 @@ class Numbering(NamedTuple):
 def arriving(batches: Iterable[pa.RecordBatch], asked: WriteOptions, numbering: Numbering) -> Iterator[pa.RecordBatch]:
     read = _record if asked.is_kafka else _placed(asked) if asked.position else _numbered(numbering)
     for batch in batches:
-        rows = [read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")]
-        columns = list(zip(*rows, strict=True)) or [()] * len(_ARRIVED)
-        arrays = [pa.array(values, kind) for values, kind in zip(columns, _ARRIVED.types, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=_ARRIVED)
+        yield to_batch([read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")], ARRIVED)
 
 
 def _placed(asked: WriteOptions) -> Callable[[Row], _Arrived]:

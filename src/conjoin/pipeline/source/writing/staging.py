@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import ipc
 from pyspark.sql.datasource import WriterCommitMessage
 
-from conjoin.pipeline.ingest.packs import MAPPED_SCHEMA, Pack
+from conjoin.pipeline.ingest.packs import MAPPED, Pack
 from conjoin.pipeline.ingest.tasks import packs_in
 
 _COMPRESSED = ipc.IpcWriteOptions(compression="zstd")
@@ -33,9 +33,9 @@ class Staged(WriterCommitMessage):
 
 def staged(mapped: Iterable[pa.RecordBatch], shards: int, query: str) -> Staged:
     """`mapped` is as in `packs.MAPPED`."""
-    table = pa.Table.from_batches(mapped, MAPPED_SCHEMA).sort_by(_ORDER)
+    table = pa.Table.from_batches(mapped, MAPPED).sort_by(_ORDER)
     sink = pa.BufferOutputStream()
-    with ipc.new_stream(sink, MAPPED_SCHEMA, options=_COMPRESSED) as stream:
+    with ipc.new_stream(sink, MAPPED, options=_COMPRESSED) as stream:
         stream.write_table(table, _AT_ONCE)
     return Staged(sink.getvalue().to_pybytes(), shards, query)
 
