@@ -3,11 +3,11 @@
 import lxml.html
 import pytest
 
+from conjoin.markup import Markup, tag
 from conjoin.pipeline.report import page_of
 from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, Hourly, LostFigures, ReportFigures, Volume
-from conjoin.pipeline.report.markup import Markup, tag
-from conjoin.pipeline.report.plots import HEIGHT, WIDTH, ColumnPart, Pillar, stacked, steps
 from conjoin.pipeline.report.words import advice, advised, shown_ages
+from conjoin.plots import HEIGHT, WIDTH, ColumnPart, Pillar, stacked, steps
 
 EMPTY = ReportFigures(0, 3_600_000, 3_600_000_000, 0, 0, (), (), (), (), (), (), (), ())
 HOUR_US = 3_600_000_000

@@ -7,9 +7,9 @@ escaping could still do nothing.
 from pathlib import Path
 
 from conjoin.kernel.verdicts.sentences import duration
+from conjoin.markup import Markup, tag, together
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import ReportFigures, Volume
-from conjoin.pipeline.report.markup import Markup, tag, together
 from conjoin.pipeline.report.sections import SECTIONS
 from conjoin.pipeline.report.tables import Share, table
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 
 from conjoin.kernel.verdicts.sentences import duration
 from conjoin.kernel.verdicts.verdicts import REASONS
+from conjoin.markup import Markup, tag
 from conjoin.pipeline.report import figures as f
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import ReportFigures
-from conjoin.pipeline.report.markup import Markup, tag
-from conjoin.pipeline.report.plots import ColumnPart, Pillar, legend, stacked, steps
 from conjoin.pipeline.report.tables import At, Ms, Share, folded, table
+from conjoin.plots import ColumnPart, Pillar, legend, stacked, steps
 
 Section = Callable[[ReportFigures, str], Markup]
 _LOWER_BOUND = (

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from conjoin.kernel.verdicts.sentences import duration
-from conjoin.pipeline.report.markup import Markup, tag
+from conjoin.markup import Markup, tag
 from conjoin.pipeline.report.words import shown_at
 
 

@@ -8,9 +8,12 @@ from typing import Any
 
 
 class Markup(str):
-    """A text that is HTML already."""
+    """A text that is HTML already, for templates too."""
 
     __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:

@@ -1,9 +1,9 @@
-"""Plots as inline SVG: stacked columns, and a line of steps. Colours are classes of the style sheet, light and dark."""
+"""Plots as inline SVG: stacked columns, and a line of steps. Colours are classes of the style sheet of the page."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from conjoin.pipeline.report.markup import Markup, tag, together
+from conjoin.markup import Markup, tag, together
 
 WIDTH, HEIGHT = 960, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 10, 28
@@ -33,14 +33,18 @@ class Pillar(NamedTuple):
 
 def stacked(pillars: Sequence[Pillar], title: str) -> Markup:
     """Columns side by side, each made of its parts."""
-    most = max((pillar.height for pillar in pillars), default=0)
-    if not most:
+    if not any(pillar.height for pillar in pillars):
         return NOTHING
-    top = _round_top(most)
+    return columns(pillars, title, _some(len(pillars)))
+
+
+def columns(pillars: Sequence[Pillar], title: str, labelled: Sequence[int]) -> Markup:
+    """The same, also of nothing, with a label below those that are named by their places."""
+    top = _round_top(max(pillar.height for pillar in pillars))
     step = _inner_width() / len(pillars)
     width = min(step * 0.86, 64)
     bars = [_bar(pillar, _LEFT + step * place + (step - width) / 2, width, top) for place, pillar in enumerate(pillars)]
-    return _frame(title, top, [pillar.label for pillar in pillars], bars)
+    return _frame(title, top, [pillar.label for pillar in pillars], labelled, bars)
 
 
 def steps(points: Sequence[tuple[str, int]], title: str) -> Markup:
@@ -56,7 +60,8 @@ def steps(points: Sequence[tuple[str, int]], title: str) -> Markup:
         path += f"L{x:.1f} {y:.1f}" if path else f"M{x:.1f} {y:.1f}"
         dots.append(tag("circle", tag("title", f"{label}: {value:,}"), cx=f"{x:.1f}", cy=f"{y:.1f}", r=4))
     line = tag("path", d=path, class_="line")
-    return _frame(title, top, [label for label, _ in points], [line, tag("g", *dots, class_="dots")])
+    labelled = _some(len(points))
+    return _frame(title, top, [label for label, _ in points], labelled, [line, tag("g", *dots, class_="dots")])
 
 
 def legend(kinds: Sequence[tuple[str, str]]) -> Markup:
@@ -76,9 +81,9 @@ def _bar(pillar: Pillar, x: float, width: float, top: int) -> Markup:
     return together(*rects)
 
 
-def _frame(title: str, top: int, labels: Sequence[str], drawn: Sequence[Markup]) -> Markup:
+def _frame(title: str, top: int, labels: Sequence[str], labelled: Sequence[int], drawn: Sequence[Markup]) -> Markup:
     box = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria_label": title}
-    return tag("svg", tag("title", title), *_lines(top), *drawn, *_labels(labels), **box)
+    return tag("svg", tag("title", title), *_lines(top), *drawn, *_labels(labels, labelled), **box)
 
 
 def _lines(top: int) -> Iterator[Markup]:
@@ -89,13 +94,16 @@ def _lines(top: int) -> Iterator[Markup]:
         yield tag("text", f"{value:,}", x=_LEFT - 8, y=y, class_="scale")
 
 
-def _labels(labels: Sequence[str]) -> Iterator[Markup]:
-    """As many as there is room for."""
-    every = -(-len(labels) // _MOST_LABELS)
+def _labels(labels: Sequence[str], labelled: Sequence[int]) -> Iterator[Markup]:
     step = _inner_width() / len(labels)
-    for place in range(0, len(labels), every):
+    for place in labelled:
         x = min(_LEFT + step * (place + 0.5), WIDTH - _HALF_LABEL)
         yield tag("text", labels[place], x=f"{x:.1f}", y=HEIGHT - 8, class_="label")
+
+
+def _some(count: int) -> range:
+    """As many places as there is room for their labels."""
+    return range(0, count, -(-count // _MOST_LABELS))
 
 
 def _inner_width() -> int:
