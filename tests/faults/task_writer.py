@@ -20,6 +20,7 @@ from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers import spark_tasks as tasks
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task
+from conjoin.runtime.run.carriers.worker_shards import worker_shards
 from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade, marked
 from tests.faults.processes import Fault, arm_sleep
 from tests.faults.story import HOUR_MS
@@ -81,7 +82,7 @@ def run_large(task: Task, told: Any) -> None:
     """Runs in a process of its own: tells how many races were lost."""
     for _ in _run_rows(task):
         pass
-    told.put(tasks._shards_at(task.store)._runners[0].timings.lost_races)
+    told.put(worker_shards(task.store).runners[0].timings.lost_races)
 
 
 def _run_rows(task: Task) -> Iterator[None]:

@@ -11,12 +11,12 @@ from time import monotonic
 from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.pipeline.inbox.workplace import workplace_at
 from conjoin.runtime.inbox.across_shards.shards import without_failing
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.receiving.arriving import rules_of
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun
 from conjoin.runtime.run.batches import Batch, Commit
+from conjoin.runtime.run.carriers.worker_shards import worker_shards
 from conjoin.runtime.run.sweeping import is_items
 
 
@@ -61,7 +61,7 @@ def drain(round_: DrainRound, shard: int) -> Drained:
 class _Task:
     def __init__(self, round_: DrainRound, shard: int) -> None:
         self._round = round_
-        self._here = workplace_at(round_.address)
+        self._here = worker_shards(round_.address)
         self._until = monotonic() + round_.most_s
         self._told = Drained(shard)
 

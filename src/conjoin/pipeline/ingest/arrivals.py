@@ -13,7 +13,6 @@ from typing import NamedTuple
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.configuration.channels import Channel
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.inbox.workplace import workplace_at
 from conjoin.pipeline.ingest.packs import IngestRow
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Headers, Row
@@ -25,6 +24,7 @@ from conjoin.runtime.ingest.rows import SourcePosition
 from conjoin.runtime.run.batches import Batch, Commit, Origin, Reply
 from conjoin.runtime.run.carriers.careful import Run, SourceRow, take_source_rows
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
+from conjoin.runtime.run.carriers.worker_shards import worker_shards
 from conjoin.runtime.run.sweeping import is_items
 
 NO_VALUE = "has no value (a tombstone)"
@@ -75,7 +75,7 @@ def _headers(envelope: str | None) -> Headers:
 
 def take_arrivals(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) -> Counter[str]:
     """What came of them, by the names of `Ingested`."""
-    here = workplace_at(asking.address)
+    here = worker_shards(asking.address)
     taken = here.positions(asking.source, shard, sorted({row.part for row in rows}))
     fresh = [row for row in rows if row.place > taken.get(row.part, -1)]
     counts = Counter(rows=len(rows), repeated=len(rows) - len(fresh))

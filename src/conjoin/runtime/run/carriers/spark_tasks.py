@@ -9,23 +9,19 @@ out fails alone: it is answered with its error, or, as a row of a source, kept a
 import pickle
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial, reduce
+from functools import partial, reduce
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from conjoin.errors import ConjoinError
-from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.orders import read_order
-from conjoin.runtime.engine.stored_catalog import StoredCatalog
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import Batch, Commit, Origin, Reply
 from conjoin.runtime.run.carriers.careful import Mail, SourceRow, carried_out, take_as_one, take_mail, take_source_rows
-from conjoin.runtime.run.mailbox import Mailbox
-from conjoin.runtime.run.run import Runner
+from conjoin.runtime.run.carriers.worker_shards import MAIL_AT_ONCE, worker_shards
 from conjoin.runtime.run.sweeping import is_items
 from conjoin.runtime.upkeep.supervision import text_of
-from conjoin.store.opening import open_store
 
 AT_ONCE = 1_000
 POST = ""
@@ -75,95 +71,72 @@ class _Numbered(NamedTuple):
     request: Any
 
 
-class _Shards:
-    """One store, kept open for the tasks that this process will still get."""
+class _ShardTask:
+    """What a task does on one shard."""
 
-    def __init__(self, address: str) -> None:
-        self._store = open_store(address)
-        self._catalog = StoredCatalog(self._store.catalog, self._store.facts.profile)
-        self._now = 0
-        self._runners: dict[int, Runner] = {}
-        self._mailboxes: dict[int, Mailbox] = {}
+    def __init__(self, asking: TaskRequest, shard: int) -> None:
+        self._asking, self._shard = asking, shard
+        self._here = worker_shards(asking.address)
 
-    def run(self, asking: TaskRequest, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
-        """Rows of one shard, by their numbers; one that cannot be carried out is answered with its error."""
-        run = partial(self._run, asking, rows[0].shard)
+    def run(self, rows: Sequence[TaskRow]) -> Iterator[ResultRow]:
+        """Rows by their numbers; one that cannot be carried out is answered with its error."""
         post = [row.number for row in rows if row.request == POST]
         if post:
-            mail = self._mailbox(rows[0].shard).collect()
-            for done in [done for _, done in take_mail(run, mail)] or [run(Batch())]:
+            mail = self._here.mailbox(self._shard).collect()
+            for done in [done for _, done in take_mail(self._run, mail)] or [self._run(Batch())]:
                 yield _result(post[0], done, Reply())
         asked = [_Numbered(row.number, read_order(read_json(row.request))) for row in rows if row.request != POST]
         for some, outcome in carried_out(
-            lambda them: run(_batch_of(asking, them)), asked, lambda one, it: one.request is it.item
+            lambda them: self._run(_batch_of(self._asking, them)), asked, lambda one, it: one.request is it.item
         ):
             if isinstance(outcome, Exception):
-                yield ResultRow(some[0].number, asking.counter, _pickled(outcome), pickle.dumps({}), [])
+                yield ResultRow(some[0].number, self._asking.counter, _pickled(outcome), pickle.dumps({}), [])
                 continue
             for one, reply in zip(some, outcome.replies, strict=True):
                 yield _result(one.number, outcome, reply)
 
-    def take(self, asking: TaskRequest, shard: int, rows: Sequence[SourceRow], as_one: bool) -> TaskOutcome:
+    def take(self, rows: Sequence[SourceRow], as_one: bool) -> TaskOutcome:
         """What other shards have sent so far is taken along."""
-        mailbox = self._mailbox(shard)
-        mail = mailbox.collect(most=AT_ONCE)
+        mailbox = self._here.mailbox(self._shard)
+        mail = mailbox.collect(most=MAIL_AT_ONCE)
         places = [row.noted for row in rows]
-        batch = Batch([row.request for row in rows], mail, origin=Origin(asking.source, places))
+        batch = Batch([row.request for row in rows], mail, origin=Origin(self._asking.source, places))
         try:
-            parts = [_taken(rows, self._run(asking, shard, batch))]
+            parts = [_taken(rows, self._run(batch))]
         except Exception as error:
             if not is_items(error):
                 raise
-            parts = list(self._take_carefully(asking, shard, rows, mail, as_one))
+            parts = list(self._take_carefully(rows, mail, as_one))
         mailbox.took(mail)
         return reduce(_both, parts)
 
-    def _take_carefully(
-        self, asking: TaskRequest, shard: int, rows: Sequence[SourceRow], mail: Mail, as_one: bool
-    ) -> Iterator[TaskOutcome]:
+    def _take_carefully(self, rows: Sequence[SourceRow], mail: Mail, as_one: bool) -> Iterator[TaskOutcome]:
         """The mail, then the rows; who cannot be carried out is set aside, or a dead letter."""
-        run = partial(self._run, asking, shard)
-        for _, done in take_mail(run, mail):
+        source = self._asking.source
+        for _, done in take_mail(self._run, mail):
             yield _taken([], done)
         if as_one:
-            yield _taken(*take_as_one(run, partial(self._rehearse, asking, shard), asking.source, rows))
+            rehearse = partial(self._here.rehearse, self._asking.now, self._shard)
+            yield _taken(*take_as_one(self._run, rehearse, source, rows))
         else:
-            for some, done in take_source_rows(run, asking.source, rows):
+            for some, done in take_source_rows(self._run, source, rows):
                 yield _taken(some, done)
 
-    def _run(self, asking: TaskRequest, shard: int, batch: Batch) -> Commit:
-        batch.counter = asking.counter
-        return self._runner(asking, shard).run(batch, self._catalog.view())
-
-    def _rehearse(self, asking: TaskRequest, shard: int, batch: Batch) -> None:
-        self._runner(asking, shard).rehearse(batch, self._catalog.view())
-
-    def _runner(self, asking: TaskRequest, shard: int) -> Runner:
-        self._now = asking.now
-        runner = self._runners.get(shard)
-        if runner is None:
-            runner = Runner(self._store.shard(shard), ForwardClock(lambda: self._now), self._store.facts)
-            self._runners[shard] = runner
-        return runner
-
-    def _mailbox(self, shard: int) -> Mailbox:
-        return self._mailboxes.setdefault(shard, Mailbox(self._store, shard))
-
-
-_shards_at = lru_cache(maxsize=4)(_Shards)
+    def _run(self, batch: Batch) -> Commit:
+        batch.counter = self._asking.counter
+        return self._here.run(self._asking.now, self._shard, batch)
 
 
 def take_rows(asking: TaskRequest, shard: int, rows: Sequence[SourceRow], as_one: bool = False) -> TaskOutcome:
     """Rows of a source, in one commit; or in several if one of them cannot be carried out, unless `as_one`."""
-    return _shards_at(asking.address).take(asking, shard, rows, as_one)
+    return _ShardTask(asking, shard).take(rows, as_one)
 
 
 def run_task(asking: TaskRequest, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
     """Rows in the order of shard and number, a bounded number in each commit."""
-    shards = _shards_at(asking.address)
-    for _, mine in groupby(rows, key=lambda row: row.shard):
+    for shard, mine in groupby(rows, key=lambda row: row.shard):
         while some := list(islice(mine, AT_ONCE)):
-            yield from shards.run(asking, some)
+            yield from _ShardTask(asking, shard).run(some)
 
 
 def _batch_of(asking: TaskRequest, asked: Sequence[_Numbered]) -> Batch:
