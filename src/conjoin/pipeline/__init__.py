@@ -6,7 +6,7 @@ on a classic session and on Spark Connect.
 
 from typing import TYPE_CHECKING
 
-from conjoin.pipeline.correlate.correlate import correlate
+from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlate.correlated import Correlated
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from conjoin.pipeline.correlate.correlate import correlate
+from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlate.correlated import NAMES, Correlated
 from conjoin.pipeline.files.output_files import OutputFolder, write_tables
 from conjoin.pipeline.files.tables import TIME_PATTERN, FileTable, read_table
