@@ -11,7 +11,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from conjoin.errors import ConjoinError
@@ -29,7 +30,7 @@ from conjoin.gateway.rest import conjoin_v1 as own
 from conjoin.gateway.rest import fleans, health, v2
 from conjoin.gateway.rest.endpoint import JSON, Endpoint
 from conjoin.gateway.rest.openapi.document import document
-from conjoin.gateway.rest.openapi.page import PAGE, POLICY
+from conjoin.gateway.rest.openapi.page import PAGE, POLICY, STATIC
 from conjoin.gateway.rest.v2 import missing
 from conjoin.gateway.service import Service
 from conjoin.runtime.codec.json_text import json_bytes
@@ -77,7 +78,7 @@ class _App(Starlette):
         return RequestIds(Edge(super().build_middleware_stack(), self.hosts))
 
 
-def _documents() -> list[Route]:
+def _documents() -> list[BaseRoute]:
     told = json_bytes(document((*ENDPOINTS, *OPEN_ENDPOINTS)))
 
     async def openapi(request: Request) -> Response:
@@ -88,4 +89,5 @@ def _documents() -> list[Route]:
     async def docs(request: Request) -> Response:
         return page()
 
-    return [Route("/openapi.json", openapi), Route("/docs", docs)]
+    static = Mount("/docs/static", StaticFiles(directory=STATIC))
+    return [Route("/openapi.json", openapi), Route("/docs", docs), static]
