@@ -1,41 +1,53 @@
-"""A model without a diagram is laid out: everything is drawn once, at a place of its own, whatever leads where."""
+"""A model without a diagram is laid out by the browser: every element is drawn, wherever it leads, with its tokens."""
 
-import re
+from collections.abc import Iterator
 from typing import Any
 
-from conjoin.console.auto_layout import Tokens, laid_out
+import pytest
 
-NOWHERE = Tokens({}, {})
+from tests.bpmn.snippets import BEGIN, END, boundary, catch, flow, message, model, service, timer
+from tests.console.server import CLAIMS, ConsoleServer
 
-
-def element(id_: str, next_: str = "", holds: str = "", kind: str = "job_task") -> dict[str, Any]:
-    return {"id": id_, "name": id_, "kind": kind, "next": next_.split(), "holds": holds.split()}
-
-
-def corners(drawing: str) -> list[tuple[str, str]]:
-    return re.findall(r'<rect class="shape" x="(\d+)" y="(\d+)"', drawing)
-
-
-def test_loops_branches_and_what_nobody_leads_to_have_places_of_their_own() -> None:
-    parts = [
-        element("a", "b c"),
-        element("b", "d"),
-        element("c", "d", "e"),
-        element("d", "a d"),
-        element("e", "c"),
-        element("alone"),
-        element("circle", "round"),
-        element("round", "circle"),
-    ]
-    drawing = str(laid_out(parts, NOWHERE))
-    assert len(set(corners(drawing))) == len(parts)
-    assert drawing.count('class="flow"') == 9
-    assert drawing.count('class="flow inside"') == 1
+HOSTILE = "&lt;img src=x onerror=alert(1)&gt;"
+INSIDE = flow("in", "wait") + flow("wait", "out")
+NESTED = model(
+    BEGIN
+    + f'<subProcess id="inside"><startEvent id="in"/>{catch("wait")}<endEvent id="out"/>{INSIDE}</subProcess>'
+    + boundary("late", "inside", timer("timeDuration", "P3D"))
+    + service("remind").replace('id="remind"', f'id="remind" name="{HOSTILE}"')
+    + END,
+    "begin>inside inside>end late>remind remind>remind",
+    message("paid_message", "Paid"),
+).replace(b'<process id="order"', b'<process id="nested"')
 
 
-def test_names_are_text_and_tokens_are_told() -> None:
-    hostile = element("<script>alert(1)</script>")
-    drawing = str(laid_out([hostile, element("b")], Tokens({"b": 12}, {"b": 1})))
-    assert "<script" not in drawing
-    assert ">12</text>" in drawing
-    assert 'class="count troubled"' in drawing
+@pytest.fixture(scope="module")
+def server() -> Iterator[ConsoleServer]:
+    made = ConsoleServer()
+    yield made
+    made.stop()
+
+
+def drawn(server: ConsoleServer, page: Any, path: str) -> set[str]:
+    page.goto(f"{server.rest}{path}")
+    page.locator("[data-drawn]").wait_for()
+    return set(page.locator("[data-diagram] g.djs-shape").evaluate_all("all => all.map(it => it.dataset.elementId)"))
+
+
+def key_of(server: ConsoleServer, process: str) -> int:
+    return next(it.key for it in server.broker.definitions.by_key.values() if it.process_id == process)
+
+
+def test_branches_and_loops_are_drawn_with_the_tokens_of_an_instance(server: ConsoleServer, page: Any) -> None:
+    server.deploy(CLAIMS, "claims.bpmn")
+    created = server.client.post("/v2/process-instances", json={"processDefinitionId": "claims"}).json()
+    shapes = {"begin", "check", "valid", "pay", "ask", "answer", "late", "remind", "end"}
+    assert drawn(server, page, f"/console/models/{key_of(server, 'claims')}") >= shapes
+    drawn(server, page, f"/console/instances/{created['processInstanceKey']}")
+    assert page.locator('[data-container-id="check"] .token').text_content() == "1"
+
+
+def test_what_is_inside_is_drawn_and_names_are_text(server: ConsoleServer, page: Any) -> None:
+    server.deploy(NESTED, "nested.bpmn")
+    assert drawn(server, page, f"/console/models/{key_of(server, 'nested')}") >= {"inside", "wait", "late", "remind"}
+    assert page.locator("[data-diagram] img").count() == 0

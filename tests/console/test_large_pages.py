@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from conjoin.console import auto_layout as laid_out
 from conjoin.console.page_request import Visit
 from conjoin.gateway.queries import store as queries
 from tests.console.server import ConsoleServer
@@ -27,24 +26,17 @@ def model(server: ConsoleServer) -> str:
     return f"/console/models/{definition.key}"
 
 
-def test_page_and_its_drawing_are_made_in_a_reader(
-    server: ConsoleServer, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_is_made_in_a_reader(server: ConsoleServer, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
-    rendered, drawn = Visit.rendered, laid_out.laid_out
+    rendered = Visit.rendered
 
     def noted(self: Visit, *args: Any, **values: Any) -> Any:
         threads.append(current_thread().name)
         return rendered(self, *args, **values)
 
-    def noted_too(*args: Any) -> Any:
-        threads.append(current_thread().name)
-        return drawn(*args)
-
     monkeypatch.setattr(Visit, "rendered", noted)
-    monkeypatch.setattr(laid_out, "laid_out", noted_too)
-    assert "<svg" in server.client.get(model).text
-    assert [name.partition("_")[0] for name in threads] == ["search", "search"]
+    assert "data-layout" in server.client.get(model).text
+    assert [name.partition("_")[0] for name in threads] == ["search"]
 
 
 def test_page_of_a_large_model_shows_some_elements_and_says_how_many_are_left_out(
@@ -52,4 +44,6 @@ def test_page_of_a_large_model_shows_some_elements_and_says_how_many_are_left_ou
 ) -> None:
     assert "more are left out" not in server.client.get(model).text
     monkeypatch.setattr(queries, "MOST_ELEMENTS", 2)
-    assert "1 more are left out here" in server.client.get(model).text
+    page = server.client.get(model).text
+    assert "1 more are left out here" in page
+    assert "data-diagram" not in page

@@ -4,7 +4,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.console.auto_layout import Drawing, Tokens
 from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
 from conjoin.gateway.http.problems import HttpProblem, invalid
@@ -37,14 +36,13 @@ async def one_instance(visit: Visit) -> Response:
     it = await visit.ask(instance_queries.instance, key)
     active = [element for element in it["elements"] if not element["is_root"]]
     model = await visit.ask(queries.model_facts, int(it["definition_key"]))
-    tokens = Tokens(_tally(active), _tally([element for element in active if element["incident_key"]]))
+    troubled = [element for element in active if element["incident_key"]]
     patience = visit.request.query_params.get("patience", "")
     return visit.show(
         "instance.html",
         it=it,
         model=model,
-        tokens=tokens,
-        drawing=None if model["has_diagram"] else Drawing(model["elements"], tokens),
+        tokens={"here": _tally(active), "troubled": _tally(troubled)},
         inside=await visit.ask(instance_queries.inside, key),
         history=await visit.ask(instance_queries.history, key, PATIENCE_S.get(patience, _FIRST_LOOK_S)),
         patience=_MORE.get(patience, ""),

@@ -8,7 +8,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.console.auto_layout import Drawing, Tokens
 from conjoin.console.page_request import HEADERS, Visit
 from conjoin.gateway.http.edge import FILE_HEADERS
 from conjoin.gateway.http.problems import not_found
@@ -26,7 +25,7 @@ async def one_model(visit: Visit) -> Response:
     if visit.request.query_params.get("with"):
         shown.append(await visit.ask(queries.model, _version(it, visit.request.query_params["with"])))
         shown.sort(key=lambda model: int(model["version"]))
-    sides = [{**model, **_seen(model)} for model in shown]
+    sides = [{**model, "tokens": {"here": model["tokens"], "troubled": model["troubled"]}} for model in shown]
     for side, other in zip(sides, sides[::-1], strict=True):
         side["only_here"] = _only_here(side, other)
     return visit.show("model.html", it=it, sides=sides, most=queries.MOST_INSTANCES)
@@ -38,12 +37,6 @@ def _version(it: dict[str, Any], text: str) -> int:
         if str(other["version"]) == text and other["key"] != it["key"]:
             return int(other["key"])
     raise not_found(f"{it['process_id']} has no other version {text!r:.40}")
-
-
-def _seen(model: dict[str, Any]) -> dict[str, Any]:
-    tokens = Tokens(model["tokens"], model["troubled"])
-    drawing = None if model["has_diagram"] else Drawing(model["elements"], tokens)
-    return {"tokens": tokens, "drawing": drawing}
 
 
 def _only_here(side: dict[str, Any], other: dict[str, Any]) -> Sequence[str]:
