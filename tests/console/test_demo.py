@@ -23,7 +23,7 @@ def test_every_kind_of_verdict_is_on_a_page(demo: DemoServer) -> None:
 def test_versions_stand_side_by_side_each_with_its_own_waits(demo: DemoServer, page: Any) -> None:
     alone = pages(demo)["model"]
     page.goto(demo.rest + alone)
-    page.get_by_role("link", name="Beside another version").click()
+    page.get_by_role("link", name="Compare versions").click()
     for number in (1, 2):
         page.get_by_role("heading", name=f"Version {number}", exact=True).wait_for()
     for diagram in page.locator("[data-diagram]").all():

@@ -1,4 +1,4 @@
-"""What would mend a message that nobody took: for each near miss the place to look at, and the action to take.
+"""What would fix a message that nobody took: for each near miss the place to look at, and the action to take.
 
 The near misses are the kernel's. Here they only become links: to an instance, or to the form that sends the message
 again with what was wrong put right. Nothing is sent before a person says so.
@@ -76,16 +76,16 @@ _MENDS: dict[str, Callable[[Said, Said], Action]] = {
     "lock_held": lambda message, miss: _instance(miss, "See the instance that holds the key"),
     "business_id_held": lambda message, miss: _instance(miss, "See the instance that holds the id"),
     "taken_by_process": lambda message, miss: _instance(miss, "See who has it"),
-    "incident": lambda message, miss: _instance(miss, "Mend the incident"),
+    "incident": lambda message, miss: _instance(miss, "Fix the incident"),
 }
 
 
-def mend(message: Said, miss: Said) -> Action | None:
+def fix(message: Said, miss: Said) -> Action | None:
     """None: there is nothing to do but wait."""
     found = _MENDS.get(miss["kind"])
     return found(message, miss) if found else None
 
 
-def mended(message: Said, misses: list[Said]) -> list[dict[str, Any]]:
+def with_fixes(message: Said, misses: list[Said]) -> list[dict[str, Any]]:
     """Each with its action, and whether it is a guess: somebody waits for the same name with quite another key."""
-    return [{**miss, "action": mend(message, miss), "is_guess": miss.get("differs") in _GUESSES} for miss in misses]
+    return [{**miss, "action": fix(message, miss), "is_guess": miss.get("differs") in _GUESSES} for miss in misses]

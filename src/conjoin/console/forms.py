@@ -32,5 +32,5 @@ async def checked_form(request: Request) -> dict[str, list[str]]:
     hold(request, sum(json_cost(value.encode()) for values in form.values() for value in values))
     known, given = cookie(request, TOKEN), form.pop("token", [""])[-1]
     if not known or not compare_digest(known.encode(), given.encode()):
-        raise HttpProblem(403, "FORBIDDEN", "The form is no longer valid: load its page again, and send it once more")
+        raise HttpProblem(403, "FORBIDDEN", "The form has expired: reload the page and submit it again")
     return form

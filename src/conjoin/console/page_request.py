@@ -37,7 +37,7 @@ HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_READ_ONLY = HttpProblem(403, "FORBIDDEN", "This console only shows: it was started with --read-only-console")
+_READ_ONLY = HttpProblem(403, "FORBIDDEN", "This console is read-only (--read-only-console)")
 
 
 class Console(NamedTuple):

@@ -40,7 +40,7 @@ def test_no_answer_and_no_page_shows_what_is_hidden(tmp_path: Path) -> None:
         looked_for = http.get("/console/messages?variables=card+=+SECRET-1")
     assert not any("SECRET" in page for page in pages)
     assert sum("(hidden)" in page for page in pages) >= 5
-    assert "write out what is hidden" in pages[4]
+    assert "enter the real value" in pages[4]
     assert looked_for.status_code == 400
     [job] = next(iter(admin.ActivateJobs(type="after", worker="w", timeout=60_000, maxJobsToActivate=1))).jobs
     assert "SECRET-1" in job.variables

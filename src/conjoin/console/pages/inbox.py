@@ -52,7 +52,7 @@ async def correct(visit: Visit) -> Response:
     changes = {field: visit.field(field) for field, name in _FIELDS.items() if visit.field(field) != it[name]}
     payload = None if visit.field("payload") == _as_typed(it["payload"]) else visit.field("payload").encode()
     outcome = await visit.service.carry_out(_inbox(visit).correct, key, payload, changes, visit.who)
-    return _back(visit, key, outcome, "Corrected; it is tried again at the next run.")
+    return _back(visit, key, outcome, "Corrected; the next run retries it.")
 
 
 async def rehearse_many(visit: Visit) -> Response:

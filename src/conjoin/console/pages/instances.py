@@ -85,7 +85,7 @@ def _variables(visit: Visit) -> dict[str, Any]:
     if not text:
         return {}
     if visit.service.broker.hiding.is_active and queries.has_hidden(text):
-        raise invalid("The variables have something in them that is hidden here: write it out")
+        raise invalid("The variables contain a hidden value: enter the real one")
     try:
         return dict(decoded(_OBJECT, text.encode()))
     except HttpProblem as problem:

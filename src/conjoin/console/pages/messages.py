@@ -1,4 +1,4 @@
-"""Messages: the list with its filters, and one message with its life, why it is as it is, and what would mend it."""
+"""Messages: the list with its filters, and one message with its timeline, its verdict and its closest matches."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from starlette.responses import Response
 
 from conjoin.console.filters import address, microseconds
-from conjoin.console.fixes import again, mended
+from conjoin.console.fixes import again, with_fixes
 from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
 from conjoin.gateway.http.reading import key_in
@@ -48,7 +48,7 @@ async def one_message(visit: Visit) -> Response:
         it=found,
         message=found["message"],
         moments=sorted(moments(found, now), key=_when),
-        misses=mended(found["message"], found["near_misses"]),
+        misses=with_fixes(found["message"], found["near_misses"]),
         again=again(found["message"]),
     )
 

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from conjoin.console.figures import OverviewCounts, in_the_hour, tiles
 from conjoin.console.filters import amount, duration
-from conjoin.console.fixes import mended
+from conjoin.console.fixes import with_fixes
 from conjoin.console.page_request import HEADERS, Console, Page, Visit
 from conjoin.console.plots import VERDICTS, hour_plot
 from conjoin.gateway.http.problems import HttpProblem
@@ -66,7 +66,7 @@ async def _explained(visit: Visit, keys: list[int]) -> dict[str, Any] | None:
         told = await visit.ask(queries.explained, keys[0])
     except HttpProblem:
         return None
-    misses = mended(told["message"], told["near_misses"])
+    misses = with_fixes(told["message"], told["near_misses"])
     actions = [miss["action"] for miss in misses if miss["action"] and not miss["is_guess"]]
     is_lost = told["verdict"] != "correlated"
     return {**told, "action": actions[0] if actions else None, "alike": len(keys) - 1} if is_lost else None

@@ -5,7 +5,7 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.console.filters import pretty
-from conjoin.console.fixes import mended
+from conjoin.console.fixes import with_fixes
 from conjoin.console.page_request import Visit
 from conjoin.gateway.http.messages import new_message
 from conjoin.gateway.http.problems import HttpProblem, accepted, invalid
@@ -48,7 +48,7 @@ def _said(visit: Visit) -> dict[str, str]:
 
 def _given(said: dict[str, str]) -> dict[str, Any]:
     if queries.has_hidden(said["variables"]):
-        raise invalid("variables: write out what is hidden here, or it is sent like that")
+        raise invalid("variables: enter the real value instead of the hidden one")
     return {name: value for name, value in said.items() if value.strip() or (name == "key" and value)}
 
 
@@ -59,5 +59,5 @@ async def _shown(visit: Visit, said: dict[str, str], is_filled: bool) -> Respons
         outcome = accepted(await visit.service.rehearse(new_message(_given(said)))).dry_run.as_json()
     except HttpProblem as problem:
         return visit.show("send.html", message=said, problem=problem.detail, outcome=None)
-    misses = mended({**outcome["message"], "key": ""}, outcome["near_misses"])
+    misses = with_fixes({**outcome["message"], "key": ""}, outcome["near_misses"])
     return visit.show("send.html", message=said, problem="", outcome=outcome, misses=misses)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from conjoin.gateway.security.authentication.issuer import Issuer
 
 _UNKNOWN = Refusal("UNAUTHENTICATED", "the token or the password is not right, or no longer: ask for a new one")
-_NOBODY = Refusal("UNAUTHENTICATED", "who are you? Send a bearer token, or a name and password")
+_NOBODY = Refusal("UNAUTHENTICATED", "authentication required: bearer token or basic auth")
 _MOST_ADDRESSES = 10_000
 _LOG = logging.getLogger(__name__)
 
