@@ -1,7 +1,7 @@
 """The rule of every call, gRPC, REST and console: which action it needs, on a part of the store or on all of it.
 
 A call without a rule is refused, and a test proves that none is missing. Which message, process or tenant a call is
-about is not known here: `permitted.py` looks at that.
+about is not known here: `authorized_service.py` looks at that.
 """
 
 from collections.abc import Iterable, Sequence
