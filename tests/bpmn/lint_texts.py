@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 from typer.testing import CliRunner
 
-from conjoin.cli.process.lint import lint
+from conjoin.cli.model.lint import lint
 
 DEFECTS = Path(__file__).parent / "defects"
 TEXTS = Path(__file__).parent / "golden_text"

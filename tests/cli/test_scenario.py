@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from conjoin.cli.process.scenario import app
+from conjoin.cli.model.scenario import app
 from conjoin.errors import InputError
 
 GOLDEN = Path(__file__).parents[1] / "conformance" / "golden"

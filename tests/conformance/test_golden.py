@@ -72,7 +72,7 @@ def test_every_deliberate_difference_has_a_scenario_and_a_reason() -> None:
 @pytest.mark.parametrize("hash_seed", ["1"])
 def test_outcomes_do_not_depend_on_the_hash_seed(hash_seed: str) -> None:
     """In a process of its own, as the seed is fixed when one starts."""
-    command = "from conjoin.cli.process.scenario import app; app()"
+    command = "from conjoin.cli.model.scenario import app; app()"
     ended = subprocess.run(
         [sys.executable, "-c", command, "check", str(HERE / "golden"), "--shards", "3"],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},

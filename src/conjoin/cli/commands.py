@@ -23,18 +23,18 @@ PANELS: dict[str, dict[str, str]] = {
         "inbox": "inbox:app",
     },
     "Processes": {
-        "deploy": "process.deploy:deploy",
-        "create": "process.instances:create",
-        "cancel": "process.instances:cancel",
-        "set-variables": "process.instances:set_variables",
-        "resolve": "process.instances:resolve",
+        "deploy": "model.deploy:deploy",
+        "create": "instance:create",
+        "cancel": "instance:cancel",
+        "set-variables": "instance:set_variables",
+        "resolve": "instance:resolve",
     },
     "Jobs": {
-        "activate": "process.jobs:activate",
-        "complete": "process.jobs:complete",
-        "fail": "process.jobs:fail",
-        "throw-error": "process.jobs:throw_error",
-        "update-retries": "process.jobs:update_retries",
+        "activate": "job:activate",
+        "complete": "job:complete",
+        "fail": "job:fail",
+        "throw-error": "job:throw_error",
+        "update-retries": "job:update_retries",
     },
     "The store": {
         "init": "store.init:init",
@@ -66,8 +66,8 @@ PANELS: dict[str, dict[str, str]] = {
     },
     "Without a store": {
         "correlate": "spark.correlate:correlate",
-        "lint": "process.lint:lint",
-        "scenario": "process.scenario:app",
+        "lint": "model.lint:lint",
+        "scenario": "model.scenario:app",
     },
 }
 """Panel of the help, name, and module of `conjoin.cli` with the function or the group of commands in it."""

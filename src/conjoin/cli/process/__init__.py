@@ -1,1 +1,0 @@
-"""conjoin model, instance and job: deployed models, what runs of them, and its work."""
