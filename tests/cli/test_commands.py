@@ -2,8 +2,14 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from conjoin.cli.commands import PANELS, Commands
+import pytest
+
+from conjoin.cli.commands import COMMANDS, HIDDEN, Group, Lazily
+from conjoin.cli.main import run
+from tests.cli.command import Command
 
 IMPORTED = """
 import sys
@@ -27,10 +33,42 @@ def test_server_imports_neither_spark_nor_other_commands() -> None:
     assert not [name for name in there if name.startswith("conjoin.pipeline")]
 
 
-def test_every_command_is_found_under_its_name_in_its_panel() -> None:
-    for panel, places in PANELS.items():
-        for name in places:
-            command = Commands()[name]
-            assert (command.name, command.rich_help_panel, bool(command.help)) == (name, panel, True)
-    assert "pulbish" not in Commands()
-    assert len(Commands()) == sum(map(len, PANELS.values()))
+def commands(table: Mapping[str, str | Group], found: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    for name, what in table.items():
+        yield name, getattr(what, "panel", ""), found[name]
+        if isinstance(what, Group):
+            yield from commands(what.commands, found[name].commands)
+
+
+def test_every_command_is_found_under_its_name_with_a_line_of_help() -> None:
+    every = Lazily(COMMANDS, HIDDEN)
+    for name, panel, command in commands({**COMMANDS, **HIDDEN}, every):
+        assert (command.name, bool(command.help)) == (name, True)
+        assert command.rich_help_panel == panel or not panel
+    assert "pulbish" not in every
+    assert len(every) == len(COMMANDS) + len(HIDDEN)
+
+
+def test_names_from_before_the_groups_are_the_same_commands_and_hidden() -> None:
+    every = Lazily(COMMANDS, HIDDEN)
+    for group, name in (("message", "publish"), ("job", "throw-error"), ("store", "set-aside"), ("spark", "correlate")):
+        old, new = every[name], every[group].commands[name]
+        assert (old.hidden, new.hidden, old.help) == (True, False, new.help)
+        assert [it.opts for it in old.params] == [it.opts for it in new.params]
+    assert not {name for name in COMMANDS if every[name].hidden}
+
+
+def test_help_shows_the_groups_and_no_name_from_before(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    told = capsys.readouterr().out
+    shown = {line.split()[1] for line in told.splitlines() if line.startswith("│ ") and line[2] != " "}
+    assert set(COMMANDS) <= shown
+    assert not set(HIDDEN) & shown
+    assert "conjoin serve --demo" in told
+
+
+@pytest.mark.parametrize("what", ["messages", "subscriptions", "instances", "incidents", "jobs", "dead-letters"])
+def test_plural_without_a_command_lists(what: str, shop: Command) -> None:
+    assert shop.tells(what) == shop.tells(f"{what} list") == f"no {what.replace('-', ' ')}"
+    assert shop.tells(f"{what} --limit 3 --json") == ""
+    assert "--limit" in shop.tells(f"{what} list --help")

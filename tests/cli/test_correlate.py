@@ -1,4 +1,4 @@
-"""conjoin correlate on files: every format in and out, nothing lost, and days that go on from each other."""
+"""conjoin spark correlate on files: every format in and out, nothing lost, and days that go on from each other."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""conjoin explain: the sentence and what it is made of, for people and as JSON; a dry run for what was not sent."""
+"""conjoin message explain: the sentence and what it is made of, as text and JSON; a dry run of what was not sent."""
 
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import Command

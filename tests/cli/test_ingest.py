@@ -1,4 +1,4 @@
-"""conjoin ingest: what is told of it, and what is refused before Spark starts."""
+"""conjoin spark ingest: what is told of it, and what is refused before Spark starts."""
 
 import json
 from pathlib import Path

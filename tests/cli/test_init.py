@@ -1,4 +1,4 @@
-"""conjoin init: a new store, its shards, its profile and its policies; never over another."""
+"""conjoin store init: a new store, its shards, its profile and its policies; never over another."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_directory_is_made_and_the_next_command_names_it(command: Command) -> No
     told = command.tells("init --data deep/inside --shards 1 --profile fleans")
     assert told.splitlines() == [
         "made a store in deep/inside: 1 shard, profile fleans",
-        "Next: conjoin deploy order.bpmn --data deep/inside",
+        "Next: conjoin model deploy order.bpmn --data deep/inside",
     ]
     assert command.json("status --data deep/inside")["profile"] == "fleans"
 

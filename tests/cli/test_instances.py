@@ -1,4 +1,4 @@
-"""conjoin deploy, create, cancel, set-variables, resolve: what they do, and what they say when they cannot."""
+"""conjoin model deploy, create, cancel, set-variables, resolve: what they do, and what they say when they cannot."""
 
 import io
 from pathlib import Path

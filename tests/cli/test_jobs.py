@@ -1,4 +1,4 @@
-"""conjoin activate, complete, fail, throw-error, update-retries."""
+"""conjoin job activate, complete, fail, throw-error, update-retries."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""conjoin lint: texts for people, JSON for programs, and exit codes for both."""
+"""conjoin model lint: texts for people, JSON for programs, and exit codes for both."""
 
 import json
 from pathlib import Path

@@ -100,7 +100,7 @@ sys.exit(run(sys.argv[1:]))
     done = subprocess.run(
         [sys.executable, "-c", script, "correlate", *NEEDED], capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.stderr == "conjoin: conjoin correlate needs Apache Spark: pip install 'conjoin[spark]'\n"
+    assert done.stderr == "conjoin: conjoin spark correlate needs Apache Spark: pip install 'conjoin[spark]'\n"
     assert done.returncode == 2
 
 

@@ -32,7 +32,7 @@ ZBCTL = {
 def test_order_is_deployed_created_paid_shipped_and_done(words: dict[str, str], command: Command) -> None:
     Path("order.bpmn").write_bytes(ORDER)
     told = command.tells("init --shards 2")
-    assert told == "made a store in conjoin-data: 2 shards, profile zeebe\nNext: conjoin deploy order.bpmn"
+    assert told == "made a store in conjoin-data: 2 shards, profile zeebe\nNext: conjoin model deploy order.bpmn"
     assert command.tells(words["deploy"]) == "deployed order version 1 (order.bpmn), key 2"
 
     created = command.tells(f"""{words["create"]} --variables '{{"orderId": "o-1", "price": 9.90}}'""")

@@ -1,4 +1,4 @@
-"""conjoin policy: set, changed one by one, taken back, and listed with what was ever set."""
+"""conjoin store policy: set, changed one by one, taken back, and listed with what was ever set."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""conjoin publish: what became of the message is said at once, or waited for."""
+"""conjoin message publish: what became of the message is said at once, or waited for."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""conjoin publish --file: many messages, each told of in the end, and no bad line stops the others."""
+"""conjoin message publish --file: many messages, each told of in the end, and no bad line stops the others."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""conjoin publish --file that was interrupted: it says how far it came, and the next run doubles and loses nothing."""
+"""conjoin message publish --file, interrupted: it says how far it came; the next run doubles and loses nothing."""
 
 import io
 import json
@@ -80,7 +80,7 @@ def test_the_same_command_goes_on_where_it_stopped(
         said = shop("publish --file m.jsonl")
     assert said.code == code
     assert text in said.err
-    assert "go on with: conjoin publish --file m.jsonl --resume " in said.err
+    assert "go on with: conjoin message publish --file m.jsonl --resume " in said.err
     told = shop.json("publish --file m.jsonl")
     assert told["published"] + told.get("taken_before", 0) == COUNT
     assert numbers(shop) == list(range(COUNT))

@@ -1,4 +1,4 @@
-"""conjoin scenario: the lines it prints, and the codes it leaves with."""
+"""conjoin model scenario: the lines it prints, and the codes it leaves with."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""conjoin status: the figures of each shard, of the catalog, and what is open in all."""
+"""conjoin store status: the figures of each shard, of the catalog, and what is open in all."""
 
 from pathlib import Path
 

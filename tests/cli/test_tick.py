@@ -1,4 +1,4 @@
-"""conjoin tick: what has fallen due happens, once or until interrupted."""
+"""conjoin store tick: what has fallen due happens, once or until interrupted."""
 
 import time
 

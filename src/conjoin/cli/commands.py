@@ -1,11 +1,12 @@
-"""Every command by its name, and where it is: its module is imported when it is first looked up, not before.
+"""Every command by its name, in groups, and where it is: its module is imported when it is looked up, not before.
 
-So `conjoin serve` does not wait for what only Spark jobs need, and the names are known without importing anything. Only
-the help of `conjoin` itself imports all of them, as it tells the first line of each.
+So `conjoin serve` does not wait for what only Spark jobs need. The help of a group imports its own commands, to show
+the first line of each, and no others. `HIDDEN` has the names from before there were groups.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -13,99 +14,219 @@ import typer
 
 from conjoin.cli.importing import importing
 
-PANELS: dict[str, dict[str, str]] = {
-    "Messages": {
-        "publish": "message.publish:publish",
-        "ingest": "spark.ingest:ingest",
-        "correlate-message": "message.correlate:correlate_message",
-        "explain": "message.explain:explain",
-        "signal": "message.signal:signal",
-        "inbox": "inbox:app",
-    },
-    "Processes": {
-        "deploy": "model.deploy:deploy",
-        "create": "instance:create",
-        "cancel": "instance:cancel",
-        "set-variables": "instance:set_variables",
-        "resolve": "instance:resolve",
-    },
-    "Jobs": {
-        "activate": "job:activate",
-        "complete": "job:complete",
-        "fail": "job:fail",
-        "throw-error": "job:throw_error",
-        "update-retries": "job:update_retries",
-    },
-    "The store": {
-        "init": "store.init:init",
-        "serve": "server.serve:serve",
-        "status": "store.status:status",
-        "tick": "store.tick:tick",
-        "backup": "store.backup:backup",
-        "restore": "store.backup:restore",
-        "verify": "store.verify:verify",
-        "compact": "store.compact:compact",
-        "reshard": "store.reshard:reshard",
-        "set-aside": "store.set_aside:app",
-        "notices": "server.notices:app",
-        "policy": "store.policy:app",
-        "tokens": "server.tokens:app",
-    },
-    "Lists": {
-        "messages": "lists:messages",
-        "subscriptions": "lists:subscriptions",
-        "instances": "lists:instances",
-        "incidents": "lists:incidents",
-        "jobs": "lists:jobs",
-        "dead-letters": "lists:dead_letters",
-    },
-    "On Spark": {
-        "export": "spark.export:export",
-        "report": "spark.report:report",
-        "replay": "spark.replay:replay",
-    },
-    "Without a store": {
-        "correlate": "spark.correlate:correlate",
-        "lint": "model.lint:lint",
-        "scenario": "model.scenario:app",
-    },
+LIST = "list"
+_PROCESSES, _SERVER, _STORE, _SPARK = "Messages and processes", "Server", "Store", "Tables and streams on Spark"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands by name: each a module of `conjoin.cli` with a function or an app in it, or a group again."""
+
+    help: str
+    commands: Mapping[str, "str | Group"]
+    panel: str = ""
+    without_command: str = ""
+    """The command that is meant if none is named."""
+
+
+def _lists(what: str, **more: str) -> Group:
+    text = what.replace("_", " ")
+    return Group(f"List {text}.", {LIST: f"lists:list_{what}", **more}, without_command=LIST)
+
+
+COMMANDS: dict[str, str | Group] = {
+    "message": Group(
+        "Publish, correlate, explain and list messages; broadcast signals.",
+        {
+            "publish": "message.publish:publish",
+            "correlate": "message.correlate:correlate_message",
+            "explain": "message.explain:explain",
+            LIST: "lists:list_messages",
+            "show": "lists:show_message",
+            "subscriptions": "lists:list_subscriptions",
+            "signal": "message.signal:signal",
+        },
+        _PROCESSES,
+    ),
+    "instance": Group(
+        "Create, list and cancel process instances; set variables, resolve incidents.",
+        {
+            "create": "instance:create",
+            LIST: "lists:list_instances",
+            "cancel": "instance:cancel",
+            "set-variables": "instance:set_variables",
+            "incidents": "lists:list_incidents",
+            "resolve": "instance:resolve",
+        },
+        _PROCESSES,
+    ),
+    "job": Group(
+        "Activate, complete, fail and list jobs.",
+        {
+            "activate": "job:activate",
+            "complete": "job:complete",
+            "fail": "job:fail",
+            "throw-error": "job:throw_error",
+            "update-retries": "job:update_retries",
+            LIST: "lists:list_jobs",
+        },
+        _PROCESSES,
+    ),
+    "model": Group(
+        "Check, test and deploy BPMN models.",
+        {
+            "deploy": "model.deploy:deploy",
+            "lint": "model.lint:lint",
+            "scenario": "model.scenario:app",
+        },
+        _PROCESSES,
+    ),
+    "inbox": Group(
+        "Receive messages, retry them until they are taken, and fix those that are not.",
+        {
+            "receive": "inbox.receive:receive",
+            "run": "inbox.running:run",
+            "watch": "inbox.running:watch",
+            LIST: "inbox.listing:list_messages",
+            "show": "inbox.listing:show",
+            "set": "inbox.fixing:set_",
+            "correct": "inbox.fixing:correct",
+            **{name: f"inbox.operations:{name}" for name in ("pause", "resume", "retry", "release", "delete")},
+        },
+        _PROCESSES,
+    ),
+    "serve": "server.serve:serve",
+    "tokens": Group(
+        "Create, list and revoke tokens and passwords for callers of a server.",
+        {"add": "server.tokens:add", LIST: "server.tokens:list_", "remove": "server.tokens:remove"},
+        _SERVER,
+    ),
+    "notices": Group(
+        "Notify webhooks and Kafka topics about messages that were lost.",
+        {"run": "server.notices:run", "watch": "server.notices:watch"},
+        _SERVER,
+    ),
+    "store": Group(
+        "Create, inspect, back up and maintain a store.",
+        {
+            "init": "store.init:init",
+            "status": "store.status:status",
+            "tick": "store.tick:tick",
+            "policy": "store.policy:app",
+            "set-aside": "store.set_aside:app",
+            "dead-letters": "lists:list_dead_letters",
+            "backup": "store.backup:backup",
+            "restore": "store.backup:restore",
+            "verify": "store.verify:verify",
+            "compact": "store.compact:compact",
+            "reshard": "store.reshard:reshard",
+        },
+        _STORE,
+    ),
+    "spark": Group(
+        "Correlate tables, ingest streams, export, report and replay on Apache Spark.",
+        {
+            "correlate": "spark.correlate:correlate",
+            "ingest": "spark.ingest:ingest",
+            "export": "spark.export:export",
+            "report": "spark.report:report",
+            "replay": "spark.replay:replay",
+        },
+        _SPARK,
+    ),
 }
-"""Panel of the help, name, and module of `conjoin.cli` with the function or the group of commands in it."""
-_PLACES = {name: (panel, place) for panel, places in PANELS.items() for name, place in places.items()}
+"""What `conjoin --help` shows."""
+_PANELS = {"serve": _SERVER}
+"""Of commands at the top that are in no group."""
+
+_FLAT = {
+    "message": ("publish", "explain", "signal"),
+    "instance": ("create", "cancel", "set-variables", "resolve"),
+    "job": ("activate", "complete", "fail", "throw-error", "update-retries"),
+    "model": ("deploy", "lint", "scenario"),
+    "store": (
+        *("init", "status", "tick", "backup", "restore", "verify", "compact", "reshard"),
+        *("set-aside", "policy"),
+    ),
+    "spark": ("correlate", "ingest", "export", "report", "replay"),
+}
+HIDDEN: dict[str, str | Group] = {
+    **{name: COMMANDS[group].commands[name] for group, names in _FLAT.items() for name in names},  # type: ignore[union-attr]
+    "correlate-message": "message.correlate:correlate_message",
+    "messages": _lists("messages", show="lists:show_message"),
+    **{what: _lists(what) for what in ("subscriptions", "instances", "incidents", "jobs")},
+    "dead-letters": _lists("dead_letters"),
+}
+"""Names from before there were groups, and the plurals, which list."""
 
 
-class Commands(Mapping[str, Any]):
-    """What typer makes of them."""
+@dataclass(frozen=True)
+class Lazily(Mapping[str, Any]):
+    """Commands as typer knows them, each made when it is first looked up."""
+
+    shown: Mapping[str, str | Group]
+    hidden: Mapping[str, str | Group] = field(default_factory=dict)
+
+    @cached_property
+    def _made(self) -> dict[str, Any]:
+        return {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in _PLACES:
-            raise KeyError(name)
-        return _made(name)
+        if name not in self._made:
+            what = self.shown[name] if name in self.shown else self.hidden[name]
+            self._made[name] = _command(name, what, is_hidden=name not in self.shown)
+        return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        yield from self.shown
+        yield from self.hidden
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(self.shown) + len(self.hidden)
 
 
-class Conjoin(typer.core.TyperGroup):
+class _LazyGroup(typer.core.TyperGroup):
+    without_command = ""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Those that the help shows, in our order."""
+        return list(self.commands.shown) if isinstance(self.commands, Lazily) else list(self.commands)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if self.without_command and "--help" not in args[:1] and not (args and args[0] in self.commands):
+            args = [self.without_command, *args]
+        return super().parse_args(ctx, args)
+
+
+class Conjoin(_LazyGroup):
     """The group of all commands."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = Commands()  # type: ignore[assignment]
+        self.commands = Lazily(COMMANDS, HIDDEN)  # type: ignore[assignment]
 
 
-@cache
-def _made(name: str) -> Any:
-    panel, place = _PLACES[name]
+def _command(name: str, what: str | Group, is_hidden: bool) -> Any:
+    if isinstance(what, Group):
+        return _group(name, what, is_hidden)
+    return _imported(name, what, is_hidden)
+
+
+def _group(name: str, what: Group, is_hidden: bool) -> _LazyGroup:
+    about: Any = {"help": what.help, "hidden": is_hidden, "rich_help_panel": what.panel or None}
+    group = _LazyGroup(name=name, no_args_is_help=not what.without_command, rich_markup_mode="rich", **about)
+    group.commands = Lazily(what.commands)  # type: ignore[assignment]
+    group.without_command = what.without_command
+    return group
+
+
+def _imported(name: str, place: str, is_hidden: bool) -> Any:
     module, _, attribute = place.partition(":")
     with importing():
         found = getattr(import_module(f"conjoin.cli.{module}"), attribute)
     alone = typer.Typer(rich_markup_mode="rich")
     if isinstance(found, typer.Typer):
-        alone.add_typer(found, name=name, rich_help_panel=panel)
+        alone.add_typer(found, name=name, hidden=is_hidden)
     else:
-        alone.command(name, rich_help_panel=panel)(found)
+        alone.command(name, hidden=is_hidden, rich_help_panel=_PANELS.get(name))(found)
     return typer.main.get_group(alone).commands[name]

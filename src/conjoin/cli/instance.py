@@ -1,4 +1,4 @@
-"""conjoin create, cancel, set-variables, resolve: what is asked of process instances."""
+"""conjoin instance create, cancel, set-variables, resolve: what is asked of process instances."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ def create(
 
     [bold]Examples[/bold]
 
-      conjoin create order --variables '{"orderId": "o-1"}'
+      conjoin instance create order --variables '{"orderId": "o-1"}'
 
       conjoin create instance order --version 2 --variables @order.json
     """
@@ -54,7 +54,7 @@ def cancel(
 
     [bold]Example[/bold]
 
-      conjoin cancel 2251799813685251
+      conjoin instance cancel 2251799813685251
     """
     with opened_broker(data, store) as broker:
         accepted(broker.cancel_instance(key), as_json)
@@ -82,7 +82,7 @@ def set_variables(
 
     [bold]Example[/bold]
 
-      conjoin set-variables 2251799813685251 --variables '{"orderId": "o-1"}'
+      conjoin instance set-variables 2251799813685251 --variables '{"orderId": "o-1"}'
     """
     given = read_variables(variables)
     with opened_broker(data, store) as broker:
@@ -102,7 +102,7 @@ def resolve(
 
     [bold]Example[/bold]
 
-      conjoin resolve 2251799813685260
+      conjoin instance resolve 2251799813685260
     """
     with opened_broker(data, store) as broker:
         accepted(broker.resolve_incident(key), as_json)

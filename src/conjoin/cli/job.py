@@ -1,4 +1,4 @@
-"""conjoin activate, complete, fail, throw-error, update-retries: the life of a job, without a worker."""
+"""conjoin job activate, complete, fail, throw-error, update-retries: the life of a job, without a worker."""
 
 from typing import Annotated, Any
 
@@ -40,7 +40,7 @@ def activate(
 
     [bold]Examples[/bold]
 
-      conjoin activate ship
+      conjoin job activate ship
 
       conjoin activate jobs ship --maxJobsToActivate 10 --timeout 1m --json
     """
@@ -83,7 +83,7 @@ def complete(
 
     [bold]Example[/bold]
 
-      conjoin complete 2251799813685260 --variables '{"tracking": "T-77"}'
+      conjoin job complete 2251799813685260 --variables '{"tracking": "T-77"}'
     """
     given = read_variables(variables)
     with opened_broker(data, store) as broker:
@@ -106,7 +106,7 @@ def fail(
 
     [bold]Example[/bold]
 
-      conjoin fail 2251799813685260 --retries 2 --errorMessage "no stock" --retryBackOff 30s
+      conjoin job fail 2251799813685260 --retries 2 --errorMessage "no stock" --retryBackOff 30s
     """
     backoff_ms = read_ms(backoff, "--retryBackOff")
     with opened_broker(data, store) as broker:
@@ -127,7 +127,7 @@ def throw_error(
 
     [bold]Example[/bold]
 
-      conjoin throw-error 2251799813685260 --errorCode out-of-stock
+      conjoin job throw-error 2251799813685260 --errorCode out-of-stock
     """
     given = read_variables(variables)
     with opened_broker(data, store) as broker:
@@ -146,7 +146,7 @@ def update_retries(
 
     [bold]Example[/bold]
 
-      conjoin update-retries 2251799813685260 --retries 3
+      conjoin job update-retries 2251799813685260 --retries 3
     """
     with opened_broker(data, store) as broker:
         accepted(broker.update_retries(key, retries), as_json)

@@ -1,4 +1,4 @@
-"""conjoin messages list, instances list and so on: what a store holds, filtered and in pages."""
+"""conjoin message list, instances list and so on: what a store holds, filtered and in pages."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -38,13 +38,6 @@ _COLUMNS = {
 }
 
 
-def _app(what: str) -> typer.Typer:
-    return typer.Typer(name=what, help=f"Lists the {what.replace('-', ' ')} of a store.", no_args_is_help=True)
-
-
-messages, subscriptions, instances, incidents, jobs, dead_letters = map(_app, _COLUMNS)
-
-
 class _Typed(NamedTuple):
     """Which store, which page and which time, as they were typed."""
 
@@ -65,7 +58,6 @@ def _show(what: str, filters: dict[str, Any], typed: _Typed, as_json: bool) -> N
     print_page(page, _COLUMNS[what], f"no {what.replace('-', ' ')}", as_json)
 
 
-@messages.command("list")
 def list_messages(
     name: Name = None,
     key: Key = None,
@@ -89,9 +81,9 @@ def list_messages(
 
     [bold]Examples[/bold]
 
-      conjoin messages list --verdict expired --since 1h
+      conjoin message list --verdict expired --since 1h
 
-      conjoin messages list --name paid --key o-1 --json
+      conjoin message list --name paid --key o-1 --json
     """
     filters: dict[str, Any] = {
         "name": name,
@@ -105,7 +97,6 @@ def list_messages(
     _show("messages", filters, _Typed(data, store, limit, after, since, until), as_json)
 
 
-@messages.command("show")
 def show_message(
     message_key: Annotated[
         int, typer.Argument(min=0, max=LARGEST_INT64, metavar="MESSAGE_KEY", help="As publish printed it.")
@@ -118,7 +109,7 @@ def show_message(
 
     [bold]Example[/bold]
 
-      conjoin messages show 2251799813685260
+      conjoin message show 2251799813685260
     """
     with opened_broker(data, store) as broker:
         found = accepted(explain(broker, message_key), as_json)
@@ -126,7 +117,6 @@ def show_message(
     tell(found.as_json(), "\n".join(lines), as_json)
 
 
-@subscriptions.command("list")
 def list_subscriptions(
     name: Name = None,
     key: Key = None,
@@ -148,14 +138,13 @@ def list_subscriptions(
 
     [bold]Example[/bold]
 
-      conjoin subscriptions list --name paid --state open
+      conjoin message subscriptions --name paid --state open
     """
     filters: dict[str, Any] = {"name": name, "key": key, "process": process, "instance": instance, "element": element}
     filters |= {"state": state, "business_id": business_id, "tenant": tenant}
     _show("subscriptions", filters, _Typed(data, store, limit, after, since, until), as_json)
 
 
-@instances.command("list")
 def list_instances(
     process: Process = None,
     version: Annotated[int | None, typer.Option(help="Only of this version.", show_default=False)] = None,
@@ -178,7 +167,7 @@ def list_instances(
 
     [bold]Example[/bold]
 
-      conjoin instances list --process order --state active --incidents
+      conjoin instance list --process order --state active --incidents
     """
     filters: dict[str, Any] = {
         "process": process,
@@ -191,7 +180,6 @@ def list_instances(
     _show("instances", filters, _Typed(data, store, limit, after, since, until), as_json)
 
 
-@incidents.command("list")
 def list_incidents(
     process: Process = None,
     instance: Instance = None,
@@ -208,7 +196,7 @@ def list_incidents(
 
     [bold]Example[/bold]
 
-      conjoin incidents list --process order
+      conjoin instance incidents --process order
     """
     filters: dict[str, Any] = {
         "process": process,
@@ -220,7 +208,6 @@ def list_incidents(
     _show("incidents", filters, _Typed(data, store, limit, after), as_json)
 
 
-@jobs.command("list")
 def list_jobs(
     type_: Annotated[str | None, typer.Option("--type", help="Only of this type.", show_default=False)] = None,
     state: Annotated[str | None, typer.Option(help="Such as ready or activated.", show_default=False)] = None,
@@ -239,7 +226,7 @@ def list_jobs(
 
     [bold]Example[/bold]
 
-      conjoin jobs list --type ship --state ready
+      conjoin job list --type ship --state ready
     """
     filters: dict[str, Any] = {
         "type": type_,
@@ -252,7 +239,6 @@ def list_jobs(
     _show("jobs", filters, _Typed(data, store, limit, after), as_json)
 
 
-@dead_letters.command("list")
 def list_dead_letters(
     source: Annotated[str | None, typer.Option(help="Only of this source.", show_default=False)] = None,
     part: Annotated[str | None, typer.Option(help="Only of this file or partition.", show_default=False)] = None,
@@ -269,7 +255,7 @@ def list_dead_letters(
 
     [bold]Example[/bold]
 
-      conjoin dead-letters list --reason unreadable --since 1d
+      conjoin store dead-letters --reason unreadable --since 1d
     """
     filters: dict[str, Any] = {"source": source, "part": part, "reason": reason}
     _show("dead-letters", filters, _Typed(data, store, limit, after, since, until), as_json)

@@ -13,10 +13,24 @@ from conjoin.errors import ConjoinError
 WRONG_INPUT = 2
 INTERRUPTED = 130
 
+_HELP = """
+Correlate messages with the BPMN process instances that wait for them, by the rules of Zeebe.
+
+Commands work on the store in ./conjoin-data, on another one (--data, --store), or through a server (--server URL).
+
+[bold]Examples[/bold]
+
+  conjoin serve --demo
+
+  conjoin message explain --name paid --key o-1
+
+  conjoin instance list --incidents --server https://conjoin.example
+"""
+
 app = typer.Typer(
     name="conjoin",
     cls=Conjoin,
-    help="Joins messages to the workflow instances that wait for them, with the exact rules of Zeebe.",
+    help=_HELP,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -33,10 +47,10 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _conjoin(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Joins messages to the workflow instances that wait for them, with the exact rules of Zeebe."""
+    pass
 
 
 def main() -> None:

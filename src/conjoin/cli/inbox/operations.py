@@ -158,4 +158,4 @@ def _tell(act: _Act, selected: Selected, as_json: bool, would: bool = False) -> 
     tell({"changed": selected.changed, "refused": refused, "dry_run": would}, said, as_json)
 
 
-COMMANDS = {name: _command(name, act) for name, act in _ACTS.items()}
+pause, resume, retry, release, delete = (_command(name, act) for name, act in _ACTS.items())

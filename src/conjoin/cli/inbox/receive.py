@@ -54,7 +54,7 @@ def receive(
       {"id": "m-1", "name": "paid", "key": "o-1", "variables": {"amount": 40}}
 
     A row without an id is known by its place, source and number: read again, it is a duplicate, and is not stored.
-    A row that cannot be read is kept as a dead letter with its reason (conjoin dead-letters list).
+    A row that cannot be read is kept as a dead letter with its reason (conjoin store dead-letters).
 
     [bold]Examples[/bold]
 

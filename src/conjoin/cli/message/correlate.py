@@ -1,4 +1,4 @@
-"""conjoin correlate-message: a message that is taken now or not at all, answered with the instance."""
+"""conjoin message correlate: a message that is taken now or not at all, answered with the instance."""
 
 from typing import Annotated
 
@@ -23,12 +23,12 @@ def correlate_message(
 ) -> None:
     """Give a message to an instance that waits for it now, or start one with it. It is never kept.
 
-    If nobody takes it the exit code is 1; conjoin publish keeps a message for
+    If nobody takes it the exit code is 1; conjoin message publish keeps a message for
     those who come later.
 
     [bold]Example[/bold]
 
-      conjoin correlate-message paid --correlationKey o-1 --variables '{"amount": 99}'
+      conjoin message correlate paid --correlationKey o-1 --variables '{"amount": 99}'
     """
     message = NewMessage(name, key, read_variables(variables), business_id=business_id, tenant_id=tenant)
     with opened_broker(data, store) as broker:

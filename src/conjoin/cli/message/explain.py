@@ -1,4 +1,4 @@
-"""conjoin explain: what became of a message and why; by name and key also what would become of one not sent."""
+"""conjoin message explain: what became of a message and why; by name and key also what would become of one not sent."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -51,11 +51,11 @@ def explain(
 
     [bold]Examples[/bold]
 
-      conjoin explain 2251799813685260
+      conjoin message explain 2251799813685260
 
-      conjoin explain --name paid --key o-1
+      conjoin message explain --name paid --key o-1
 
-      conjoin explain --name paid --key o-1 --id payment-17 --json
+      conjoin message explain --name paid --key o-1 --id payment-17 --json
     """
     if (message_key is None) == (name is None):
         raise InputError(["explain takes the key of a message, or its --name and --key"])

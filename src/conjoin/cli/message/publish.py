@@ -1,4 +1,4 @@
-"""conjoin publish: one message, and what became of it; or a file of many."""
+"""conjoin message publish: one message, and what became of it; or a file of many."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,13 +83,13 @@ def publish(
 
     [bold]Examples[/bold]
 
-      conjoin publish paid --correlationKey o-1 --variables '{"amount": 99}'
+      conjoin message publish paid --correlationKey o-1 --variables '{"amount": 99}'
 
       conjoin publish message paid --key o-2 --ttl 1h --messageId payment-17
 
-      conjoin publish paid --key o-3 --ttl 1h --wait 30s
+      conjoin message publish paid --key o-3 --ttl 1h --wait 30s
 
-      conjoin publish --file messages.jsonl
+      conjoin message publish --file messages.jsonl
     """
     if (name is None) == (file is None):
         raise InputError(["publish takes the NAME of one message, or --file with many"])

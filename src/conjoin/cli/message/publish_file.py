@@ -157,7 +157,7 @@ def _say_how_far(publisher: Publisher, file: Path, error: BaseException, as_json
         f"{file}: interrupted after line {publisher.read_up_to:,}: {taken:,} messages taken, {publisher.bad:,} bad"
         f" lines skipped, {publisher.waiting:,} read but not taken{perhaps}, the lines after it not tried"
     )
-    complain(f"go on with: conjoin publish --file {file} --resume {run} (what was taken is not taken twice)")
+    complain(f"go on with: conjoin message publish --file {file} --resume {run} (what was taken is not taken twice)")
 
 
 def _counted(publisher: Publisher) -> dict[str, int]:

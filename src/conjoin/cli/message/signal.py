@@ -1,4 +1,4 @@
-"""conjoin signal: broadcasts a signal to everybody who waits for it."""
+"""conjoin message signal: broadcasts a signal to everybody who waits for it."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ def signal(
 
     [bold]Examples[/bold]
 
-      conjoin signal closing-time
+      conjoin message signal closing-time
 
       conjoin broadcast signal closing-time --variables '{"shop": 7}'
     """

@@ -1,4 +1,4 @@
-"""conjoin deploy: BPMN models into a store, all of them or none."""
+"""conjoin model deploy: BPMN models into a store, all of them or none."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -21,13 +21,13 @@ def deploy(
     """Deploy BPMN models: all of the files, or none if one cannot be run.
 
     A process whose model has changed gets a new version; instances that run
-    stay on theirs. conjoin lint judges models without a store.
+    stay on theirs. conjoin model lint judges models without a store.
 
     [bold]Examples[/bold]
 
-      conjoin deploy order.bpmn
+      conjoin model deploy order.bpmn
 
-      conjoin deploy models/*.bpmn --tenantId shop
+      conjoin model deploy models/*.bpmn --tenantId shop
     """
     resources = read_files(files)
     with opened_broker(data, store) as broker:

@@ -1,4 +1,4 @@
-"""conjoin lint: what is wrong with BPMN files, and what will surprise their authors, before anything is deployed."""
+"""conjoin model lint: what is wrong with BPMN files, and what will surprise you later, before they are deployed."""
 
 import json
 from collections import Counter
@@ -22,9 +22,9 @@ runs, but hardly as it was meant. The exit code is 1 if there is any error.
 
 [bold]Examples[/bold]
 
-  conjoin lint order.bpmn invoice.bpmn
+  conjoin model lint order.bpmn invoice.bpmn
 
-  conjoin lint --format json models/*.bpmn
+  conjoin model lint --format json models/*.bpmn
 """
 
 

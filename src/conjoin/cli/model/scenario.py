@@ -1,4 +1,4 @@
-"""conjoin scenario: stories told to the engine. `run` prints what became of them, `check` compares with a recording."""
+"""conjoin model scenario: stories for the engine. `run` prints the outcome, `check` compares it with a recording."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -124,7 +124,7 @@ def _by_spark() -> Carry:
         from conjoin.pipeline.spark_runner import carried_by_spark
     except ImportError as error:
         raise ExtraMissing("--runner spark", "PySpark", "spark") from error
-    return partial(carried_by_spark, spark=session(load(), "conjoin scenario"))
+    return partial(carried_by_spark, spark=session(load(), "conjoin model scenario"))
 
 
 def _on_postgres(shards: int) -> Make:

@@ -16,12 +16,7 @@ from conjoin.times.durations import read_duration_ms
 
 NOT_ALL_TOLD = 1
 
-app = typer.Typer(
-    name="notices", help="Tells webhooks and Kafka topics of what went wrong with messages.", no_args_is_help=True
-)
 
-
-@app.command("run")
 def run(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
     """Tell everybody what is new, once. The exit code is 1 if somebody could not be told; nothing is lost by that.
 
@@ -39,7 +34,6 @@ def run(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> N
         raise typer.Exit(NOT_ALL_TOLD)
 
 
-@app.command("watch")
 def watch(
     every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "5s",
     data: Data = None,

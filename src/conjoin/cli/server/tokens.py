@@ -16,8 +16,6 @@ from conjoin.times.iso8601 import instant_text
 DEFAULT_FILE = "callers.json"
 _SHORTEST = 12
 
-app = typer.Typer(name="tokens", help="Makes, lists and takes back tokens and passwords.", no_args_is_help=True)
-
 File = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="Of the callers; else `callers` of [security], else callers.json."),
@@ -25,7 +23,6 @@ File = Annotated[
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Who calls: a service, or a person.")]
 
 
-@app.command("add")
 def add(
     name: Name,
     role: Annotated[list[str], typer.Option("--role", metavar="ROLE", help="A role of [security.roles], or admin.")],
@@ -60,7 +57,6 @@ def add(
     tell(told | ({"token": token} if token else {}), f"{name} ({', '.join(role)}) has {what}", as_json)
 
 
-@app.command("list")
 def list_(file: File = None, as_json: AsJson = False) -> None:
     """List who may call, and with what.
 
@@ -76,7 +72,6 @@ def list_(file: File = None, as_json: AsJson = False) -> None:
     tell({"callers": told}, "\n".join(lines) or "nobody", as_json)
 
 
-@app.command("remove")
 def remove(name: Name, file: File = None, as_json: AsJson = False) -> None:
     """Take back what somebody has; a server that reads the file refuses it a moment later.
 

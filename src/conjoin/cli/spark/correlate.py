@@ -1,4 +1,4 @@
-"""conjoin correlate: files of messages and of who waits in, folders of verdicts out."""
+"""conjoin spark correlate: files of messages and of who waits in, folders of verdicts out."""
 
 import re
 from collections.abc import Mapping
@@ -41,16 +41,16 @@ dead_letters with its reason; none is lost.
 
 [bold]Examples[/bold]
 
-  conjoin correlate --messages messages.parquet --subscriptions waiting.parquet
+  conjoin spark correlate --messages messages.parquet --subscriptions waiting.parquet
       --out result
 
-  conjoin correlate --messages day.jsonl --subscriptions day.csv
+  conjoin spark correlate --messages day.jsonl --subscriptions day.csv
       --out result --format csv
       --policy '*:time_to_live=1h' --policy 'Money collected:dedup=7d'
 
 The next day goes on where this one ended; --since is the as_of that was printed:
 
-  conjoin correlate --messages day2.jsonl --messages result/buffered
+  conjoin spark correlate --messages day2.jsonl --messages result/buffered
       --subscriptions day2.csv --subscriptions result/open
       --locks result/locks --ids result/ids
       --since 2026-01-31T23:59:59Z --out result2
@@ -101,7 +101,7 @@ def correlate(
         "locks": tuple(locks or ()),
         "ids": tuple(ids or ()),
     }
-    check_spark("conjoin correlate")
+    check_spark("conjoin spark correlate")
     policies = with_flags(settings.policies, policy or [])
     _check(inputs, out, overwrite, settings)
     try:
@@ -132,7 +132,7 @@ def correlate_files(
     )
     with progress(Console(stderr=True), lambda: None) as step:
         step("starting Spark")
-        spark = session(settings, "conjoin correlate")
+        spark = session(settings, "conjoin spark correlate")
     run_and_close(spark, job)
 
 

@@ -1,4 +1,4 @@
-"""conjoin export: the tables of a store as Parquet or Delta, or its events into a Kafka topic."""
+"""conjoin spark export: the tables of a store as Parquet or Delta, or its events into a Kafka topic."""
 
 import re
 from collections.abc import Callable
@@ -59,22 +59,22 @@ def export(
 
     Run it as often as you like; it goes on after what was exported last:
 
-      conjoin export --out lake
+      conjoin spark export --out lake
 
-      conjoin export --out lake --format delta --tables events,verdicts --store postgresql://conjoin@db/orders
+      conjoin spark export --out lake --format delta --tables events,verdicts --store postgresql://conjoin@db/orders
 
-      conjoin export --to kafka://localhost:9092/events --jars $(ls connector/*.jar | paste -sd,)
+      conjoin spark export --to kafka://localhost:9092/events --jars $(ls connector/*.jar | paste -sd,)
 
     Then, in any Spark session:
 
       spark.read.parquet("lake/events").where("day >= '2026-01-31'")
     """
-    check_spark("conjoin export")
+    check_spark("conjoin spark export")
     address, chosen = str(address_of(data, store)), _listed(tables)
     if (out is None) == (to is None):
         raise InputError(["give either --out with a folder or --to with a topic"])
     run = _to_folder(address, out, chosen, format_) if out else _to_topic(address, str(to), chosen, checkpoint)
-    spark = started_spark("conjoin export", master, driver_memory, jars)
+    spark = started_spark("conjoin spark export", master, driver_memory, jars)
     from conjoin.pipeline.session.progress import running_stage
 
     with progress(Console(stderr=True), lambda: running_stage(spark)) as step:

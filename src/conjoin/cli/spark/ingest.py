@@ -1,4 +1,4 @@
-"""conjoin ingest: files or a Kafka topic into a store, each row exactly once."""
+"""conjoin spark ingest: files or a Kafka topic into a store, each row exactly once."""
 
 import re
 import signal
@@ -47,17 +47,17 @@ published_at. With it, a small YAML file says which part of a row is which:
   only: '= type = "paid"'
 
 A row that is no message is kept as a dead letter with its reason, and the rest
-goes on (conjoin dead-letters list). How far a source was read is kept in the
+goes on (conjoin store dead-letters). How far a source was read is kept in the
 store, with the messages: a run that is killed, repeated or started with a new
 --checkpoint takes nothing twice and loses nothing. A row without an id has its
 place (file and line, partition and offset) as its id.
 
 [bold]Examples[/bold]
 
-  conjoin ingest incoming/ --once
-  conjoin ingest incoming/ --mapping orders.yaml
-  conjoin ingest --kafka localhost:9092 --topic orders --mapping orders.yaml
-  conjoin ingest incoming/ --channel payments --once
+  conjoin spark ingest incoming/ --once
+  conjoin spark ingest incoming/ --mapping orders.yaml
+  conjoin spark ingest --kafka localhost:9092 --topic orders --mapping orders.yaml
+  conjoin spark ingest incoming/ --channel payments --once
 
 With --channel the rows go into the inbox, by the mapping of that channel in
 conjoin.toml, and are tried until they are taken (conjoin inbox --help).
@@ -100,7 +100,7 @@ def ingest(
     driver_memory: DriverMemory = None,
     jars: Jars = None,
 ) -> None:
-    check_spark("conjoin ingest")
+    check_spark("conjoin spark ingest")
     _check(path, kafka, topic)
     into = None if channel is None else _channel(channel, mapping)
     said = None
@@ -111,7 +111,7 @@ def ingest(
     began = perf_counter()
     with opened_broker(data, store) as broker:
         place = checkpoint or _checkpoint(broker, name)
-        spark = started_spark("conjoin ingest", master, driver_memory, jars)
+        spark = started_spark("conjoin spark ingest", master, driver_memory, jars)
         total = _run(broker, spark, _Asked(path, kafka, topic, name, said, once, every, place, into))
     _close(total, perf_counter() - began, as_json)
 

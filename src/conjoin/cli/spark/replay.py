@@ -1,4 +1,4 @@
-"""conjoin replay: what would have become of the recorded messages under other policies."""
+"""conjoin spark replay: what would have become of the recorded messages under other policies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,11 +53,11 @@ def replay(
 
     [bold]Examples[/bold]
 
-      conjoin replay --since 24h --policy ttl=10m
+      conjoin spark replay --since 24h --policy ttl=10m
 
-      conjoin replay --since 2026-01-31T08:00:00Z --policy paid:dedup=1h --out what-if
+      conjoin spark replay --since 2026-01-31T08:00:00Z --policy paid:dedup=1h --out what-if
     """
-    check_spark("conjoin replay")
+    check_spark("conjoin spark replay")
     from conjoin.pipeline.session.progress import running_stage
     from conjoin.pipeline.what_if.on_spark import answered
     from conjoin.pipeline.what_if.summary import summarize
@@ -66,7 +66,7 @@ def replay(
     question = _question(address, (since, until), policy or [], profile, one_key)
     if out is not None and out.exists():
         raise InputError([f"--out: {out} is there already"])
-    spark = started_spark("conjoin replay", master, driver_memory)
+    spark = started_spark("conjoin spark replay", master, driver_memory)
     with (
         progress(Console(stderr=True), lambda: running_stage(spark)) as step,
         answered(spark, address, question, step) as messages,

@@ -1,4 +1,4 @@
-"""conjoin report: one page about the messages of a store, with plots, advice and all numbers."""
+"""conjoin spark report: one page about the messages of a store, with plots, advice and all numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,11 +38,11 @@ def report(
 
     [bold]Examples[/bold]
 
-      conjoin report --out report.html
+      conjoin spark report --out report.html
 
-      conjoin report --out report.html --older-than 7d --store postgresql://conjoin@db/orders
+      conjoin spark report --out report.html --older-than 7d --store postgresql://conjoin@db/orders
     """
-    check_spark("conjoin report")
+    check_spark("conjoin spark report")
     from conjoin.pipeline.report import collect_figures, write_page
     from conjoin.pipeline.session.progress import running_stage
     from conjoin.pipeline.source.options import check_store
@@ -50,7 +50,7 @@ def report(
     older_than_ms = _checked(out, older_than)
     address = address_of(data, store)
     check_store(str(address))
-    spark = started_spark("conjoin report", master, driver_memory)
+    spark = started_spark("conjoin spark report", master, driver_memory)
     with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
         figures = collect_figures(spark, str(address), now_us(), older_than_ms, step)
         step(f"writing {out}")

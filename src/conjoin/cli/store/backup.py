@@ -1,4 +1,4 @@
-"""conjoin backup and conjoin restore: a store copied to a folder while it is used, and back into an empty place."""
+"""conjoin store backup and restore: a store copied to a folder while it is used, and back into an empty place."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,9 +22,9 @@ def backup(folder: Folder, data: Data = None, store: StoreUrl = None, as_json: A
 
     [bold]Examples[/bold]
 
-      conjoin backup backups/monday
+      conjoin store backup backups/monday
 
-      conjoin backup backups/monday --store postgresql://conjoin@db/orders
+      conjoin store backup backups/monday --store postgresql://conjoin@db/orders
     """
     with progress(Console(stderr=True), lambda: None) as told, opened_store(data, store) as its:
         copied = backup_store(its, folder, told)
@@ -36,9 +36,9 @@ def restore(folder: Folder, data: Data = None, store: StoreUrl = None, as_json: 
 
     [bold]Examples[/bold]
 
-      conjoin restore backups/monday --data restored
+      conjoin store restore backups/monday --data restored
 
-      conjoin restore backups/monday --store postgresql://conjoin@db/orders
+      conjoin store restore backups/monday --store postgresql://conjoin@db/orders
     """
     address = address_of(data, store)
     with progress(Console(stderr=True), lambda: None) as told:

@@ -1,4 +1,4 @@
-"""conjoin compact: removes what was kept for long enough, and the head of a log that a backup replaces."""
+"""conjoin store compact: removes what was kept for long enough, and the head of a log that a backup replaces."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,15 +25,15 @@ def compact(
 ) -> None:
     """Remove what was kept for long enough: messages, closed subscriptions, ended instances, log.
 
-    How long, the settings message_retention, instance_retention and log_retention say. Others may go on writing, and
-    conjoin tick does the same every ten minutes. With a [bold]backup[/bold] of this store the log up to it goes, too:
-    conjoin verify --from replays the rest.
+    The settings message_retention, instance_retention and log_retention say how long. Others may go on writing;
+    conjoin store tick does the same every ten minutes. With a [bold]backup[/bold] of this store, the log up to it is
+    removed as well: conjoin store verify --from replays the rest.
 
     [bold]Examples[/bold]
 
-      conjoin compact
+      conjoin store compact
 
-      conjoin compact --backup backups/monday
+      conjoin store compact --backup backups/monday
     """
     with opened_store(data, store) as its:
         retention = Retention(its, keep_for())

@@ -1,4 +1,4 @@
-"""conjoin init: makes a new, empty store."""
+"""conjoin store init: makes a new, empty store."""
 
 import os
 from typing import Annotated
@@ -45,17 +45,17 @@ def init(
     """Make a new, empty store.
 
     A [bold]shard[/bold] is what one core works on at a time. Policies of
-    conjoin.toml become those of the store; conjoin policy set changes them.
+    conjoin.toml become those of the store; conjoin store policy set changes them.
 
     [bold]Examples[/bold]
 
-      conjoin init
+      conjoin store init
 
-      conjoin init --data /var/lib/orders --shards 4
+      conjoin store init --data /var/lib/orders --shards 4
 
-      conjoin init --store postgresql://conjoin@db/orders
+      conjoin store init --store postgresql://conjoin@db/orders
 
-      conjoin init --shards 1 --unique-business-ids
+      conjoin store init --shards 1 --unique-business-ids
     """
     settings = load(profile=profile)
     problems = read_policies(settings.profile, settings.policies)[1]
@@ -73,7 +73,7 @@ def init(
         "profile": settings.profile,
         "unique_business_ids": unique_business_ids,
     }
-    tell(told, f"{_first_line(told)}\nNext: conjoin deploy order.bpmn{_option(data, store)}", as_json)
+    tell(told, f"{_first_line(told)}\nNext: conjoin model deploy order.bpmn{_option(data, store)}", as_json)
 
 
 def _first_line(told: dict[str, object]) -> str:

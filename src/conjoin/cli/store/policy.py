@@ -1,4 +1,4 @@
-"""conjoin policy: the policies of a store, by message name. Each change is kept, with the time it was made."""
+"""conjoin store policy: the policies of a store, by message name. Each change is kept, with the time it was made."""
 
 import re
 from collections.abc import Mapping
@@ -33,11 +33,11 @@ def set_(
 
     [bold]Examples[/bold]
 
-      conjoin policy set '*' time_to_live=1h
+      conjoin store policy set '*' time_to_live=1h
 
-      conjoin policy set paid dedup=7d expected=2
+      conjoin store policy set paid dedup=7d expected=2
 
-      conjoin policy set paid expected=
+      conjoin store policy set paid expected=
     """
     changes = _read(answers)
     with opened_broker(data, store) as broker:
@@ -54,7 +54,7 @@ def list_(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) ->
 
     [bold]Example[/bold]
 
-      conjoin policy list
+      conjoin store policy list
     """
     with opened_broker(data, store) as broker:
         profile = broker.store.facts.profile

@@ -1,4 +1,4 @@
-"""conjoin reshard: makes a store with another number of shards from one that nobody uses meanwhile."""
+"""conjoin store reshard: makes a store with another number of shards from one that nobody uses meanwhile."""
 
 from pathlib import Path
 from typing import Annotated
@@ -30,9 +30,9 @@ def reshard(
 
     [bold]Examples[/bold]
 
-      conjoin reshard --shards 4 --out wider
+      conjoin store reshard --shards 4 --out wider
 
-      conjoin reshard --shards 8 --data small --out postgresql://conjoin@db/orders
+      conjoin store reshard --shards 8 --data small --out postgresql://conjoin@db/orders
     """
     address: str | Path = out if "://" in out else Path(out)
     with progress(Console(stderr=True), lambda: None) as told, opened_store(data, store) as its:

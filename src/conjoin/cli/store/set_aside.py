@@ -1,4 +1,4 @@
-"""conjoin set-aside: what could not be carried out, listed, retried and deleted."""
+"""conjoin store set-aside: what could not be carried out, listed, retried and deleted."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ def listed(
 
     [bold]Example[/bold]
 
-      conjoin set-aside list
+      conjoin store set-aside list
     """
     filters: dict[str, Any] = {"state": "waiting"} if kind is None else {"state": "waiting", "kind": kind}
     with opened_broker(data, store) as broker:
@@ -42,7 +42,7 @@ def retry(key: Key, data: Data = None, store: StoreUrl = None, as_json: AsJson =
 
     [bold]Example[/bold]
 
-      conjoin set-aside retry 2251799813685300
+      conjoin store set-aside retry 2251799813685300
     """
     with opened_broker(data, store) as broker:
         accepted(broker.retry_set_aside(key), as_json)
@@ -55,7 +55,7 @@ def delete(key: Key, data: Data = None, store: StoreUrl = None, as_json: AsJson 
 
     [bold]Example[/bold]
 
-      conjoin set-aside delete 2251799813685300
+      conjoin store set-aside delete 2251799813685300
     """
     with opened_broker(data, store) as broker:
         accepted(broker.delete_set_aside(key), as_json)

@@ -1,4 +1,4 @@
-"""conjoin status: what a store is, how far its shards have come, and how much is open."""
+"""conjoin store status: what a store is, how far its shards have come, and how much is open."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,9 +19,9 @@ def status(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -
 
     [bold]Examples[/bold]
 
-      conjoin status
+      conjoin store status
 
-      conjoin status --json
+      conjoin store status --json
     """
     with opened_broker(data, store) as broker:
         told = {"store": shown(address_of(data, store)), **_as_object(broker)}

@@ -1,4 +1,4 @@
-"""conjoin tick: does what has fallen due, once or again and again."""
+"""conjoin store tick: does what has fallen due, once or again and again."""
 
 import time
 from contextlib import closing
@@ -31,9 +31,9 @@ def tick(
 
     [bold]Examples[/bold]
 
-      conjoin tick
+      conjoin store tick
 
-      conjoin tick --every 1s
+      conjoin store tick --every 1s
     """
     pause_ms = None if every is None else _pause_ms(every)
     kept = keep_for()

@@ -1,4 +1,4 @@
-"""conjoin verify: replays the log of a store, and compares what comes of it with what the store holds."""
+"""conjoin store verify: replays the log of a store, and compares what comes of it with what the store holds."""
 
 from pathlib import Path
 from typing import Annotated
@@ -30,9 +30,9 @@ def verify(
 
     [bold]Examples[/bold]
 
-      conjoin verify
+      conjoin store verify
 
-      conjoin verify --from backups/monday
+      conjoin store verify --from backups/monday
     """
     with progress(Console(stderr=True), lambda: None) as told, opened_store(data, store) as its:
         if backup is None:
