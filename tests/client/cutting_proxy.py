@@ -1,4 +1,4 @@
-"""A proxy before a server that cuts one connection: when a request has arrived there, or when it was answered."""
+"""A proxy before a server that cuts connections: when a request has arrived there, or when it was answered."""
 
 import socket
 from contextlib import suppress
@@ -8,20 +8,20 @@ ARRIVES, ANSWERED = "arrives", "answered"
 
 
 class CuttingProxy:
-    """Passes everything, until it is told to `cut` the next request that has these words; it cuts once."""
+    """Passes everything, until it is told to `cut` the next request that has these words, or the next few."""
 
     def __init__(self, port: int) -> None:
         self.cuts = 0
         self.seen: list[bytes] = []
         """What came from clients."""
         self._port = port
-        self._word, self._when = b"", ""
+        self._word, self._when, self._left = b"", "", 0
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         Thread(target=self._accept, daemon=True).start()
 
-    def cut(self, word: bytes, when: str) -> None:
-        self._word, self._when = word, when
+    def cut(self, word: bytes, when: str, times: int = 1) -> None:
+        self._word, self._when, self._left = word, when, times
 
     def close(self) -> None:
         self._listener.close()
@@ -37,9 +37,9 @@ class CuttingProxy:
         with client, socket.create_connection(("127.0.0.1", self._port)) as server:
             while request := _message(client):
                 self.seen.append(request)
-                is_cut = bool(self._word) and self._word in request
+                is_cut = self._left > 0 and self._word in request
                 if is_cut:
-                    self._word = b""
+                    self._left -= 1
                     self.cuts += 1
                 if is_cut and self._when == ARRIVES:
                     return

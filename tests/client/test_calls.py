@@ -4,17 +4,24 @@ import asyncio
 import inspect
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from decimal import Decimal
 
 import pytest
 
 from conjoin.client import AsyncClient, Basic, Bearer, Client, ModelledError, Publication, WorkerJob, WorkerOptions
-from conjoin.errors import CallInvalid, NotFound, TookTooLong
+from conjoin.errors import CallInvalid, NotFound, NotOffered, TookTooLong
+from tests.bpmn.snippets import BEGIN, END, model
+from tests.cli.command import ALARM
 from tests.client.cutting_proxy import CuttingProxy
 from tests.gateway.models import with_job
 from tests.gateway.server_thread import ServerThread
 
 HOUR_MS = 3_600_000
+WITH_PERSON = model(
+    BEGIN + '<userTask id="ask"><extensionElements><zeebe:userTask/></extensionElements></userTask>' + END,
+    "begin>ask ask>end",
+).replace(b'id="order"', b'id="asked"')
 
 
 def test_early_message_starts_the_work_of_an_instance(client: Client) -> None:
@@ -149,6 +156,17 @@ def test_both_clients_have_the_same_calls() -> None:
         return {name: [*inspect.signature(it).parameters] for name, it in functions if not name.startswith("_")}
 
     assert calls(Client) == calls(AsyncClient)
+    assert calls(Client)["create_instance"] == ["self", "process_id", "variables", "version", "tenant", "business_id"]
+    undescribed = [name for name in calls(Client) if name not in PLAIN and not inspect.getdoc(getattr(Client, name))]
+    assert undescribed == []
+
+
+PLAIN = {
+    *("close", "cancel_instance", "resolve_incident", "complete_job", "throw_error", "update_retries", "topology"),
+    *("assign_user_task", "unassign_user_task", "complete_user_task", "policies", "retry_set_aside"),
+    "delete_set_aside",
+}
+"""Their names say it all."""
 
 
 def test_awaited_client_publishes_many_works_and_searches(server: ServerThread) -> None:
@@ -176,3 +194,53 @@ def test_import_is_light_and_what_is_missing_is_named() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert "conjoin.Client needs httpx: pip install 'conjoin[client]'" in ran.stderr
+
+
+def test_awaited_client_publishes_what_comes_asynchronously(server: ServerThread) -> None:
+    async def coming() -> AsyncIterator[Publication]:
+        for number in range(3):
+            await asyncio.sleep(0)
+            yield Publication("coming", f"k-{number}", ttl_ms=HOUR_MS)
+
+    async def story() -> list[str]:
+        async with AsyncClient(server.rest) as client:
+            return [line.message.key async for line in client.publish_many(coming())]
+
+    assert asyncio.run(story()) == ["k-0", "k-1", "k-2"]
+
+
+def test_operators_see_jobs_elements_models_policies_and_the_topology(client: Client) -> None:
+    client.deploy(("seen.bpmn", with_job("seen")))
+    instance = client.create_instance("seen").process_instance_key
+    [job] = client.jobs(type="seen")
+    assert (job.process_instance_key, job.state, job.worker) == (instance, "CREATED", "")
+    elements = client.element_instances(processInstanceKey=str(instance))
+    assert job.element_id in {it.element_id for it in elements}
+    [model] = client.processes(processDefinitionId="seen")
+    assert (model.version, model.resource_name) == (1, "seen.bpmn")
+    assert len(client.topology()["brokers"][0]["partitions"]) == 2
+    client.set_policy("of-a-test", {"time_to_live": "1h"})
+    assert client.policies()["policies"]["of-a-test"] == {"time_to_live": "1h"}
+    client.set_policy("of-a-test", {})
+    assert list(client.set_aside()) == []
+    assert client.request("GET", "/conjoin/v1/messages", query={"name": "nobody's"})["items"] == []
+    with pytest.raises(NotFound):
+        client.request("POST", "/conjoin/v1/set-aside/7/retry")
+    with pytest.raises(NotFound):
+        client.retry_set_aside(7)
+    with pytest.raises(NotOffered, match="no inbox"):
+        client.inbox_message(7)
+
+
+def test_signal_and_user_task_go_through_the_client(client: Client) -> None:
+    client.deploy(("alarm.bpmn", ALARM), ("asked.bpmn", WITH_PERSON))
+    client.broadcast_signal("fire", {"where": "cellar"})
+    [alarm] = client.instances(processDefinitionId="alarm")
+    assert client.variables(alarm.process_instance_key) == {"where": "cellar"}
+    client.create_instance("asked")
+    [task] = client.user_tasks(processDefinitionId="asked")
+    client.assign_user_task(task.user_task_key, "ada")
+    assert [it.assignee for it in client.user_tasks(processDefinitionId="asked")] == ["ada"]
+    client.unassign_user_task(task.user_task_key)
+    client.complete_user_task(task.user_task_key, {"approved": True})
+    assert [it.state for it in client.instances(processDefinitionId="asked")] == ["COMPLETED"]

@@ -9,6 +9,7 @@ import pytest
 from conjoin.client import AsyncClient, Client, Patience, Publication, WorkerOptions
 from conjoin.errors import AlreadyThere, NoAnswer
 from tests.client.cutting_proxy import ANSWERED, ARRIVES, CuttingProxy
+from tests.gateway.models import with_job
 
 HOUR_MS = 3_600_000
 QUICK = Patience(attempts=4, first_pause_s=0.01, longest_pause_s=0.05)
@@ -113,3 +114,16 @@ def test_server_that_is_not_there_is_asked_again_and_then_named() -> None:
     with pytest.raises(NoAnswer, match="create 'order'") as error:
         Client(f"http://127.0.0.1:{port}", patience=QUICK).create_instance("order")
     assert error.value.retryable
+
+
+def test_worker_outlives_a_server_that_is_away(
+    client: Client, proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.deploy(("away.bpmn", with_job("away")))
+    client.create_instance("away")
+    done: list[int] = []
+    proxy.cut(b"/v2/jobs/activation", ARRIVES, 7)
+    with Client(proxy.address, patience=Patience(2, 0.001, 0.002)) as through:
+        through.work(WorkerOptions("away", wait_ms=1_000), lambda job: done.append(job.job_key), lambda: bool(done))
+    assert (len(done), proxy.cuts) == (1, 7)
+    assert "retrying until the server answers" in caplog.text

@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from conjoin.client import Publication
-from conjoin.client.exchange import Exchange, HttpAnswer, HttpRequest, NoHttpAnswer, Patience, RetryPause, asked, never
+from conjoin.client.exchange import (
+    Exchange,
+    HttpAnswer,
+    HttpRequest,
+    NoHttpAnswer,
+    Patience,
+    RetryPause,
+    Take,
+    asked,
+    never,
+)
 from conjoin.client.messages import publish, publish_many
 from conjoin.errors import NoAnswer, ServerBusy
 
@@ -62,15 +72,16 @@ def test_message_that_is_not_kept_is_looked_for_when_the_store_did_not_answer() 
         b'{"message": {"key": "8"}, "verdict": "discarded", "reason": "r", "sentence": "s", "storage": "none",'
         b' "attempts": []}',
     )
-    fate, _ = told(publish(Publication("paid"), 0, PATIENCE), STORE, found, shown)
+    fate, _ = told(publish(PATIENCE, Publication("paid")), STORE, found, shown)
     assert (fate.key, fate.verdict) == (8, "discarded")
     with pytest.raises(ServerBusy):
-        told(publish(Publication("paid", id="mine"), 0, PATIENCE), STORE)
+        told(publish(PATIENCE, Publication("paid", id="mine")), STORE)
 
 
 def test_lines_that_were_answered_are_handed_out_before_the_others_are_missed() -> None:
-    exchange = publish_many([Publication("paid", "a"), Publication("paid", "b")], PATIENCE)
-    assert isinstance(exchange.send(None), HttpRequest)
+    exchange = publish_many(PATIENCE)
+    assert isinstance(exchange.send(None), Take)
+    assert isinstance(exchange.send([Publication("paid", "a"), Publication("paid", "b")]), HttpRequest)
     handed = exchange.send(HttpAnswer(200, b'{"line": 1, "key": "7", "verdict": "buffered"}\n{"error": "disk full"}\n'))
     assert [(line.message.key, line.key) for line in handed.items] == [("a", 7)]  # type: ignore[union-attr]
     with pytest.raises(NoAnswer, match="1 have no answer: disk full"):

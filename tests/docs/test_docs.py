@@ -185,7 +185,7 @@ def test_options_of_the_command_exist(page: Path) -> None:
     called = [
         line
         for text in code(page)
-        for line in re.findall(r"^conjoin ([a-z-]+)(?: ([a-z][a-z-]*))?", text, re.MULTILINE)
+        for line in re.findall(r"^conjoin ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?", text, re.MULTILINE)
     ]
     for name, inner in called:
         assert name in commands, name

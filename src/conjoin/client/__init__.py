@@ -1,6 +1,6 @@
 """`conjoin.Client` and `conjoin.AsyncClient`: a server of ours over REST, for those who do not use a Camunda SDK.
 
-The calls are generators without I/O (`exchange.py`, and a module a subject); the two clients only carry what they say.
+The calls are generators without I/O (`exchange.py`, and one module per subject); the two clients only carry them out.
 A retry is never a second message: every message has an id.
 """
 
@@ -13,8 +13,12 @@ from conjoin.client.values import (
     BulkResult,
     CorrelationResult,
     Fate,
+    FoundElement,
     FoundInstance,
+    FoundJob,
     FoundMessage,
+    FoundProcess,
+    FoundUserTask,
     MessageExplanation,
     ProcessIncident,
     ProcessInstance,
@@ -32,8 +36,12 @@ __all__ = [
     "ProcessVersion",
     "MessageExplanation",
     "Fate",
+    "FoundElement",
     "FoundInstance",
+    "FoundJob",
     "FoundMessage",
+    "FoundProcess",
+    "FoundUserTask",
     "ProcessIncident",
     "ProcessInstance",
     "WorkerJob",

@@ -1,32 +1,44 @@
 """The client for programs with an event loop: the calls of `client.py`, awaited."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from itertools import islice
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from conjoin.client import carrying, jobs, messages, processes, searches
-from conjoin.client.carrying import ClientTls, Credentials, httpx
-from conjoin.client.client import ADDRESS, USUAL, Variables, read_files
-from conjoin.client.exchange import Exchange, File, Handle, HandOut, HttpRequest, Patience, RetryPause
-from conjoin.client.jobs import ModelledError, WorkerOptions
-from conjoin.client.processes import LATEST
-from conjoin.client.values import (
-    BulkResult,
-    CorrelationResult,
-    Fate,
-    FoundInstance,
-    FoundMessage,
-    MessageExplanation,
-    ProcessIncident,
-    ProcessInstance,
-    ProcessVersion,
-    Publication,
-    WorkerJob,
-)
+from conjoin.client import carrying, operations, searches
+from conjoin.client import jobs as of_jobs
+from conjoin.client import messages as of_messages
+from conjoin.client import processes as of_processes
+from conjoin.client.carrying import ADDRESS, USUAL, ClientTls, Credentials, httpx
+from conjoin.client.exchange import Exchange, Found, Handle, HandOut, HttpRequest, Patience, RetryPause, Take
+from conjoin.client.jobs import WorkerOptions
+from conjoin.client.values import BulkResult, Publication, WorkerJob
 
-Handler = Callable[[WorkerJob], Awaitable[Variables | None]]
+Handler = Callable[[WorkerJob], Awaitable[Mapping[str, Any] | None]]
 _A = TypeVar("_A")
+_P = ParamSpec("_P")
+
+
+def _awaited(
+    call: Callable[Concatenate[Patience, _P], Exchange[_A]],
+) -> Callable[Concatenate["AsyncClient", _P], Coroutine[Any, Any, _A]]:
+    """A call with one answer."""
+
+    async def method(self: "AsyncClient", *given: _P.args, **named: _P.kwargs) -> _A:
+        return await self._done(call(self.patience, *given, **named))
+
+    return carrying.as_method(call, method)  # type: ignore[no-any-return]
+
+
+def _streamed(
+    call: Callable[Concatenate[Patience, _P], Found[_A]],
+) -> Callable[Concatenate["AsyncClient", _P], AsyncIterator[_A]]:
+    """A search: an iterator that asks for the next page when it is needed."""
+
+    def method(self: "AsyncClient", *given: _P.args, **named: _P.kwargs) -> AsyncIterator[_A]:
+        return self._found(call(self.patience, *given, **named))
+
+    return carrying.as_method(call, method)  # type: ignore[no-any-return]
 
 
 class AsyncClient:
@@ -42,7 +54,7 @@ class AsyncClient:
     ) -> None:
         self._http = httpx.AsyncClient(**carrying.settings(address, credentials, tls, timeout_s))
         self._timeout_s = timeout_s
-        self._patience = patience
+        self.patience = patience
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -53,95 +65,63 @@ class AsyncClient:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def publish(self, message: Publication) -> Fate:
-        """Once, however often it takes; the answer says what has become of it so far."""
-        return await self._done(messages.publish(message, 0, self._patience))
+    publish = _awaited(of_messages.publish)
+    publish_and_wait = _awaited(of_messages.publish_and_wait)
+    correlate = _awaited(of_messages.correlate)
+    explain = _awaited(of_messages.explain)
+    broadcast_signal = _awaited(of_messages.broadcast_signal)
+    deploy = _awaited(of_processes.deploy)
+    create_instance = _awaited(of_processes.create_instance)
+    run_instance = _awaited(of_processes.run_instance)
+    cancel_instance = _awaited(of_processes.cancel_instance)
+    set_variables = _awaited(of_processes.set_variables)
+    resolve_incident = _awaited(of_processes.resolve_incident)
+    assign_user_task = _awaited(of_processes.assign_user_task)
+    unassign_user_task = _awaited(of_processes.unassign_user_task)
+    complete_user_task = _awaited(of_processes.complete_user_task)
+    activate_jobs = _awaited(of_jobs.activate_jobs)
+    complete_job = _awaited(of_jobs.complete_job)
+    fail_job = _awaited(of_jobs.fail_job)
+    throw_error = _awaited(of_jobs.throw_error)
+    update_retries = _awaited(of_jobs.update_retries)
+    topology = _awaited(operations.topology)
+    inbox_message = _awaited(operations.inbox_message)
+    operate_on_inbox_message = _awaited(operations.operate_on_inbox_message)
+    operate_on_inbox = _awaited(operations.operate_on_inbox)
+    policies = _awaited(operations.policies)
+    set_policy = _awaited(operations.set_policy)
+    retry_set_aside = _awaited(operations.retry_set_aside)
+    delete_set_aside = _awaited(operations.delete_set_aside)
+    request = _awaited(operations.request)
+    variables = _awaited(searches.variables)
+    messages = _streamed(searches.messages)
+    instances = _streamed(searches.instances)
+    incidents = _streamed(searches.incidents)
+    jobs = _streamed(searches.jobs)
+    user_tasks = _streamed(searches.user_tasks)
+    element_instances = _streamed(searches.element_instances)
+    processes = _streamed(searches.processes)
+    inbox = _streamed(searches.inbox)
+    set_aside = _streamed(searches.set_aside)
 
-    async def publish_and_wait(self, message: Publication, wait_ms: int = 10_000) -> Fate:
-        """Answers when somebody has it, or when the wait is over."""
-        return await self._done(messages.publish(message, wait_ms, self._patience))
-
-    async def correlate(self, message: Publication) -> CorrelationResult:
-        """Now, or not at all: `NotFound` if nobody waits."""
-        return await self._done(messages.correlate(message, self._patience))
-
-    def publish_many(self, some: Iterable[Publication]) -> AsyncIterator[BulkResult]:
+    def publish_many(self, some: Iterable[Publication] | AsyncIterable[Publication]) -> AsyncIterator[BulkResult]:
         """Any number of them, as fast as the server stores them; a line for each, in their order."""
-        return self._found(messages.publish_many(some, self._patience))
-
-    async def explain(self, what: Publication | int) -> MessageExplanation:
-        """A message by its key, or one that is not sent."""
-        return await self._done(messages.explain(what, self._patience))
-
-    def messages(self, **filters: Any) -> AsyncIterator[FoundMessage]:
-        """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and what else the list filters by."""
-        return self._found(searches.messages(filters, self._patience))
-
-    async def deploy(self, *files: str | Path | File, tenant: str = "") -> list[ProcessVersion]:
-        """Files of models, or names with their contents: all of them or none."""
-        return await self._done(processes.deploy(read_files(files), tenant, self._patience))
-
-    async def create_instance(
-        self,
-        process_id: str,
-        variables: Variables | None = None,
-        version: int = LATEST,
-        tenant: str = "",
-        business_id: str = "",
-    ) -> ProcessInstance:
-        new = processes.new_instance(process_id, variables, version, tenant, business_id)
-        return await self._done(processes.create(new, 0, self._patience))
-
-    async def run_instance(
-        self, process_id: str, variables: Variables | None = None, wait_ms: int = 10_000, tenant: str = ""
-    ) -> ProcessInstance:
-        """Created, and answered when it has ended, with its variables; `TookTooLong` if it has not by then."""
-        new = processes.new_instance(process_id, variables, tenant=tenant)
-        return await self._done(processes.create(new, wait_ms, self._patience))
-
-    async def cancel_instance(self, key: int) -> None:
-        await self._done(processes.cancel(key, self._patience))
-
-    def instances(self, **filters: Any) -> AsyncIterator[FoundInstance]:
-        """By the filters of `/v2`: `processDefinitionId`, `state`, `hasIncident`, `tenantId` and others."""
-        return self._found(searches.instances(filters, self._patience))
-
-    async def variables(self, instance_key: int) -> dict[str, Any]:
-        return await self._done(searches.variables(instance_key, self._patience))
-
-    async def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> None:
-        await self._done(processes.set_variables(scope_key, variables, local, self._patience))
-
-    def incidents(self, **filters: Any) -> AsyncIterator[ProcessIncident]:
-        """Those that are open, by the filters of `/v2`: `processInstanceKey`, `errorType` and others."""
-        return self._found(searches.incidents(filters, self._patience))
-
-    async def resolve_incident(self, key: int) -> None:
-        await self._done(processes.resolve(key, self._patience))
-
-    async def activate_jobs(self, wanted: WorkerOptions) -> list[WorkerJob]:
-        return await self._done(jobs.activate(wanted, self._patience))
-
-    async def complete_job(self, key: int, variables: Variables | None = None) -> None:
-        await self._done(jobs.complete(key, variables or {}, self._patience))
-
-    async def fail_job(self, key: int, retries: int, text: str = "", back_off_ms: int = 0) -> None:
-        await self._done(jobs.fail(key, retries, text, back_off_ms, self._patience))
-
-    async def throw_error(self, key: int, error: ModelledError) -> None:
-        await self._done(jobs.throw(key, error, self._patience))
-
-    async def update_retries(self, key: int, retries: int) -> None:
-        await self._done(jobs.update_retries(key, retries, self._patience))
+        return self._found(of_messages.publish_many(self.patience), some)
 
     async def work(self, wanted: WorkerOptions, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Hands jobs to a function until `is_over`, which is asked before each poll.
+        """Hands jobs to a function until `is_over`, which is asked before each poll. It outlives the server.
 
-        What the function answers are the variables of the completed job; `ModelledError` ends it with an error of the
+        What the function returns are the variables of the completed job; `ModelledError` ends it with an error of the
         model; any other exception fails it, with one retry less.
         """
-        async for _ in self._found(jobs.work(wanted, is_over, self._patience), handler):
-            pass
+        work = of_jobs.work(self.patience, wanted, is_over)
+        outcome: Any = None
+        try:
+            while True:
+                step = work.send(outcome)
+                outcome = await (_handled(handler, step.job) if isinstance(step, Handle) else self._carried(step))
+        except StopIteration:
+            return
 
     async def _done(self, exchange: Exchange[_A]) -> _A:
         answer = None
@@ -152,8 +132,8 @@ class AsyncClient:
             result: _A = over.value
             return result
 
-    async def _found(self, exchange: Exchange[None], handler: Handler | None = None) -> AsyncIterator[Any]:
-        answer = None
+    async def _found(self, exchange: Found[_A], given: Iterable[Any] | AsyncIterable[Any] = ()) -> AsyncIterator[_A]:
+        answer, source = None, aiter(given) if isinstance(given, AsyncIterable) else iter(given)
         try:
             while True:
                 step = exchange.send(answer)
@@ -161,22 +141,33 @@ class AsyncClient:
                 if isinstance(step, HandOut):
                     for item in step.items:
                         yield item
-                elif isinstance(step, Handle) and handler is not None:
-                    answer = await _handled(handler, step.job)
+                elif isinstance(step, Take):
+                    answer = await _taken(source, step.most)
                 else:
                     answer = await self._carried(step)
         except StopIteration:
             return
 
-    async def _carried(self, step: Any) -> Any:
+    async def _carried(self, step: HttpRequest | RetryPause) -> Any:
         if isinstance(step, RetryPause):
             await asyncio.sleep(step.seconds)
             return None
-        assert isinstance(step, HttpRequest)
         try:
             return carrying.answer_of(await self._http.request(**carrying.how(step, self._timeout_s)))
         except httpx.TransportError as error:
             return carrying.lost(error)
+
+
+async def _taken(source: Any, most: int) -> list[Any]:
+    if not isinstance(source, AsyncIterator):
+        return list(islice(source, most))
+    taken: list[Any] = []
+    while len(taken) < most:
+        try:
+            taken.append(await anext(source))
+        except StopAsyncIteration:
+            break
+    return taken
 
 
 async def _handled(handler: Handler, job: WorkerJob) -> Any:

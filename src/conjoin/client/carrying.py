@@ -1,21 +1,23 @@
 """Carrying requests with httpx: what both clients have in common. It decides nothing but whether a request went out."""
 
+import inspect
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from conjoin.client.exchange import HttpAnswer, HttpRequest, NoHttpAnswer
+from conjoin.client.exchange import HttpAnswer, HttpRequest, NoHttpAnswer, Patience
 from conjoin.errors import ExtraMissing
 
 try:
-    import httpx
+    import httpx as httpx
 except ModuleNotFoundError as missing:
     raise ExtraMissing("conjoin.Client", "httpx", "client") from missing
 
-__all__ = ["Basic", "Bearer", "Credentials", "ClientTls", "answer_of", "how", "httpx", "lost", "settings"]
-
+ADDRESS = "http://127.0.0.1:8080"
+USUAL = Patience()
 KEPT_S = 2.0
 """An idle connection is not used again after this; servers close theirs after five seconds, in the middle of a call."""
 
@@ -90,3 +92,12 @@ def answer_of(response: httpx.Response) -> HttpAnswer:
 def lost(error: httpx.TransportError) -> NoHttpAnswer:
     text = str(error) or type(error).__name__
     return NoHttpAnswer(text, not isinstance(error, REFUSED))
+
+
+def as_method(call: Callable[..., Any], method: Callable[..., Any]) -> Any:
+    """A method with the name, the description and the parameters of a call; its client stands for the patience."""
+    described = wraps(call)(method)
+    (_, *parameters) = inspect.signature(call).parameters.values()
+    myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    described.__signature__ = inspect.Signature([myself, *parameters])  # type: ignore[attr-defined]
+    return described

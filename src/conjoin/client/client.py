@@ -1,34 +1,41 @@
-"""The client for programs that wait: one method a call. Whatever it says, `exchange` and the modules beside it say."""
+"""The client for programs that wait for answers. The calls and their descriptions are in the modules beside it."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from conjoin.client import carrying, jobs, messages, processes, searches
-from conjoin.client.carrying import ClientTls, Credentials, httpx
-from conjoin.client.exchange import Exchange, File, Handle, HandOut, HttpRequest, Patience, RetryPause
-from conjoin.client.jobs import ModelledError, WorkerOptions
-from conjoin.client.processes import LATEST
-from conjoin.client.values import (
-    BulkResult,
-    CorrelationResult,
-    Fate,
-    FoundInstance,
-    FoundMessage,
-    MessageExplanation,
-    ProcessIncident,
-    ProcessInstance,
-    ProcessVersion,
-    Publication,
-    WorkerJob,
-)
+from conjoin.client import carrying, operations, searches
+from conjoin.client import jobs as of_jobs
+from conjoin.client import messages as of_messages
+from conjoin.client import processes as of_processes
+from conjoin.client.carrying import ADDRESS, USUAL, ClientTls, Credentials, httpx
+from conjoin.client.exchange import Exchange, Found, Handle, HandOut, HttpRequest, Patience, RetryPause, Take
+from conjoin.client.jobs import WorkerOptions
+from conjoin.client.processes import Variables
+from conjoin.client.values import BulkResult, Publication, WorkerJob
 
-ADDRESS = "http://127.0.0.1:8080"
-Variables = Mapping[str, Any]
 Handler = Callable[[WorkerJob], Variables | None]
 _A = TypeVar("_A")
-USUAL = Patience()
+_P = ParamSpec("_P")
+
+
+def _once(call: Callable[Concatenate[Patience, _P], Exchange[_A]]) -> Callable[Concatenate["Client", _P], _A]:
+    """A call with one answer."""
+
+    def method(self: "Client", *given: _P.args, **named: _P.kwargs) -> _A:
+        return self._done(call(self.patience, *given, **named))
+
+    return carrying.as_method(call, method)  # type: ignore[no-any-return]
+
+
+def _many(call: Callable[Concatenate[Patience, _P], Found[_A]]) -> Callable[Concatenate["Client", _P], Iterator[_A]]:
+    """A search: an iterator that asks for the next page when it is needed."""
+
+    def method(self: "Client", *given: _P.args, **named: _P.kwargs) -> Iterator[_A]:
+        return self._found(call(self.patience, *given, **named))
+
+    return carrying.as_method(call, method)  # type: ignore[no-any-return]
 
 
 class Client:
@@ -44,7 +51,7 @@ class Client:
     ) -> None:
         self._http = httpx.Client(**carrying.settings(address, credentials, tls, timeout_s))
         self._timeout_s = timeout_s
-        self._patience = patience
+        self.patience = patience
 
     def __enter__(self) -> "Client":
         return self
@@ -55,95 +62,63 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def publish(self, message: Publication) -> Fate:
-        """Once, however often it takes; the answer says what has become of it so far."""
-        return self._done(messages.publish(message, 0, self._patience))
-
-    def publish_and_wait(self, message: Publication, wait_ms: int = 10_000) -> Fate:
-        """Answers when somebody has it, or when the wait is over."""
-        return self._done(messages.publish(message, wait_ms, self._patience))
-
-    def correlate(self, message: Publication) -> CorrelationResult:
-        """Now, or not at all: `NotFound` if nobody waits."""
-        return self._done(messages.correlate(message, self._patience))
+    publish = _once(of_messages.publish)
+    publish_and_wait = _once(of_messages.publish_and_wait)
+    correlate = _once(of_messages.correlate)
+    explain = _once(of_messages.explain)
+    broadcast_signal = _once(of_messages.broadcast_signal)
+    deploy = _once(of_processes.deploy)
+    create_instance = _once(of_processes.create_instance)
+    run_instance = _once(of_processes.run_instance)
+    cancel_instance = _once(of_processes.cancel_instance)
+    set_variables = _once(of_processes.set_variables)
+    resolve_incident = _once(of_processes.resolve_incident)
+    assign_user_task = _once(of_processes.assign_user_task)
+    unassign_user_task = _once(of_processes.unassign_user_task)
+    complete_user_task = _once(of_processes.complete_user_task)
+    activate_jobs = _once(of_jobs.activate_jobs)
+    complete_job = _once(of_jobs.complete_job)
+    fail_job = _once(of_jobs.fail_job)
+    throw_error = _once(of_jobs.throw_error)
+    update_retries = _once(of_jobs.update_retries)
+    topology = _once(operations.topology)
+    inbox_message = _once(operations.inbox_message)
+    operate_on_inbox_message = _once(operations.operate_on_inbox_message)
+    operate_on_inbox = _once(operations.operate_on_inbox)
+    policies = _once(operations.policies)
+    set_policy = _once(operations.set_policy)
+    retry_set_aside = _once(operations.retry_set_aside)
+    delete_set_aside = _once(operations.delete_set_aside)
+    request = _once(operations.request)
+    variables = _once(searches.variables)
+    messages = _many(searches.messages)
+    instances = _many(searches.instances)
+    incidents = _many(searches.incidents)
+    jobs = _many(searches.jobs)
+    user_tasks = _many(searches.user_tasks)
+    element_instances = _many(searches.element_instances)
+    processes = _many(searches.processes)
+    inbox = _many(searches.inbox)
+    set_aside = _many(searches.set_aside)
 
     def publish_many(self, some: Iterable[Publication]) -> Iterator[BulkResult]:
         """Any number of them, as fast as the server stores them; a line for each, in their order."""
-        return self._found(messages.publish_many(some, self._patience))
-
-    def explain(self, what: Publication | int) -> MessageExplanation:
-        """A message by its key, or one that is not sent."""
-        return self._done(messages.explain(what, self._patience))
-
-    def messages(self, **filters: Any) -> Iterator[FoundMessage]:
-        """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and what else the list filters by."""
-        return self._found(searches.messages(filters, self._patience))
-
-    def deploy(self, *files: str | Path | File, tenant: str = "") -> list[ProcessVersion]:
-        """Files of models, or names with their contents: all of them or none."""
-        return self._done(processes.deploy(read_files(files), tenant, self._patience))
-
-    def create_instance(
-        self,
-        process_id: str,
-        variables: Variables | None = None,
-        version: int = LATEST,
-        tenant: str = "",
-        business_id: str = "",
-    ) -> ProcessInstance:
-        new = processes.new_instance(process_id, variables, version, tenant, business_id)
-        return self._done(processes.create(new, 0, self._patience))
-
-    def run_instance(
-        self, process_id: str, variables: Variables | None = None, wait_ms: int = 10_000, tenant: str = ""
-    ) -> ProcessInstance:
-        """Created, and answered when it has ended, with its variables; `TookTooLong` if it has not by then."""
-        new = processes.new_instance(process_id, variables, tenant=tenant)
-        return self._done(processes.create(new, wait_ms, self._patience))
-
-    def cancel_instance(self, key: int) -> None:
-        self._done(processes.cancel(key, self._patience))
-
-    def instances(self, **filters: Any) -> Iterator[FoundInstance]:
-        """By the filters of `/v2`: `processDefinitionId`, `state`, `hasIncident`, `tenantId` and others."""
-        return self._found(searches.instances(filters, self._patience))
-
-    def variables(self, instance_key: int) -> dict[str, Any]:
-        return self._done(searches.variables(instance_key, self._patience))
-
-    def set_variables(self, scope_key: int, variables: Variables, local: bool = False) -> None:
-        self._done(processes.set_variables(scope_key, variables, local, self._patience))
-
-    def incidents(self, **filters: Any) -> Iterator[ProcessIncident]:
-        """Those that are open, by the filters of `/v2`: `processInstanceKey`, `errorType` and others."""
-        return self._found(searches.incidents(filters, self._patience))
-
-    def resolve_incident(self, key: int) -> None:
-        self._done(processes.resolve(key, self._patience))
-
-    def activate_jobs(self, wanted: WorkerOptions) -> list[WorkerJob]:
-        return self._done(jobs.activate(wanted, self._patience))
-
-    def complete_job(self, key: int, variables: Variables | None = None) -> None:
-        self._done(jobs.complete(key, variables or {}, self._patience))
-
-    def fail_job(self, key: int, retries: int, text: str = "", back_off_ms: int = 0) -> None:
-        self._done(jobs.fail(key, retries, text, back_off_ms, self._patience))
-
-    def throw_error(self, key: int, error: ModelledError) -> None:
-        self._done(jobs.throw(key, error, self._patience))
-
-    def update_retries(self, key: int, retries: int) -> None:
-        self._done(jobs.update_retries(key, retries, self._patience))
+        return self._found(of_messages.publish_many(self.patience), some)
 
     def work(self, wanted: WorkerOptions, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Hands jobs to a function until `is_over`, which is asked before each poll.
+        """Hands jobs to a function until `is_over`, which is asked before each poll. It outlives the server.
 
-        What the function answers are the variables of the completed job; `ModelledError` ends it with an error of the
+        What the function returns are the variables of the completed job; `ModelledError` ends it with an error of the
         model; any other exception fails it, with one retry less.
         """
-        for _ in self._found(jobs.work(wanted, is_over, self._patience), handler):
-            pass
+        work = of_jobs.work(self.patience, wanted, is_over)
+        outcome: Any = None
+        try:
+            while True:
+                step = work.send(outcome)
+                outcome = _handled(handler, step.job) if isinstance(step, Handle) else self._carried(step)
+        except StopIteration:
+            return
 
     def _done(self, exchange: Exchange[_A]) -> _A:
         answer = None
@@ -154,26 +129,25 @@ class Client:
             result: _A = over.value
             return result
 
-    def _found(self, exchange: Exchange[None], handler: Handler | None = None) -> Iterator[Any]:
-        answer = None
+    def _found(self, exchange: Found[_A], given: Iterable[Any] = ()) -> Iterator[_A]:
+        answer, source = None, iter(given)
         try:
             while True:
                 step = exchange.send(answer)
                 answer = None
                 if isinstance(step, HandOut):
                     yield from step.items
-                elif isinstance(step, Handle) and handler is not None:
-                    answer = _handled(handler, step.job)
+                elif isinstance(step, Take):
+                    answer = list(islice(source, step.most))
                 else:
                     answer = self._carried(step)
         except StopIteration:
             return
 
-    def _carried(self, step: Any) -> Any:
+    def _carried(self, step: HttpRequest | RetryPause) -> Any:
         if isinstance(step, RetryPause):
             time.sleep(step.seconds)
             return None
-        assert isinstance(step, HttpRequest)
         try:
             return carrying.answer_of(self._http.request(**carrying.how(step, self._timeout_s)))
         except httpx.TransportError as error:
@@ -185,7 +159,3 @@ def _handled(handler: Handler, job: WorkerJob) -> Any:
         return handler(job)
     except Exception as error:  # noqa: BLE001 - the border to somebody else's function: its failure is the job's
         return error
-
-
-def read_files(files: Iterable[str | Path | File]) -> list[File]:
-    return [file if isinstance(file, tuple) else (Path(file).name, Path(file).read_bytes()) for file in files]

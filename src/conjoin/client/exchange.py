@@ -1,13 +1,13 @@
-"""Exchanges: what a client and a server say to each other, without anybody who carries it.
+"""Exchanges: the calls of a client without any I/O.
 
-A call is a generator: it yields what is to be done next (ask the server, wait, hand something out), is sent what came
-of it, and returns its result. So there is one implementation of every call, and the two clients only carry.
+A call is a generator: it yields what is to be done next (a request, a pause, items to hand out), is sent the outcome,
+and returns its result. So every call is implemented once, and the two clients only carry it out.
 """
 
 import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,7 +24,7 @@ File = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`asked` is what a person calls it; it answers in the time of the client, or so much later."""
+    """`asked` says in words what it is for; it is answered within the timeout of the client, plus `later_s`."""
 
     asked: str
     method: str
@@ -55,25 +55,33 @@ class RetryPause(NamedTuple):
     seconds: float
 
 
-class HandOut(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HandOut(Generic[_A]):
     """Items for whoever iterates over what the call finds."""
 
-    items: Sequence[Any]
+    items: Sequence[_A]
+
+
+class Take(NamedTuple):
+    """So many items of what the caller has given; fewer are the last."""
+
+    most: int
 
 
 class Handle(NamedTuple):
-    """A job for the worker's function; what it answers or raises is sent back."""
+    """A job for the worker's function; what it returns or raises is sent back."""
 
     job: Any
 
 
-Step = HttpRequest | RetryPause | HandOut | Handle
-Exchange = Generator[Step, Any, _A]
+Exchange = Generator[HttpRequest | RetryPause, Any, _A]
+Found = Generator[HttpRequest | RetryPause | Take | HandOut[_A], Any, None]
+Work = Generator[HttpRequest | RetryPause | Handle, Any, None]
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often a call is tried, and how long it waits in between: twice as long each time, and never in step."""
+    """How often a call is tried, and the pause between two attempts: doubled each time, with jitter."""
 
     attempts: int = 6
     first_pause_s: float = 0.1
@@ -143,3 +151,13 @@ def done(request: HttpRequest, patience: Patience, gone_is_done: bool = False) -
 def encoded(value: Any) -> bytes:
     """As JSON; a Decimal keeps every digit."""
     return _ENCODER.encode(value)
+
+
+def answered(patience: Patience, asks: str, method: str, path: str, body: Any = None, **query: str) -> Exchange[Any]:
+    """The JSON that a call answers which may be repeated; None if it answers nothing."""
+    request = HttpRequest(asks, method, path, None if body is None else encoded(body), query=query)
+    return json_of((yield from done(request, patience)))
+
+
+def json_of(body: bytes) -> Any:
+    return msgspec.json.decode(body) if body else None

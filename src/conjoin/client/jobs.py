@@ -1,20 +1,35 @@
-"""Jobs: taken, completed, failed, ended with an error of the model; and the loop of a simple worker.
+"""Jobs: activated, completed, failed, ended with an error of the model; and the loop of a simple worker.
 
-A completion that got no answer is tried again: if the job is gone by then, it was done. A failure is not: somebody else
-may have the job by then.
+A completion that got no answer is retried: if the job is gone by then, it was done. A failure is not: somebody else may
+have the job by then.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from conjoin.client.exchange import Exchange, Handle, HttpRequest, Patience, asked, body_of, done, encoded, never
+from conjoin.client.exchange import (
+    Exchange,
+    Handle,
+    HttpRequest,
+    Patience,
+    RetryPause,
+    Work,
+    answered,
+    asked,
+    body_of,
+    done,
+    encoded,
+    never,
+)
 from conjoin.client.values import WorkerJob
-from conjoin.errors import NoAnswer, NotFound, WrongState
+from conjoin.errors import CallFailed, NotFound, WrongState
 
 Variables = Mapping[str, Any]
+_LOG = logging.getLogger(__name__)
 
 
 class ModelledError(Exception):
@@ -37,57 +52,70 @@ class WorkerOptions:
     tenants: tuple[str, ...] = ()
 
 
-def activate(work: WorkerOptions, patience: Patience) -> Exchange[list[WorkerJob]]:
-    """Waits until there are some, or `wait_ms` are over. What an answer that was lost had in it comes back later."""
-    about = {"type": work.type, "worker": work.worker, "timeout": work.timeout_ms, "tenantIds": list(work.tenants)}
+def activate_jobs(patience: Patience, wanted: WorkerOptions) -> Exchange[list[WorkerJob]]:
+    """Waits until there are some, or `wait_ms` are over. Jobs of a lost answer come back after their timeout."""
+    about = {"type": wanted.type, "worker": wanted.worker, "timeout": wanted.timeout_ms}
     # 0 would be the server's own wait; -1 is none.
-    how = {"maxJobsToActivate": work.at_once, "requestTimeout": work.wait_ms or -1}
-    body, later_s = encoded(about | how), work.wait_ms / 1_000
-    request = HttpRequest(f"activate {work.type!r}", "POST", "/v2/jobs/activation", body, later_s=later_s)
+    how = {"maxJobsToActivate": wanted.at_once, "requestTimeout": wanted.wait_ms or -1}
+    body, later_s = encoded({**about, **how, "tenantIds": list(wanted.tenants)}), wanted.wait_ms / 1_000
+    request = HttpRequest(f"activate {wanted.type!r}", "POST", "/v2/jobs/activation", body, later_s=later_s)
     told = msgspec.json.decode((yield from done(request, patience)))["jobs"]
     return msgspec.convert(told, list[WorkerJob], strict=False)
 
 
-def complete(key: int, variables: Variables, patience: Patience) -> Exchange[None]:
-    body = encoded({"variables": dict(variables)})
+def complete_job(patience: Patience, key: int, variables: Variables | None = None) -> Exchange[None]:
+    body = encoded({"variables": dict(variables or {})})
     request = HttpRequest(f"complete job {key}", "POST", f"/v2/jobs/{key}/completion", body)
     yield from done(request, patience, gone_is_done=True)
 
 
-def fail(key: int, retries: int, text: str, back_off_ms: int, patience: Patience) -> Exchange[None]:
+def fail_job(patience: Patience, key: int, retries: int, text: str = "", back_off_ms: int = 0) -> Exchange[None]:
+    """With so many retries left; none is an incident."""
     body = encoded({"retries": retries, "errorMessage": text, "retryBackOff": back_off_ms})
     request = HttpRequest(f"fail job {key}", "POST", f"/v2/jobs/{key}/failure", body)
     body_of((yield from asked(request, patience, never)), request)
 
 
-def throw(key: int, error: ModelledError, patience: Patience) -> Exchange[None]:
+def throw_error(patience: Patience, key: int, error: ModelledError) -> Exchange[None]:
     body = encoded({"errorCode": error.code, "errorMessage": error.text, "variables": dict(error.variables)})
     request = HttpRequest(f"end job {key} with {error.code!r}", "POST", f"/v2/jobs/{key}/error", body)
     yield from done(request, patience, gone_is_done=True)
 
 
-def update_retries(key: int, retries: int, patience: Patience) -> Exchange[None]:
-    body = encoded({"changeset": {"retries": retries}})
-    yield from done(HttpRequest(f"update retries of job {key}", "PATCH", f"/v2/jobs/{key}", body), patience)
+def update_retries(patience: Patience, key: int, retries: int) -> Exchange[None]:
+    body = {"changeset": {"retries": retries}}
+    yield from answered(patience, f"update retries of job {key}", "PATCH", f"/v2/jobs/{key}", body)
 
 
-def work(wanted: WorkerOptions, is_over: Callable[[], bool], patience: Patience) -> Exchange[None]:
-    """Takes jobs and hands them to the worker's function, one after the other, until it is over."""
+def work(patience: Patience, wanted: WorkerOptions, is_over: Callable[[], bool]) -> Work:
+    """Activates jobs and hands them to the worker's function, one after the other, until it is over.
+
+    It outlives the server: while there is none, it goes on asking.
+    """
     while not is_over():
-        for job in (yield from activate(wanted, patience)):
+        try:
+            jobs = yield from activate_jobs(patience, wanted)
+        except CallFailed as error:
+            if not error.retryable:
+                raise
+            _LOG.warning("%s; retrying until the server answers", error)
+            yield RetryPause(patience.longest_pause_s)
+            continue
+        for job in jobs:
             outcome = yield Handle(job)
             try:
                 yield from _answered(job, outcome, patience)
-            except (NotFound, WrongState, NoAnswer):
+            except CallFailed as error:
                 # It took too long and somebody else has it, or its instance is gone, or it comes back by its timeout.
-                continue
+                if not (error.retryable or isinstance(error, (NotFound, WrongState))):
+                    raise
 
 
 def _answered(job: WorkerJob, outcome: Any, patience: Patience) -> Exchange[None]:
     if isinstance(outcome, ModelledError):
-        yield from throw(job.job_key, outcome, patience)
+        yield from throw_error(patience, job.job_key, outcome)
     elif isinstance(outcome, Exception):
         text = f"{type(outcome).__name__}: {outcome}"
-        yield from fail(job.job_key, job.retries - 1, text, 0, patience)
+        yield from fail_job(patience, job.job_key, job.retries - 1, text)
     else:
-        yield from complete(job.job_key, outcome or {}, patience)
+        yield from complete_job(patience, job.job_key, outcome)

@@ -1,4 +1,4 @@
-"""Messages: published once however often it takes, correlated, explained, and many at a time.
+"""Messages: published exactly once however many attempts it takes, correlated, explained, and many at a time.
 
 Every message has an id, made here if there is none. The server refuses a second message with the same id for as long as
 the first one lives, so a message is sent again only while that is sure; a refusal then says that it is there.
@@ -6,7 +6,6 @@ the first one lives, so a message is sent again only while that is sure; a refus
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from itertools import islice
 from time import monotonic
 from typing import Any
 from uuid import uuid4
@@ -15,11 +14,13 @@ import msgspec
 
 from conjoin.client.exchange import (
     Exchange,
+    Found,
     HandOut,
     Heard,
     HttpRequest,
     Patience,
     RetryPause,
+    Take,
     asked,
     body_of,
     done,
@@ -50,7 +51,13 @@ def with_id(message: Publication) -> Publication:
     return message if message.id else replace(message, id=uuid4().hex)
 
 
-def publish(message: Publication, wait_ms: int, patience: Patience) -> Exchange[Fate]:
+def publish(patience: Patience, message: Publication) -> Exchange[Fate]:
+    """Exactly once, however many attempts it takes; the answer says what has become of it so far."""
+    return (yield from publish_and_wait(patience, message, 0))
+
+
+def publish_and_wait(patience: Patience, message: Publication, wait_ms: int = 10_000) -> Exchange[Fate]:
+    """Answers when somebody has it, or when the wait is over."""
     sent = with_id(message)
     body = encoded({**_fields(sent), "wait_ms": wait_ms})
     request = HttpRequest(f"publish {sent.name!r}", "POST", _MESSAGES, body, later_s=wait_ms / 1_000)
@@ -94,8 +101,9 @@ def _found(sent: Publication, patience: Patience) -> Exchange[Fate | None]:
     return None
 
 
-def correlate(message: Publication, patience: Patience) -> Exchange[CorrelationResult]:
-    """Now or not at all, and with one attempt that the server may have seen: it keeps no id of it."""
+def correlate(patience: Patience, message: Publication) -> Exchange[CorrelationResult]:
+    """Now or not at all: `NotFound` if nobody waits."""
+    # One attempt that the server may have seen: it keeps no id of it.
     said = {"name": message.name, "correlationKey": message.key, "variables": dict(message.variables)}
     said |= {"tenantId": message.tenant} if message.tenant else {}
     said |= {"businessId": message.business_id} if message.business_id else {}
@@ -104,7 +112,7 @@ def correlate(message: Publication, patience: Patience) -> Exchange[CorrelationR
     return _CORRELATED.decode(body_of(heard, request))
 
 
-def explain(what: Publication | int, patience: Patience) -> Exchange[MessageExplanation]:
+def explain(patience: Patience, what: Publication | int) -> Exchange[MessageExplanation]:
     """A message that was published, by its key; or what would become of one that was not."""
     if isinstance(what, int):
         request = HttpRequest(f"explain message {what}", "GET", f"{_MESSAGES}/{what}/explain")
@@ -114,10 +122,10 @@ def explain(what: Publication | int, patience: Patience) -> Exchange[MessageExpl
     return msgspec.convert(told["dry_run"], MessageExplanation, strict=False)
 
 
-def publish_many(messages: Iterable[Publication], patience: Patience) -> Exchange[None]:
-    """Hands out a line for each message, in their order."""
-    ahead = map(with_id, messages)
-    while some := list(islice(ahead, LINES_A_REQUEST)):
+def publish_many(patience: Patience) -> Found[BulkResult]:
+    """Takes messages and hands out a line for each, in their order."""
+    while given := (yield Take(LINES_A_REQUEST)):
+        some = [with_id(message) for message in given]
         request = HttpRequest(
             *(f"publish {len(some)} messages", "POST", f"{_MESSAGES}/bulk"),
             b"".join(encoded(_fields(message)) + b"\n" for message in some),
@@ -140,6 +148,15 @@ def _line(message: Publication, told: Mapping[str, Any], maybe_done: bool) -> Bu
         return BulkResult(message, verdict="accepted", reason="sent_before")
     shown = {name: told.get(name, "") for name in ("verdict", "reason", "error")}
     return BulkResult(message, int(told.get("key", 0)), **shown)
+
+
+def broadcast_signal(
+    patience: Patience, name: str, variables: Mapping[str, Any] | None = None, tenant: str = ""
+) -> Exchange[None]:
+    """To every instance that waits for it now, and to processes that start with it. Not repeated: it has no id."""
+    said = {"signalName": name, "variables": dict(variables or {})} | ({"tenantId": tenant} if tenant else {})
+    request = HttpRequest(f"broadcast {name!r}", "POST", "/v2/signals/broadcast", encoded(said))
+    body_of((yield from asked(request, patience, never)), request)
 
 
 def _while_remembered(sent: Iterable[Publication]) -> Callable[[], bool]:

@@ -1,66 +1,112 @@
-"""Searches: what a server has, page by page, handed out item by item while somebody asks for more."""
+"""Searches: what a server has, page by page, handed out item by item while the caller asks for more.
+
+Those of `/v2` take its filters by name (`processDefinitionId`, `state`, `tenantId`, ...), those of `/conjoin/v1` the
+parameters of its lists (`name`, `key`, `since`, `order`, ...). An empty filter is left out.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
-from conjoin.client.exchange import Exchange, HandOut, HttpRequest, Patience, done, encoded
-from conjoin.client.values import FoundInstance, FoundMessage, ProcessIncident
+from conjoin.client.exchange import Exchange, Found, HandOut, Patience, answered
+from conjoin.client.values import (
+    FoundElement,
+    FoundInstance,
+    FoundJob,
+    FoundMessage,
+    FoundProcess,
+    FoundUserTask,
+    ProcessIncident,
+)
 
 A_PAGE = 200
-Filters = Mapping[str, Any]
-"""By name; what is empty is not asked for."""
+_A = TypeVar("_A")
 
 
-def messages(filters: Filters, patience: Patience) -> Exchange[None]:
-    query = {name: str(value) for name, value in _given(filters).items()} | {"limit": str(A_PAGE)}
-    while True:
-        request = HttpRequest("list messages", "GET", "/conjoin/v1/messages", query=query)
-        page = msgspec.json.decode((yield from done(request, patience)))
-        yield HandOut(msgspec.convert(page["items"], list[FoundMessage], strict=False))
-        if page["cursor"] is None:
-            return
-        query["cursor"] = page["cursor"]
+def messages(patience: Patience, /, **filters: Any) -> Found[FoundMessage]:
+    """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and the other filters of the list."""
+    return (yield from _listed(patience, "messages", filters, FoundMessage))
 
 
-def instances(filters: Filters, patience: Patience) -> Exchange[None]:
-    yield from _all("process-instances", filters, list[FoundInstance], patience)
+def inbox(patience: Patience, /, **filters: Any) -> Found[dict[str, Any]]:
+    """Messages of the inbox, as `GET /conjoin/v1/inbox` answers: by `state`, `channel`, `type`, `text` and others."""
+    return (yield from _listed(patience, "inbox", filters, dict[str, Any]))
 
 
-def incidents(filters: Filters, patience: Patience) -> Exchange[None]:
-    yield from _all("incidents", filters, list[ProcessIncident], patience)
+def set_aside(patience: Patience, /, **filters: Any) -> Found[dict[str, Any]]:
+    """What could not be carried out, as `GET /conjoin/v1/set-aside` answers: by `kind`, `state` and `instance`."""
+    return (yield from _listed(patience, "set-aside", filters, dict[str, Any]))
 
 
-def variables(instance_key: int, patience: Patience) -> Exchange[dict[str, Any]]:
+def instances(patience: Patience, /, **filters: Any) -> Found[FoundInstance]:
+    """By `processDefinitionId`, `state`, `hasIncident`, `tenantId` and the other filters of `/v2`."""
+    return (yield from _searched(patience, "process-instances", filters, FoundInstance))
+
+
+def incidents(patience: Patience, /, **filters: Any) -> Found[ProcessIncident]:
+    """Those that are open: by `processInstanceKey`, `errorType` and the other filters of `/v2`."""
+    return (yield from _searched(patience, "incidents", filters, ProcessIncident))
+
+
+def jobs(patience: Patience, /, **filters: Any) -> Found[FoundJob]:
+    """Those that are open: by `type`, `state`, `worker` and the other filters of `/v2`."""
+    return (yield from _searched(patience, "jobs", filters, FoundJob))
+
+
+def user_tasks(patience: Patience, /, **filters: Any) -> Found[FoundUserTask]:
+    """Those that are open: by `assignee`, `candidateGroup` and the other filters of `/v2`."""
+    return (yield from _searched(patience, "user-tasks", filters, FoundUserTask))
+
+
+def element_instances(patience: Patience, /, **filters: Any) -> Found[FoundElement]:
+    """By `processInstanceKey`, `elementId`, `state` and the other filters of `/v2`."""
+    return (yield from _searched(patience, "element-instances", filters, FoundElement))
+
+
+def processes(patience: Patience, /, **filters: Any) -> Found[FoundProcess]:
+    """Every version that was deployed: by `processDefinitionId`, `isLatestVersion` and the other filters of `/v2`."""
+    return (yield from _searched(patience, "process-definitions", filters, FoundProcess))
+
+
+def variables(patience: Patience, instance_key: int) -> Exchange[dict[str, Any]]:
     """Those of the instance itself, not of the scopes in it."""
     filters = {"processInstanceKey": str(instance_key), "scopeKey": str(instance_key)}
     found: dict[str, Any] = {}
     after = ""
     while True:
-        items, after = yield from _page("variables", filters, after, patience)
+        items, after = yield from _page(patience, "variables", filters, after)
         found |= {item["name"]: msgspec.json.decode(item["value"]) for item in items}
         if not after:
             return found
 
 
-def _all(what: str, filters: Filters, kind: Any, patience: Patience) -> Exchange[None]:
+def _listed(patience: Patience, what: str, filters: Mapping[str, Any], kind: type[_A]) -> Found[_A]:
+    query = {name: str(value) for name, value in _given(filters).items()} | {"limit": str(A_PAGE)}
+    while True:
+        page = yield from answered(patience, f"list {what}", "GET", f"/conjoin/v1/{what}", **query)
+        yield HandOut(msgspec.convert(page["items"], list[kind], strict=False))  # type: ignore[valid-type]
+        if page["cursor"] is None:
+            return
+        query["cursor"] = page["cursor"]
+
+
+def _searched(patience: Patience, what: str, filters: Mapping[str, Any], kind: type[_A]) -> Found[_A]:
     after = ""
     while True:
-        items, after = yield from _page(what, filters, after, patience)
-        yield HandOut(msgspec.convert(items, kind, strict=False))
+        items, after = yield from _page(patience, what, filters, after)
+        yield HandOut(msgspec.convert(items, list[kind], strict=False))  # type: ignore[valid-type]
         if not after:
             return
 
 
-def _page(what: str, filters: Filters, after: str, patience: Patience) -> Exchange[tuple[list[Any], str]]:
+def _page(patience: Patience, what: str, filters: Mapping[str, Any], after: str) -> Exchange[tuple[list[Any], str]]:
     """Its items, and where to go on; nowhere after the last one."""
-    body = encoded({"filter": _given(filters), "page": {"limit": A_PAGE, "after": after or None}})
+    body = {"filter": _given(filters), "page": {"limit": A_PAGE, "after": after or None}}
     whole = {"truncateValues": "false"} if what == "variables" else {}
-    request = HttpRequest(f"search {what}", "POST", f"/v2/{what}/search", body, query=whole)
-    told = msgspec.json.decode((yield from done(request, patience)))
+    told = yield from answered(patience, f"search {what}", "POST", f"/v2/{what}/search", body, **whole)
     return told["items"], told["page"]["endCursor"] or ""
 
 
-def _given(filters: Filters) -> dict[str, Any]:
+def _given(filters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in filters.items() if value not in (None, "")}

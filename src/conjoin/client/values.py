@@ -147,3 +147,55 @@ class WorkerJob(_Camel, frozen=True):
     deadline: int
     variables: dict[str, Any]
     tenant_id: str
+
+
+class FoundJob(_Camel, frozen=True):
+    job_key: int
+    type: str
+    state: str
+    worker: str
+    retries: int
+    process_definition_id: str
+    process_instance_key: int
+    element_id: str
+    tenant_id: str
+    deadline: str | None = None
+    error_message: str | None = None
+
+
+class FoundUserTask(_Camel, frozen=True):
+    user_task_key: int
+    state: str
+    process_definition_id: str
+    process_instance_key: int
+    element_id: str
+    tenant_id: str
+    name: str | None = None
+    assignee: str | None = None
+    candidate_groups: tuple[str, ...] = ()
+    candidate_users: tuple[str, ...] = ()
+    due_date: str | None = None
+    priority: int = 50
+
+
+class FoundElement(_Camel, frozen=True):
+    element_instance_key: int
+    element_id: str
+    type: str
+    state: str
+    has_incident: bool
+    process_definition_id: str
+    process_instance_key: int
+    start_date: str
+    tenant_id: str
+    end_date: str | None = None
+
+
+class FoundProcess(_Camel, frozen=True):
+    process_definition_key: int
+    process_definition_id: str
+    version: int
+    resource_name: str
+    tenant_id: str
+    name: str | None = None
+    version_tag: str | None = None
