@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "demo": {"errors", "runtime", "gateway"},
     "cli": {
         *("errors", "logs", "settings", "kernel", "feel", "bpmn", "store", "runtime", "pipeline"),
-        *("gateway", "console", "demo", "testing", "shown_urls"),
+        *("gateway", "console", "demo", "testing", "shown_urls", "client"),
     },
 }
 

@@ -1,11 +1,13 @@
 """Settings: which place wins, and how problems are told."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from conjoin.cli.server import serve
 from conjoin.errors import SettingsError
+from conjoin.gateway.service import ServerLimits
 from conjoin.runtime.inbox.configuration import read_inbox
 from conjoin.settings import Settings, load
 
@@ -75,10 +77,23 @@ def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) 
         "policies": ('{"*": {"dedup": "7d"}}', {"*": {"dedup": "7d"}}),
         "inbox": ('{"mode": "all"}', {"mode": "all"}),
         "notify": ('{"*": {"url": "http://x"}}', {"*": {"url": "http://x"}}),
-        "server": ('{"traces": "http://x"}', {"traces": "http://x"}),
+        "server": ("https://conjoin.example", "https://conjoin.example"),
+        "token": ("s3cret", "s3cret"),
+        "user": ("ada", "ada"),
+        "password": ("s3cret", "s3cret"),
+        "ca": ("ca.pem", "ca.pem"),
+        "host": ("0.0.0.0", "0.0.0.0"),
+        "grpc_port": ("0", 0),
+        "rest_port": ("9090", 9090),
+        "insecure": ("true", True),
+        "read_only_console": ("1", True),
+        "allowed_hosts": ("a.example, b.example", ["a.example", "b.example"]),
+        "traces": ("http://x", "http://x"),
+        "log_level": ("INFO", "info"),
+        "log_format": ("json", "json"),
         "security": ('{"tokens": "tokens"}', {"tokens": "tokens"}),
     }
-    text, value = values[key]
+    text, value = ("7", 7) if key.startswith("limit_") else values[key]
     monkeypatch.setenv(f"CONJOIN_{key.upper()}", text)
     assert getattr(load(), key) == value
 
@@ -274,3 +289,57 @@ def test_what_python_cannot_hold_or_write_is_a_problem(name: str, text: str, sai
 def test_table_in_a_variable_that_is_nested_without_end_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONJOIN_INBOX", "[" * 5_000)
     assert problems_of() == ["environment: a table is nested too deeply"]
+
+
+SERVER = """
+[server]
+url = "https://conjoin.example"
+host = "192.0.2.1"
+grpc_port = 0
+hosts = ["a.example"]
+log_level = "error"
+
+[server.limits]
+in_flight = 7
+"""
+
+
+def test_server_and_its_limits_are_settings_like_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(SERVER)
+    monkeypatch.setenv("CONJOIN_GRPC_PORT", "1")
+    monkeypatch.setenv("CONJOIN_LOG_LEVEL", "debug")
+    settings = load(log_level="info", limit_waiting="9")
+    assert (settings.server, settings.host) == ("https://conjoin.example", "192.0.2.1")
+    assert (settings.grpc_port, settings.log_level, settings.allowed_hosts) == (1, "info", ["a.example"])
+    assert (settings.limits["in_flight"], settings.limits["waiting"]) == (7, 9)
+
+
+def test_limits_are_those_of_the_server_with_its_defaults() -> None:
+    assert load().limits == asdict(ServerLimits())
+
+
+def test_server_may_still_be_a_table_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(SERVER)
+    monkeypatch.setenv("CONJOIN_SERVER", '{"host": "::1", "limits": {"in_flight": 0}}')
+    assert problems_of() == [
+        "environment CONJOIN_SERVER: server.limits.in_flight = 0: input should be greater than or equal to 1"
+    ]
+    monkeypatch.setenv("CONJOIN_LIMIT_IN_FLIGHT", "3")
+    assert (load().host, load().limits["in_flight"], load().grpc_port) == ("::1", 3, 0)
+    monkeypatch.setenv("CONJOIN_SERVER", '{"host": ')
+    assert problems_of()[0].startswith("environment CONJOIN_SERVER: is not JSON: ")
+
+
+def test_problems_of_the_server_name_their_place_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    write('host = "x"\n[server]\nlog_levle = "info"\nrest_port = 70000\ntoken = ["s3cret"]\nurl = "s3cret"')
+    monkeypatch.setenv("CONJOIN_LOG_FORMAT", "xml")
+    problems = problems_of()
+    assert "conjoin.toml: unknown key 'server.log_levle'; did you mean 'server.log_level'?" in problems
+    assert any(it.startswith("conjoin.toml: unknown key 'host'") for it in problems)
+    assert any(it.startswith("conjoin.toml: server.rest_port = 70000: ") for it in problems)
+    assert any(it.startswith("environment CONJOIN_LOG_FORMAT: server.log_format = 'xml': ") for it in problems)
+    assert len(problems) == 6
+    assert "s3cret" not in str(problems)
+    monkeypatch.setenv("CONJOIN_LOG_FORMAT", "json")
+    write("")
+    assert "s3cret" not in repr(load(token="s3cret", password="s3cret"))

@@ -26,7 +26,7 @@ from conjoin.cli.main import run as conjoin
 from conjoin.kernel.policies import CHOICES, PROFILES, Policy, read_policies
 from conjoin.kernel.verdicts.sentences import near_miss, sentence
 from conjoin.kernel.verdicts.verdicts import REASONS
-from conjoin.settings import Settings
+from conjoin.settings import SETTINGS, Settings
 from tests.docs.pages import BLOCK, DOCS, PAGES, README, ROOT, blocks
 
 if TYPE_CHECKING:
@@ -247,13 +247,15 @@ def test_policies_page_gives_every_policy_with_the_answer_of_each_profile() -> N
             assert read.default == PROFILES[profile], f"{profile}: {question} is not {answer}"
 
 
-def test_settings_page_gives_every_key_with_its_variable_and_default() -> None:
+def test_settings_page_gives_every_key_with_its_variable_flag_and_default() -> None:
     rows = {row[0].strip("`"): row for row in table_rows(DOCS / "settings.md") if row[0].startswith("`")}
-    assert set(rows) == set(Settings.model_fields)
-    for key, row in rows.items():
-        assert f"`CONJOIN_{key.upper()}`" in row[1]
-        default = Settings.model_fields[key].get_default(call_default_factory=True)
-        assert row[3].strip("`") == (default or "none")
+    assert list(rows) == [declared.key for declared in SETTINGS.values()]
+    for declared in SETTINGS.values():
+        _, variable, flag, default, _ = rows[declared.key]
+        assert variable.split()[0] == f"`{declared.variable}`"
+        assert flag.strip("`") == (declared.flag or "none")
+        expected = "none" if declared.default in (None, {}, []) else str(declared.default)
+        assert default.strip("`") == ("false" if declared.default is False else expected)
 
 
 def test_tables_page_names_every_column_and_output(spark: "SparkSession") -> None:

@@ -76,6 +76,7 @@ COMMANDS: dict[str, str | Group] = {
         "Check, test and deploy BPMN models.",
         {
             "deploy": "model.deploy:deploy",
+            LIST: "model.deploy:list_models",
             "lint": "model.lint:lint",
             "scenario": "model.scenario:app",
         },

@@ -4,21 +4,21 @@ from typing import Annotated
 
 import typer
 
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import BusinessId, Tenant, Variables, read_variables
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
 
+@on_engine
 def create(
+    where: Where,
     process_id: Annotated[str, typer.Argument(metavar="PROCESS_ID", help="The id of the process in its model.")],
     variables: Variables = "{}",
     version: Annotated[int, typer.Option("--version", min=-1, help="A version; -1 is the latest.")] = -1,
     business_id: BusinessId = "",
     tenant: Tenant = DEFAULT_TENANT,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Create an instance of a process.
@@ -30,8 +30,8 @@ def create(
       conjoin create instance order --version 2 --variables @order.json
     """
     given = read_variables(variables)
-    with opened_broker(data, store) as broker:
-        answer = broker.create_instance(process_id, given, max(version, 0), business_id, tenant)
+    with where.engine() as engine:
+        answer = engine.create_instance(process_id, given, max(version, 0), business_id, tenant)
         created = accepted(answer, as_json)
     told = {
         "key": str(created.key),
@@ -42,12 +42,12 @@ def create(
     tell(told, f"created instance {created.key} of {created.process_id} version {created.version}", as_json)
 
 
+@on_engine
 def cancel(
+    where: Where,
     key: Annotated[
         int, typer.Argument(min=0, max=LARGEST_INT64, metavar="INSTANCE_KEY", help="The key of the instance.")
     ],
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Cancel an instance: everything in it ends, and nothing waits for messages any more.
@@ -56,12 +56,14 @@ def cancel(
 
       conjoin instance cancel 2251799813685251
     """
-    with opened_broker(data, store) as broker:
-        accepted(broker.cancel_instance(key), as_json)
+    with where.engine() as engine:
+        accepted(engine.cancel_instance(key), as_json)
     tell({"key": str(key), "cancelled": True}, f"cancelled instance {key}", as_json)
 
 
+@on_engine
 def set_variables(
+    where: Where,
     key: Annotated[
         int,
         typer.Argument(
@@ -74,8 +76,6 @@ def set_variables(
     local: Annotated[
         bool, typer.Option("--local", help="Set them in this very scope, not where they are known.")
     ] = False,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Set variables of an instance.
@@ -85,17 +85,17 @@ def set_variables(
       conjoin instance set-variables 2251799813685251 --variables '{"orderId": "o-1"}'
     """
     given = read_variables(variables)
-    with opened_broker(data, store) as broker:
-        accepted(broker.set_variables(key, given, local), as_json)
+    with where.engine() as engine:
+        accepted(engine.set_variables(key, given, local), as_json)
     tell({"key": str(key), "set": list(given)}, f"set {', '.join(given) or 'nothing'} of {key}", as_json)
 
 
+@on_engine
 def resolve(
+    where: Where,
     key: Annotated[
         int, typer.Argument(min=0, max=LARGEST_INT64, metavar="INCIDENT_KEY", help="The key of the incident.")
     ],
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Resolve an incident: what failed is tried again. Mend its cause first.
@@ -104,6 +104,6 @@ def resolve(
 
       conjoin instance resolve 2251799813685260
     """
-    with opened_broker(data, store) as broker:
-        accepted(broker.resolve_incident(key), as_json)
+    with where.engine() as engine:
+        accepted(engine.resolve_incident(key), as_json)
     tell({"key": str(key), "resolved": True}, f"resolved incident {key}", as_json)

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import Tenant, Variables, read_ms, read_variables
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.client_api.answers import ActivatedJob
 from conjoin.runtime.codec.json_text import json_text
@@ -21,7 +21,9 @@ ErrorMessage = Annotated[
 ]
 
 
+@on_engine
 def activate(
+    where: Where,
     type_: Annotated[str, typer.Argument(metavar="TYPE", help="The type of the jobs.")],
     most: Annotated[int, typer.Option("--maxJobsToActivate", "--max", min=1, help="How many at most.")] = 1,
     worker: Annotated[str, typer.Option("--worker", metavar="NAME", help="Who does them.")] = "conjoin",
@@ -32,8 +34,6 @@ def activate(
         str, typer.Option("--variables", metavar="NAMES", help="Only these variables, with commas between them.")
     ] = "",
     tenant: Tenant = DEFAULT_TENANT,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Take jobs of a type to do them: nobody else gets them until the timeout.
@@ -45,8 +45,8 @@ def activate(
       conjoin activate jobs ship --maxJobsToActivate 10 --timeout 1m --json
     """
     timeout_ms = read_ms(timeout, "--timeout")
-    with opened_broker(data, store) as broker:
-        jobs = accepted(broker.activate_jobs(type_, most, worker, timeout_ms, tenant), as_json)
+    with where.engine() as engine:
+        jobs = accepted(engine.activate_jobs(type_, most, worker, timeout_ms, tenant), as_json)
     names = [name.strip() for name in fetch.split(",") if name.strip()]
     told = [_as_object(job, names) for job in jobs]
     text = "\n".join(map(_in_words, told)) or f"no job of type {type_} is ready"
@@ -76,9 +76,8 @@ def _in_words(job: dict[str, Any]) -> str:
     return f"job {job['key']} {where}; {until}\n    {json_text(job['variables'])}"
 
 
-def complete(
-    key: JobKey, variables: Variables = "{}", data: Data = None, store: StoreUrl = None, as_json: AsJson = False
-) -> None:
+@on_engine
+def complete(where: Where, key: JobKey, variables: Variables = "{}", as_json: AsJson = False) -> None:
     """Complete a job; its instance goes on.
 
     [bold]Example[/bold]
@@ -86,20 +85,20 @@ def complete(
       conjoin job complete 2251799813685260 --variables '{"tracking": "T-77"}'
     """
     given = read_variables(variables)
-    with opened_broker(data, store) as broker:
-        accepted(broker.complete_job(key, given), as_json)
+    with where.engine() as engine:
+        accepted(engine.complete_job(key, given), as_json)
     tell({"key": str(key), "completed": True}, f"completed job {key}", as_json)
 
 
+@on_engine
 def fail(
+    where: Where,
     key: JobKey,
     retries: Annotated[int, typer.Option("--retries", min=0, help="How many are left; 0 raises an incident.")],
     message: ErrorMessage = "",
     backoff: Annotated[
         str, typer.Option("--retryBackOff", "--retry-back-off", metavar="DURATION", help="How long to wait before.")
     ] = "0",
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Fail a job: it is tried again, or becomes an incident when no retries are left.
@@ -109,18 +108,18 @@ def fail(
       conjoin job fail 2251799813685260 --retries 2 --errorMessage "no stock" --retryBackOff 30s
     """
     backoff_ms = read_ms(backoff, "--retryBackOff")
-    with opened_broker(data, store) as broker:
-        accepted(broker.fail_job(key, retries, message, backoff_ms), as_json)
+    with where.engine() as engine:
+        accepted(engine.fail_job(key, retries, message, backoff_ms), as_json)
     tell({"key": str(key), "retries": retries}, f"failed job {key}, {retries or 'no'} retries left", as_json)
 
 
+@on_engine
 def throw_error(
+    where: Where,
     key: JobKey,
     code: Annotated[str, typer.Option("--errorCode", "--error-code", metavar="CODE", help="As the model catches it.")],
     message: ErrorMessage = "",
     variables: Variables = "{}",
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """End a job with a business error, which the model catches; if it does not, an incident is raised.
@@ -130,16 +129,16 @@ def throw_error(
       conjoin job throw-error 2251799813685260 --errorCode out-of-stock
     """
     given = read_variables(variables)
-    with opened_broker(data, store) as broker:
-        accepted(broker.throw_error(key, code, message, given), as_json)
+    with where.engine() as engine:
+        accepted(engine.throw_error(key, code, message, given), as_json)
     tell({"key": str(key), "error_code": code}, f"threw {code} from job {key}", as_json)
 
 
+@on_engine
 def update_retries(
+    where: Where,
     key: JobKey,
     retries: Annotated[int, typer.Option("--retries", min=1, help="How many it has from now on.")] = 3,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Give a job retries again; then resolve its incident.
@@ -148,6 +147,6 @@ def update_retries(
 
       conjoin job update-retries 2251799813685260 --retries 3
     """
-    with opened_broker(data, store) as broker:
-        accepted(broker.update_retries(key, retries), as_json)
+    with where.engine() as engine:
+        accepted(engine.update_retries(key, retries), as_json)
     tell({"key": str(key), "retries": retries}, f"job {key} has {retries} retries", as_json)

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from conjoin.cli.engine.port import ToldPage
 from conjoin.cli.reading import read_ms
 from conjoin.errors import InputError
 from conjoin.kernel.instants import after
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.reading.lists import ListPage
-from conjoin.runtime.visibility.plain_values import told
 from conjoin.times.iso8601 import read_instant
 
 
@@ -46,8 +45,8 @@ def read_when(text: str | None, option: str, now: int) -> int | None:
         raise InputError([f"{option}: {text!r} is not {example}"]) from None
 
 
-def print_page(page: ListPage, columns: Sequence[str], nothing: str, as_json: bool) -> None:
-    items = [told(item) for item in page.items]
+def print_page(page: ToldPage, columns: Sequence[str], nothing: str, as_json: bool) -> None:
+    items = page.items
     if as_json:
         lines = [json_text(item) for item in items]
         lines += [json_text({"after": page.after})] if page.after else []

@@ -4,6 +4,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from conjoin.cli.engine.on_store import OnStore
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.list_options import (
     After,
     Business,
@@ -25,8 +27,7 @@ from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.explain.explain import explain
-from conjoin.runtime.reading.lists import ListQuery, list_page
+from conjoin.runtime.reading.lists import ListQuery
 
 _COLUMNS = {
     "messages": ("key", "name", "correlation_key", "published_at", "verdict", "reason", "attempts"),
@@ -39,26 +40,29 @@ _COLUMNS = {
 
 
 class _Typed(NamedTuple):
-    """Which store, which page and which time, as they were typed."""
+    """Which page and which time, as they were typed."""
 
-    data: str | None
-    store: str | None
     limit: int
     after: str | None
     since: str | None = None
     until: str | None = None
 
 
-def _show(what: str, filters: dict[str, Any], typed: _Typed, as_json: bool) -> None:
-    given = {name: value for name, value in filters.items() if value is not None}
-    with opened_broker(typed.data, typed.store) as broker:
-        since = read_when(typed.since, "--since", broker.now)
-        until = read_when(typed.until, "--until", broker.now)
-        page = list_page(broker, what, ListQuery(given, since, until, typed.limit, typed.after))
+def _show(what: str, filters: dict[str, Any], where: Where, typed: _Typed, as_json: bool) -> None:
+    with where.engine() as engine:
+        page = accepted(engine.page(what, _asked(filters, typed, engine.now)), as_json)
     print_page(page, _COLUMNS[what], f"no {what.replace('-', ' ')}", as_json)
 
 
+def _asked(filters: dict[str, Any], typed: _Typed, now: int) -> ListQuery:
+    given = {name: value for name, value in filters.items() if value is not None}
+    since, until = read_when(typed.since, "--since", now), read_when(typed.until, "--until", now)
+    return ListQuery(given, since, until, typed.limit, typed.after)
+
+
+@on_engine
 def list_messages(
+    where: Where,
     name: Name = None,
     key: Key = None,
     verdict: Annotated[str | None, typer.Option(help="Such as buffered or expired.", show_default=False)] = None,
@@ -73,8 +77,6 @@ def list_messages(
     until: Until = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List messages, each with its verdict and those who were given it.
@@ -94,15 +96,15 @@ def list_messages(
         "process": process,
     }
     filters |= {"instance": instance, "id": message_id, "business_id": business_id, "tenant": tenant}
-    _show("messages", filters, _Typed(data, store, limit, after, since, until), as_json)
+    _show("messages", filters, where, _Typed(limit, after, since, until), as_json)
 
 
+@on_engine
 def show_message(
+    where: Where,
     message_key: Annotated[
         int, typer.Argument(min=0, max=LARGEST_INT64, metavar="MESSAGE_KEY", help="As publish printed it.")
     ],
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Show one message: its variables, and what explain says of it.
@@ -111,13 +113,15 @@ def show_message(
 
       conjoin message show 2251799813685260
     """
-    with opened_broker(data, store) as broker:
-        found = accepted(explain(broker, message_key), as_json)
-    lines = [*in_words(found), f"  variables {json_text(found.message.variables)}"]
-    tell(found.as_json(), "\n".join(lines), as_json)
+    with where.engine() as engine:
+        found = accepted(engine.explain(message_key), as_json)
+    lines = [*in_words(found), f"  variables {json_text(found['message']['variables'])}"]
+    tell(found, "\n".join(lines), as_json)
 
 
+@on_engine
 def list_subscriptions(
+    where: Where,
     name: Name = None,
     key: Key = None,
     process: Process = None,
@@ -130,8 +134,6 @@ def list_subscriptions(
     until: Until = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List who waits for which message; of those that are closed, the last of each name and key is kept.
@@ -142,10 +144,12 @@ def list_subscriptions(
     """
     filters: dict[str, Any] = {"name": name, "key": key, "process": process, "instance": instance, "element": element}
     filters |= {"state": state, "business_id": business_id, "tenant": tenant}
-    _show("subscriptions", filters, _Typed(data, store, limit, after, since, until), as_json)
+    _show("subscriptions", filters, where, _Typed(limit, after, since, until), as_json)
 
 
+@on_engine
 def list_instances(
+    where: Where,
     process: Process = None,
     version: Annotated[int | None, typer.Option(help="Only of this version.", show_default=False)] = None,
     state: Annotated[str | None, typer.Option(help="active, completed or terminated.", show_default=False)] = None,
@@ -159,8 +163,6 @@ def list_instances(
     until: Until = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List process instances, running and ended.
@@ -177,10 +179,12 @@ def list_instances(
         "parent": parent,
     }
     filters |= {"business_id": business_id, "tenant": tenant}
-    _show("instances", filters, _Typed(data, store, limit, after, since, until), as_json)
+    _show("instances", filters, where, _Typed(limit, after, since, until), as_json)
 
 
+@on_engine
 def list_incidents(
+    where: Where,
     process: Process = None,
     instance: Instance = None,
     element: Element = None,
@@ -188,8 +192,6 @@ def list_incidents(
     tenant: TenantId = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List open incidents: what keeps instances from going on.
@@ -205,10 +207,12 @@ def list_incidents(
         "type": type_,
         "tenant": tenant,
     }
-    _show("incidents", filters, _Typed(data, store, limit, after), as_json)
+    _show("incidents", filters, where, _Typed(limit, after), as_json)
 
 
+@on_engine
 def list_jobs(
+    where: Where,
     type_: Annotated[str | None, typer.Option("--type", help="Only of this type.", show_default=False)] = None,
     state: Annotated[str | None, typer.Option(help="Such as ready or activated.", show_default=False)] = None,
     process: Process = None,
@@ -218,8 +222,6 @@ def list_jobs(
     tenant: TenantId = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List open jobs, and who has them.
@@ -236,7 +238,7 @@ def list_jobs(
         "element": element,
     }
     filters |= {"worker": worker, "tenant": tenant}
-    _show("jobs", filters, _Typed(data, store, limit, after), as_json)
+    _show("jobs", filters, where, _Typed(limit, after), as_json)
 
 
 def list_dead_letters(
@@ -258,4 +260,6 @@ def list_dead_letters(
       conjoin store dead-letters --reason unreadable --since 1d
     """
     filters: dict[str, Any] = {"source": source, "part": part, "reason": reason}
-    _show("dead-letters", filters, _Typed(data, store, limit, after, since, until), as_json)
+    with opened_broker(data, store) as broker:
+        page = OnStore(broker).page("dead-letters", _asked(filters, _Typed(limit, after, since, until), broker.now))
+    print_page(page, _COLUMNS["dead-letters"], "no dead letters", as_json)

@@ -1,5 +1,6 @@
 """conjoin inbox list and show: what is in the inbox, and everything that is known of one message."""
 
+from conjoin.cli.engine.port import ToldPage
 from conjoin.cli.inbox.opening import opened_inbox
 from conjoin.cli.inbox.options import (
     ChannelName,
@@ -25,6 +26,7 @@ from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.inbox.listing import InboxItem, Shown
 from conjoin.runtime.reading.lists import ListPage
+from conjoin.runtime.visibility.plain_values import told
 
 _COLUMNS = ("key", "state", "reason", "channel", "name", "correlation_key", "attempts", "next_retry_at", "error_text")
 _ERROR_SHOWN = 60
@@ -62,7 +64,8 @@ def list_messages(
     filters |= {"id": message_id, "tenant": tenant, "error": error, "text": text, "group": group}
     with opened_inbox(data, store) as inbox:
         page = inbox.page(Typed(filters, since, until).asked(inbox.shards.now, limit, after))
-    print_page(page if as_json else _cut(page), _COLUMNS, "no messages in the inbox", as_json)
+    items = [told(item) for item in (page if as_json else _cut(page)).items]
+    print_page(ToldPage(items, page.after), _COLUMNS, "no messages in the inbox", as_json)
 
 
 def show(key: MessageKey, data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:

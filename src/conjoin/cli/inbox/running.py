@@ -10,7 +10,7 @@ import typer
 
 from conjoin.cli.inbox.opening import inbox_at_work
 from conjoin.cli.inbox.telling import counted, in_words
-from conjoin.cli.log_options import set_up_logging
+from conjoin.cli.logging_setup import set_up_logging
 from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.spark.option import DriverMemory, Jars, Master, check_spark, started_spark
 from conjoin.cli.store_option import Data, StoreUrl

@@ -4,21 +4,21 @@ from typing import Annotated
 
 import typer
 
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import BusinessId, CorrelationKey, Tenant, Variables, read_variables
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
 
+@on_engine
 def correlate_message(
+    where: Where,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the message.")],
     key: CorrelationKey = "",
     variables: Variables = "{}",
     business_id: BusinessId = "",
     tenant: Tenant = DEFAULT_TENANT,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Give a message to an instance that waits for it now, or start one with it. It is never kept.
@@ -31,7 +31,7 @@ def correlate_message(
       conjoin message correlate paid --correlationKey o-1 --variables '{"amount": 99}'
     """
     message = NewMessage(name, key, read_variables(variables), business_id=business_id, tenant_id=tenant)
-    with opened_broker(data, store) as broker:
-        taken = accepted(broker.correlate(message), as_json)
+    with where.engine() as engine:
+        taken = accepted(engine.correlate(message), as_json)
     told = {"key": str(taken.key), "instance_key": str(taken.instance_key)}
     tell(told, f"message {taken.key} was taken by instance {taken.instance_key}", as_json)

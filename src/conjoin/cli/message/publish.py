@@ -5,17 +5,15 @@ from typing import Annotated, Any
 
 import typer
 
-from conjoin.cli.message.publish_file import publish_file
+from conjoin.cli.engine.port import Told
+from conjoin.cli.engine.where import Where, on_engine
+from conjoin.cli.message.publish_file import publish_file, publish_through
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import BusinessId, CorrelationKey, Tenant, Variables, read_ms, read_variables
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.cli.store_option import opened_broker
 from conjoin.errors import InputError
-from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
-from conjoin.runtime.explain.explain import explain, wait_for_verdict
-from conjoin.runtime.explain.explanation import Explanation
 
 NOT_CORRELATED = 1
 
@@ -59,7 +57,9 @@ Wait = Annotated[
 ]
 
 
+@on_engine
 def publish(
+    where: Where,
     name: MessageName = None,
     key: CorrelationKey = "",
     variables: Variables = "{}",
@@ -70,8 +70,6 @@ def publish(
     wait: Wait = None,
     file: MessageFile = None,
     resume: Resume = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Publish a message, and say at once what became of it.
@@ -96,33 +94,34 @@ def publish(
     if resume is not None and (file is None or not resume.strip()):
         raise InputError(["--resume names a run of --file"])
     if file is not None:
-        with opened_broker(data, store) as broker:
+        with where.client() as client:
+            if client is not None:
+                publish_through(client, file, resume, as_json)
+                return
+        with opened_broker(where.data, where.store) as broker:
             publish_file(broker, file, resume, as_json)
         return
     ttl_ms = None if ttl is None else read_ms(ttl, "--ttl")
     message = NewMessage(name or "", key, read_variables(variables), ttl_ms, message_id, business_id, tenant)
     wait_ms = None if wait is None else read_ms(wait, "--wait")
-    with opened_broker(data, store) as broker:
-        published = accepted(broker.publish(message), as_json)
-        became = accepted(_became(broker, published.key, wait_ms), as_json)
-    tell(_as_object(became), f"message {published.key}\n{became.sentence}", as_json)
-    if wait is not None and became.verdict != "correlated":
+    with where.engine() as engine:
+        became = accepted(engine.publish(message, wait_ms), as_json)
+    tell(_as_object(became), f"message {became['message']['key']}\n{became['sentence']}", as_json)
+    if wait is not None and became["verdict"] != "correlated":
         raise typer.Exit(NOT_CORRELATED)
 
 
-def _became(broker: Broker, key: int, wait_ms: int | None) -> Explanation | Refusal:
-    return explain(broker, key) if wait_ms is None else wait_for_verdict(broker, key, wait_ms / 1_000)
-
-
-def _as_object(became: Explanation) -> dict[str, Any]:
+def _as_object(became: Told) -> dict[str, Any]:
     return {
-        "key": str(became.message.key),
-        "verdict": became.verdict,
-        "reason": became.reason,
-        "sentence": became.sentence,
+        "key": became["message"]["key"],
+        **{name: became[name] for name in ("verdict", "reason", "sentence")},
         "taken_by": [
-            {"process_id": taken.process, "instance_key": str(taken.instance), "element_id": taken.element}
-            for taken in became.attempts
-            if taken.outcome != "given_back"
+            {
+                "process_id": taken.get("process", ""),
+                "instance_key": str(taken.get("instance")),
+                "element_id": taken.get("element", ""),
+            }
+            for taken in became["attempts"]
+            if taken["outcome"] != "given_back"
         ],
     }

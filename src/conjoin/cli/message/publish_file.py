@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
 
 import typer
@@ -31,6 +31,9 @@ from conjoin.runtime.run.batches import Batch, Commit, Reply
 from conjoin.runtime.run.carriers.careful import carried_out
 from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store import tables as t
+
+if TYPE_CHECKING:
+    from conjoin.client import Client, Publication
 
 AT_ONCE = 1_000
 BAD_LINES = 1
@@ -134,6 +137,36 @@ def publish_file(broker: Broker, file: Path, run: str | None, as_json: bool) -> 
         raise typer.Exit(BAD_LINES)
 
 
+def publish_through(client: "Client", file: Path, run: str | None, as_json: bool) -> None:
+    """Through a server, which takes lines in bulk. A message without an id gets one; where it stopped is not kept."""
+    if run is not None:
+        raise InputError(["--resume: a server keeps no note of a file: give every line an id, and publish it again"])
+    began, numbers, bad, found = perf_counter(), Counter[str](), 0, Counter[tuple[str, str]]()
+
+    def messages(lines: BinaryIO) -> "Iterator[Publication]":
+        for line in read_lines(lines):
+            if isinstance(line, BadLine):
+                numbers["bad"] += 1
+                complain(f"{file}:{line.number}: {line.why}")
+            else:
+                yield publication(line.message)
+
+    from conjoin.cli.engine.through_server import publication
+
+    with _opened(file) as lines:
+        for result in client.publish_many(messages(lines)):
+            if result.error:
+                bad += 1
+                complain(f"{file}: {result.message.name} {result.message.key}: {result.error}")
+            else:
+                found[result.verdict, result.reason] += 1
+    _tell_counts(
+        found, {"published": found.total(), "bad_lines": bad + numbers["bad"]}, perf_counter() - began, as_json
+    )
+    if bad + numbers["bad"]:
+        raise typer.Exit(BAD_LINES)
+
+
 def _publish_lines(publisher: Publisher, lines: BinaryIO, name: str, step: Step) -> None:
     told = 0
     for line in read_lines(lines):
@@ -166,20 +199,23 @@ def _counted(publisher: Publisher) -> dict[str, int]:
 
 
 def _close(publisher: Publisher, seconds: float, as_json: bool) -> None:
-    found = publisher.verdicts()
+    _tell_counts(publisher.verdicts(), _counted(publisher), seconds, as_json)
+
+
+def _tell_counts(found: Counts, counted: dict[str, int], seconds: float, as_json: bool) -> None:
     known = [(verdict, reason) for verdict, reasons in REASONS.items() for reason in reasons]
-    counts = {what: found[what] for what in known if found[what]}
+    counts = {what: found[what] for what in (*known, *sorted(found)) if found[what]}
     if as_json:
         told = [{"verdict": verdict, "reason": reason, "count": count} for (verdict, reason), count in counts.items()]
-        tell({**_counted(publisher), "verdicts": told}, "", as_json)
+        tell({**counted, "verdicts": told}, "", as_json)
         return
     console = Console()
     if counts:
         console.print(verdict_table(counts, console.width >= WIDE))
-    bad, repeated = publisher.bad, publisher.repeated
+    bad, repeated = counted["bad_lines"], counted.get("taken_before", 0)
     before = f", {repeated:,} taken before" if repeated else ""
     skipped = f", {bad:,} bad line{'s' if bad > 1 else ''} skipped" if bad else ""
-    console.print(f"{publisher.published:,} messages published in {seconds:.1f} s{before}{skipped}", highlight=False)
+    console.print(f"{counted['published']:,} messages published in {seconds:.1f} s{before}{skipped}", highlight=False)
 
 
 def _name_of(lines: BinaryIO) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from conjoin.cli.log_options import set_up_logging
+from conjoin.cli.logging_setup import set_up_logging
 from conjoin.cli.printing import AsJson, complain, tell
 from conjoin.cli.reading import LONGEST_PAUSE_MS
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker

@@ -1,7 +1,6 @@
 """conjoin serve: the gateway in one process, for clients that speak to Zeebe."""
 
 import os
-from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from ipaddress import ip_address
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from conjoin.cli.importing import importing
-from conjoin.cli.log_options import LogFormat, LogLevel, set_up_logging
+from conjoin.cli.logging_setup import set_up_logging
 from conjoin.cli.printing import complain
+from conjoin.cli.setting_options import with_settings
 from conjoin.cli.store.compact import keep_for
 from conjoin.cli.store.init import FEWEST_SHARDS
 from conjoin.cli.store_option import Data, StoreUrl, address_of, shown
@@ -22,16 +22,13 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration, read_configuration
 from conjoin.runtime.notices import read_receivers
 from conjoin.runtime.opening import create_broker, open_broker
-from conjoin.settings import load, place_of
+from conjoin.settings import SETTINGS, Settings, load, place_of
 
 if TYPE_CHECKING:
     from conjoin.demo.opening import Demo
-    from conjoin.gateway.monitoring.tracing import Tracing
     from conjoin.gateway.security.configuration import Security
     from conjoin.gateway.serving import Addresses
 
-_PORTS = {"min": 0, "max": 65_535}
-_PANEL = "Addresses"
 _ZBCTLS_OWN = "127.0.0.1:26500"
 """Where zbctl looks when nobody tells it."""
 _OPEN_DOOR = (
@@ -39,52 +36,21 @@ _OPEN_DOOR = (
     " [security] of conjoin.toml, listen on 127.0.0.1, or say --insecure if that is meant"
 )
 
-GrpcPort = Annotated[
-    int, typer.Option("--grpc-port", **_PORTS, help="For Zeebe's clients; 0 is a free one.", rich_help_panel=_PANEL)
-]
-RestPort = Annotated[
-    int, typer.Option("--rest-port", **_PORTS, help="For REST and people; 0 is a free one.", rich_help_panel=_PANEL)
-]
-Host = Annotated[str, typer.Option("--host", metavar="ADDRESS", help="Where to listen.", rich_help_panel=_PANEL)]
-Insecure = Annotated[
-    bool,
-    typer.Option("--insecure", help="Let anybody who reaches the address do anything.", rich_help_panel=_PANEL),
-]
-AllowedHosts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allowed-host",
-        metavar="NAME",
-        envvar="CONJOIN_ALLOWED_HOSTS",
-        help="A name that browsers and REST clients may call it by, beside its own; may be repeated.",
-        rich_help_panel=_PANEL,
-    ),
-]
-ReadOnlyConsole = Annotated[
-    bool, typer.Option("--read-only-console", help="The console at / only shows; no form of it is taken.")
-]
-ForShow = Annotated[
-    bool, typer.Option("--demo", help="A shop that lives, in a store of its own; it shows all that can happen.")
-]
+_ADDRESSES, _LOG, _LIMITS = "Addresses", "Log and traces", "Timeouts and limits"
+_FLAGS = {
+    **dict.fromkeys(("grpc_port", "rest_port", "host", "insecure", "allowed_hosts", "read_only_console"), _ADDRESSES),
+    **dict.fromkeys(("log_level", "log_format", "traces"), _LOG),
+    **dict.fromkeys((name for name in SETTINGS if name.startswith("limit_")), _LIMITS),
+}
+ForShow = Annotated[bool, typer.Option("--demo", help="A demo shop with live traffic, in a store of its own.")]
 
 
-def serve(
-    grpc_port: GrpcPort = 26500,
-    rest_port: RestPort = 8080,
-    host: Host = "127.0.0.1",
-    insecure: Insecure = False,
-    allowed_host: AllowedHosts = None,
-    read_only_console: ReadOnlyConsole = False,
-    demo: ForShow = False,
-    data: Data = None,
-    store: StoreUrl = None,
-    log_level: LogLevel = None,
-    log_format: LogFormat = None,
-) -> None:
-    """Serve gRPC and REST, so that zbctl, the Camunda SDKs and curl find an engine here.
+def _serve(settings: Settings, demo: ForShow = False, data: Data = None, store: StoreUrl = None) -> None:
+    """Serve gRPC, REST and the web console for curl, the Camunda SDKs and zbctl.
 
-    Without a store it makes one. What falls due happens by itself, and so do the runs of the inbox, if conjoin.toml has
-    one. Ctrl-C or SIGTERM ends it; whoever has an answer by then can rely on it.
+    If there is no store, it creates one. Timers, retention, notices and the inbox run in the background. Ctrl-C or
+    SIGTERM stops it; what was answered by then is durable. Every option is also a variable (CONJOIN_HOST for --host)
+    and a key in conjoin.toml.
 
     [bold]Examples[/bold]
 
@@ -96,30 +62,35 @@ def serve(
 
       conjoin serve --store postgresql://conjoin@db/orders
     """
-    set_up_logging(log_level, log_format)
+    set_up_logging(settings)
     # What gRPC says by itself goes past the log, without a limit.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    kept, receivers = keep_for(), read_receivers(load().notify)
+    kept, receivers = keep_for(), read_receivers(settings.notify)
     try:
         with importing():
             from conjoin.console.app import console_routes
             from conjoin.gateway import serving
+            from conjoin.gateway.monitoring.tracing import begin
+            from conjoin.gateway.http.hosts import checked
+            from conjoin.gateway.service import ServerLimits
     except ImportError as error:
         raise ExtraMissing("conjoin serve", error.name or "grpcio", "server") from None
-    security, traces, hosts = _security(), _traces(), _hosts(allowed_host or ())
-    if not (insecure or _is_loopback(host) or security.is_closed):
+    security, traces, hosts = _security(), begin(settings.traces, os.environ), checked(settings.allowed_hosts)
+    host = settings.host
+    if not (settings.insecure or _is_loopback(host) or security.is_closed):
         raise InputError([_OPEN_DOOR.format(host)])
-    shop = _shop(data, store, host, rest_port) if demo else None
+    shop = _shop(data, store, host, settings.rest_port) if demo else None
     address = shop.address if shop else address_of(data, store)
     inbox = shop.inbox if shop else _inbox()
     broker = shop.broker if shop else _opened(address)
     broker.hiding = security.hiding
-    pages = partial(console_routes, read_only=read_only_console)
+    rest_port = shop.rest_port if shop else settings.rest_port
     served = serving.Served(
-        *(host, grpc_port, shop.rest_port if shop else rest_port, kept, inbox, receivers),
+        *(host, settings.grpc_port, rest_port, kept, inbox, receivers),
         guard=security.guard,
         tls=security.tls,
-        pages=pages,
+        limits=ServerLimits(**settings.limits),
+        pages=partial(console_routes, read_only=settings.read_only_console),
         traces=traces,
         hosts=hosts,
         beside=shop.story.live if shop else None,
@@ -128,6 +99,9 @@ def serve(
         _say_what_is_broken(broker)
         serving.serve(broker, served, lambda addresses: _tell(addresses, broker, address, security, demo))
     typer.echo("stopped")
+
+
+serve = with_settings(**_FLAGS)(_serve)
 
 
 def _say_what_is_broken(broker: Broker) -> None:
@@ -161,28 +135,6 @@ def _security() -> "Security":
         return read_security(load().security)
     except SettingsError as error:
         raise SettingsError([f"{place_of('security')}: security: {problem}" for problem in error.problems]) from None
-
-
-def _traces() -> "Tracing | None":
-    from conjoin.gateway.monitoring.tracing import address_in, begin
-
-    try:
-        return begin(address_in(load().server), os.environ)
-    except SettingsError as error:
-        raise SettingsError([f"{place_of('server')}: server: {problem}" for problem in error.problems]) from None
-
-
-def _hosts(flags: Sequence[str]) -> tuple[str, ...]:
-    """Of the flag or the variable, which may have commas between them; else those of the file."""
-    from conjoin.gateway.http.hosts import checked, hosts_in
-
-    named = [name.strip() for text in flags for name in text.split(",") if name.strip()]
-    if named:
-        return checked(named)
-    try:
-        return hosts_in(load().server)
-    except SettingsError as error:
-        raise SettingsError([f"{place_of('server')}: server: {problem}" for problem in error.problems]) from None
 
 
 def _inbox() -> Configuration | None:
@@ -236,18 +188,18 @@ def _tell(addresses: "Addresses", broker: Broker, address: str | Path, security:
         f"  gRPC  {grpc}   {zbctl} status",
         f"  REST  {rest}   curl {rest}/v2/topology",
         f"  open  {rest}/   what waits, what happened, and why",
-        f"  for   {_whom(addresses.host, security)}",
+        f"  auth  {_whom(addresses.host, security)}",
         *(_what_to_try(rest, zbctl) if demo else [f"Next: {zbctl} deploy resource order.bpmn"]),
     ):
         typer.echo(line)
 
 
 def _whom(host: str, security: "Security") -> str:
-    """Who is let in."""
+    """Who may call."""
     if security.asks_who:
-        return "whoever has a token or a password"
+        return "token or password"
     if security.tls is not None and security.tls.clients is not None:
-        return f"whoever has a certificate that {security.tls.clients} vouches for"
+        return f"client certificates of {security.tls.clients}"
     if _is_loopback(host):
-        return "anybody on this machine, and nobody else: conjoin.toml says nothing about callers"
-    return "ANYBODY who reaches this address, as --insecure says"
+        return "off (loopback only)"
+    return "OFF, and other machines reach it (--insecure)"

@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from conjoin.cli.printing import AsJson, tell
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
+from conjoin.cli.engine.where import Where, on_engine
+from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.errors import InputError
 from conjoin.kernel.storable import whole_number
-from conjoin.runtime.engine.policies_set import answers_of
-from conjoin.times.iso8601 import instant_text
 
 _ANSWER = re.compile(r"(?P<question>[a-z_]+)=(?P<answer>.*)", re.DOTALL)
 
@@ -19,11 +17,11 @@ app = typer.Typer(name="policy", help="Sets and lists the policies of a store, b
 
 
 @app.command("set")
+@on_engine
 def set_(
+    where: Where,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A message name; * is every message.")],
     answers: Annotated[list[str], typer.Argument(metavar="QUESTION=ANSWER...", help="Such as dedup=7d.")],
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Change policies of a message name; what is not named stays as it was.
@@ -40,41 +38,28 @@ def set_(
       conjoin store policy set paid expected=
     """
     changes = _read(answers)
-    with opened_broker(data, store) as broker:
-        before = broker.catalog.in_force().get(name, {})
+    with where.engine() as engine:
+        before = accepted(engine.policies(), as_json)["policies"].get(name, {})
         now = {question: answer for question, answer in {**before, **changes}.items() if answer != ""}
-        broker.catalog.set_policy(name, now, broker.now)
-        version = broker.catalog.view().version
+        version = accepted(engine.set_policy(name, now), as_json)
     tell({"name": name, "policy": now, "catalog_version": version}, policy_line(name, now), as_json)
 
 
 @app.command("list")
-def list_(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@on_engine
+def list_(where: Where, as_json: AsJson = False) -> None:
     """List what was set, and when; everything else is answered by the profile of the store.
 
     [bold]Example[/bold]
 
       conjoin store policy list
     """
-    with opened_broker(data, store) as broker:
-        profile = broker.store.facts.profile
-        rows = broker.catalog.policies_set()
-        now = broker.catalog.in_force()
-        troubles = broker.catalog.troubles()
-    changes = [
-        {
-            "catalog_version": row.catalog_version,
-            "name": row.name,
-            "policy": answers_of(row),
-            "set_at": instant_text(row.set_at),
-        }
-        for row in rows
-    ]
-    since = {change["name"]: change["set_at"] for change in changes}
-    lines = [f"profile {profile}{'' if now else ', and nothing was set'}"]
+    with where.engine() as engine:
+        told = accepted(engine.policies(), as_json)
+    now, since = told["policies"], {change["name"]: change["set_at"] for change in told["changes"]}
+    lines = [f"profile {told['profile']}{'' if now else ', and nothing was set'}"]
     lines += [f"{policy_line(name, answers)} (since {since[name]})" for name, answers in now.items()]
-    told = {"profile": profile, "policies": now, "changes": changes, "not_in_force": troubles}
-    tell(told, "\n".join([*lines, *troubles]), as_json)
+    tell(told, "\n".join([*lines, *told["not_in_force"]]), as_json)
 
 
 def _read(answers: list[str]) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 import typer
 
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.list_options import After, Limit, Lines, print_page
 from conjoin.cli.printing import AsJson, accepted, tell
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.reading.lists import ListQuery, list_page
+from conjoin.runtime.reading.lists import ListQuery
 
 Key = Annotated[int, typer.Argument(min=0, max=LARGEST_INT64, help="As the list shows it.")]
 _COLUMNS = ("key", "kind", "item", "instance_key", "since_at", "attempts", "next_try_at", "reason")
@@ -16,12 +16,12 @@ app = typer.Typer(name="set-aside", help="What could not be carried out, and wai
 
 
 @app.command("list")
+@on_engine
 def listed(
+    where: Where,
     kind: Annotated[str | None, typer.Option(help="Only mail, timer, job, message or start timers.")] = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List what was set aside: what it is, since when, how often it was tried, and why it fails.
@@ -31,32 +31,34 @@ def listed(
       conjoin store set-aside list
     """
     filters: dict[str, Any] = {"state": "waiting"} if kind is None else {"state": "waiting", "kind": kind}
-    with opened_broker(data, store) as broker:
-        page = list_page(broker, "set-aside", ListQuery(filters, None, None, limit, after))
+    with where.engine() as engine:
+        page = accepted(engine.page("set-aside", ListQuery(filters, None, None, limit, after)), as_json)
     print_page(page, _COLUMNS, "nothing is set aside", as_json)
 
 
 @app.command("retry")
-def retry(key: Key, data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@on_engine
+def retry(where: Where, key: Key, as_json: AsJson = False) -> None:
     """Try it again; if it works now, it is set aside no more.
 
     [bold]Example[/bold]
 
       conjoin store set-aside retry 2251799813685300
     """
-    with opened_broker(data, store) as broker:
-        accepted(broker.retry_set_aside(key), as_json)
+    with where.engine() as engine:
+        accepted(engine.retry_set_aside(key), as_json)
     tell({"key": str(key), "retried": True}, f"{key} was carried out", as_json)
 
 
 @app.command("delete")
-def delete(key: Key, data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@on_engine
+def delete(where: Where, key: Key, as_json: AsJson = False) -> None:
     """Never carry it out. Whoever waits for it goes on waiting: cancel the instance that the list names.
 
     [bold]Example[/bold]
 
       conjoin store set-aside delete 2251799813685300
     """
-    with opened_broker(data, store) as broker:
-        accepted(broker.delete_set_aside(key), as_json)
+    with where.engine() as engine:
+        accepted(engine.delete_set_aside(key), as_json)
     tell({"key": str(key), "deleted": True}, f"{key} will never be carried out", as_json)

@@ -1,0 +1,107 @@
+"""--server: the same commands through a server, with its roles; and what is said when there is none."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import ALARM, ORDER, Command
+from tests.gateway.server_thread import ServerThread
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerThread]:
+    server = ServerThread()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def operator(server: ServerThread, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> Command:
+    """Without a store; the server is named in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("CONJOIN_SERVER", server.rest)
+    for name, content in (("order", ORDER), ("alarm", ALARM)):
+        Path(f"{name}.bpmn").write_bytes(content)
+    command = Command(capsys)
+    command.tells("model deploy order.bpmn alarm.bpmn")
+    return command
+
+
+def lines(operator: Command, line: str) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in operator.tells(f"{line} --json").splitlines()]
+
+
+def test_an_order_lives_through_a_server(operator: Command) -> None:
+    order = operator.order("s-1")
+    assert [it["key"] for it in lines(operator, "instances --process order --state active")] == [order]
+    assert [it["instance_key"] for it in lines(operator, "subscriptions --key s-1 --state open")] == [order]
+    told = operator.json("message publish paid --key s-1 --variables '{\"amount\": 40}'")
+    assert (told["verdict"], [it["instance_key"] for it in told["taken_by"]]) == ("correlated", [order])
+    assert told["sentence"] in operator.tells(f"message explain {told['key']}")
+    assert 'variables {"amount":40}' in operator.tells(f"message show {told['key']}")
+    [listed] = lines(operator, "messages --key s-1")
+    assert (listed["key"], listed["verdict"]) == (told["key"], "correlated")
+    [job] = lines(operator, f"jobs --instance {order}")
+    assert operator.job("ship") == job["key"]
+    operator.tells(f"job fail {job['key']} --retries 0 --errorMessage 'no stock'")
+    [incident] = lines(operator, f"incidents --instance {order}")
+    assert (incident["text"], incident["job_key"]) == ("no stock", job["key"])
+    operator.tells(f"instance set-variables {order} --variables '{{\"stock\": 1}}'")
+    operator.tells(f"job update-retries {job['key']} --retries 1")
+    operator.tells(f"instance resolve {incident['key']}")
+    operator.tells(f"job throw-error {operator.job('ship')} --errorCode sold-out")
+    operator.tells(f"job complete {operator.job('refund')}")
+    assert [it["state"] for it in lines(operator, "instances --process order --state completed")] == ["completed"]
+    assert not Path("conjoin-data").exists()
+
+
+def test_refusals_and_tables_are_those_of_a_store(operator: Command) -> None:
+    assert operator.refuses("instance cancel 7").startswith("NOT_FOUND: ")
+    assert operator.refuses("message correlate paid --key nobody").startswith("NOT_FOUND: ")
+    assert json.loads(operator("instance create nothing --json").out)["refused"] == "NOT_FOUND"
+    order = operator.order("s-2")
+    header, *rows = operator.tells("instance list --process order").splitlines()
+    assert header.split()[:3] == ["key", "process", "id"]
+    assert any(row.startswith(order) for row in rows)
+    another = operator.order("s-4")
+    first, more = lines(operator, "instances --process order --state active --limit 1")
+    second, *rest = lines(operator, f"instances --process order --state active --limit 5 --after {more['after']}")
+    assert ({first["key"], second["key"]}, rest) == ({order, another}, [])
+    operator.tells(f"instance cancel {another}")
+    assert operator.tells(f"instance cancel {order}") == f"cancelled instance {order}"
+    operator.tells("message signal fire")
+    assert lines(operator, "instance list --process alarm")
+    assert operator.tells("store set-aside list") == "nothing is set aside"
+    assert "order" in operator.tells("model list")
+
+
+def test_unsent_message_policies_and_files_go_through_a_server(operator: Command) -> None:
+    named = operator.json("message explain --name paid --key s-3")
+    assert named["dry_run"]["sentence"].startswith("If it were published now")
+    assert operator.json("store policy set of-a-server time_to_live=1h")["policy"] == {"time_to_live": "1h"}
+    assert "policy of-a-server: time_to_live=1h" in operator.tells("store policy list")
+    Path("m.jsonl").write_text('{"name": "of-a-file", "key": "a"}\nnot json\n{"name": "of-a-file", "key": "b"}\n')
+    said = operator("message publish --file m.jsonl --json")
+    assert (said.code, json.loads(said.out)["published"], "m.jsonl:2: " in said.err) == (1, 2, True)
+    assert "--resume" in operator.cannot("message publish --file m.jsonl --resume x")
+
+
+def test_store_that_a_flag_names_counts_before_the_server_of_the_settings(
+    operator: Command, server: ServerThread
+) -> None:
+    operator.tells("store init --data here --shards 1")
+    assert operator.tells("instances --data here") == "no instances"
+    told = operator.cannot(f"instances --data here --server {server.rest}")
+    assert told == "--server and a store are two places: give one of them"
+
+
+def test_server_that_is_away_or_no_address_is_one_line(operator: Command) -> None:
+    told = operator.cannot("instances --server http://127.0.0.1:1")
+    assert told.startswith("POST /v2/process-instances/search: ")
+    assert operator.cannot("instances --server here").startswith("flag --server: server.url = a text: ")
+    assert "two ways" in operator.cannot("instances --token t --user me")
+    assert operator.cannot("instances --ca gone.pem").startswith("gone.pem: cannot be used: ")
