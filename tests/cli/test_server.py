@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from conjoin.client import Client
+from conjoin.runtime.inbox.configuration import read_inbox
+from conjoin.runtime.inbox.inbox import Inbox
 from tests.cli.command import ALARM, ORDER, Command
 from tests.gateway.server_thread import ServerThread
 
@@ -14,6 +17,8 @@ from tests.gateway.server_thread import ServerThread
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerThread]:
     server = ServerThread()
+    settings, channels = read_inbox({"channels": {"orders": {}}})
+    server.service.inbox = Inbox(server.broker, settings, channels)
     yield server
     server.stop()
 
@@ -88,6 +93,20 @@ def test_unsent_message_policies_and_files_go_through_a_server(operator: Command
     said = operator("message publish --file m.jsonl --json")
     assert (said.code, json.loads(said.out)["published"], "m.jsonl:2: " in said.err) == (1, 2, True)
     assert "--resume" in operator.cannot("message publish --file m.jsonl --resume x")
+
+
+def test_operator_looks_after_the_inbox_of_a_server(operator: Command, server: ServerThread) -> None:
+    with Client(server.rest) as client:
+        for number in range(2):
+            client.request("POST", "/conjoin/v1/inbox/orders", {"id": f"m-{number}", "name": "paid", "key": "nobody"})
+    first, second = (it["key"] for it in lines(operator, "inbox list --channel orders --state waiting"))
+    assert operator.tells(f"inbox pause {first}") == "1 messages paused"
+    assert operator.json("inbox resume --all --dry-run") == {"changed": 1, "refused": {}, "dry_run": True}
+    assert operator.tells("inbox resume --all --yes") == "1 messages resumed"
+    assert operator.json(f"inbox set {second} --attempts 1")["attempts"] == 1
+    said = operator(f"inbox delete {first} 7")
+    assert (said.code, said.out) == (1, "1 messages deleted, 1 not: 1 not found\n")
+    assert "--since" in operator.cannot("inbox retry --since 1h --yes")
 
 
 def test_store_that_a_flag_names_counts_before_the_server_of_the_settings(

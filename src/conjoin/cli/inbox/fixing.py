@@ -6,18 +6,20 @@ from typing import Annotated, Any
 
 import typer
 
+from conjoin.cli.engine.port import Told
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.inbox.opening import opened_inbox
+from conjoin.cli.inbox.operators import operators_inbox
 from conjoin.cli.inbox.options import MessageKey, Who, user
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.reading import read_ms, read_variables
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
-from conjoin.kernel.inbox.message import InboxMessage
-from conjoin.kernel.inbox.operations import Operation, OperationRefused, SetAttempts, SetNextRetry
+from conjoin.kernel.inbox.operations import OperationRefused
 from conjoin.kernel.instants import after
-from conjoin.runtime.client_api import answers
+from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.visibility.plain_values import told
-from conjoin.times.iso8601 import instant_text, read_instant
+from conjoin.times.iso8601 import read_instant
 
 _STANDARD_INPUT = "-"
 
@@ -26,7 +28,9 @@ def _text(*flags: str, metavar: str, help_: str) -> Any:
     return typer.Option(*flags, metavar=metavar, help=help_, show_default=False)
 
 
+@on_engine
 def set_(
+    where: Where,
     key: MessageKey,
     attempts: Annotated[
         int | None, _text("--attempts", metavar="N", help_="How many count; at max_attempts it is parked.")
@@ -35,8 +39,6 @@ def set_(
         str | None, _text("--next-retry", metavar="WHEN", help_="ISO 8601, or 10m for in ten minutes.")
     ] = None,
     who: Who = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Set how many attempts of a message count, and when it is tried again.
@@ -47,14 +49,10 @@ def set_(
     """
     if attempts is None and next_retry is None:
         raise InputError(["what is to be set? give --attempts, --next-retry or both"])
-    with opened_inbox(data, store) as inbox:
-        # Both are read before one is done.
-        operations: list[Operation] = [] if attempts is None else [SetAttempts(attempts)]
-        if next_retry is not None:
-            operations.append(SetNextRetry(_when(next_retry, inbox.shards.now)))
-        for operation in operations:
-            message = _changed(inbox.operate(key, operation, user(who)), as_json)
-    _tell(message, as_json)
+    with operators_inbox(where) as inbox:
+        at = None if next_retry is None else _when(next_retry, inbox.now)
+        state = accepted(inbox.set(key, attempts, at, user(who)), as_json)
+    _tell(state, as_json)
 
 
 def correct(
@@ -77,15 +75,15 @@ def correct(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Correct what a message carries or whom it is for; it is tried anew at the next run.
+    """Correct what a message carries or whom it is for; it is retried at the next run.
 
-    Of a corrected payload its channel's mapping makes the hint anew; what is given here stands over that.
+    The mapping of its channel makes a new hint of a corrected payload; what is given here counts before that.
 
     [bold]Examples[/bold]
 
       conjoin inbox correct 2251799813685260 --key order-7
 
-      conjoin inbox correct 2251799813685260 --payload mended.json --hint '{"variables": {"amount": 40}}'
+      conjoin inbox correct 2251799813685260 --payload fixed.json --hint '{"variables": {"amount": 40}}'
     """
     said = {"correlation_key": correlation_key, "name": name, "business_key": business_key}
     changes = {field: value for field, value in said.items() if value is not None}
@@ -94,19 +92,15 @@ def correct(
         raise InputError(["what is to be corrected? give --payload, --key, --name, --business-key or --hint"])
     content = None if payload is None else _content(payload)
     with opened_inbox(data, store) as inbox:
-        message = _changed(inbox.correct(key, content, changes, user(who)), as_json)
-    _tell(message, as_json)
+        answer = inbox.correct(key, content, changes, user(who))
+        message = accepted(Refusal(*answer) if isinstance(answer, OperationRefused) else answer, as_json)
+    _tell(told({name: getattr(message, name) for name in ("key", "state", "attempts", "next_retry_at")}), as_json)
 
 
-def _changed(answer: InboxMessage | OperationRefused, as_json: bool) -> InboxMessage:
-    return accepted(answers.Refusal(*answer) if isinstance(answer, OperationRefused) else answer, as_json)
-
-
-def _tell(message: InboxMessage, as_json: bool) -> None:
-    at = message.next_retry_at
-    retry = f", next retry {instant_text(at)}" if at is not None else ""
-    said = {"key": message.key, "state": message.state, "attempts": message.attempts, "next_retry_at": at}
-    tell(told(said), f"message {message.key}: {message.state}, {message.attempts} attempts{retry}", as_json)
+def _tell(state: Told, as_json: bool) -> None:
+    at = state["next_retry_at"]
+    retry = f", next retry {at}" if at is not None else ""
+    tell(state, f"message {state['key']}: {state['state']}, {state['attempts']} attempts{retry}", as_json)
 
 
 def _when(text: str, now: int) -> int:

@@ -1,7 +1,9 @@
 """conjoin inbox list and show: what is in the inbox, and everything that is known of one message."""
 
-from conjoin.cli.engine.port import ToldPage
+from conjoin.cli.engine.port import Told, ToldPage
+from conjoin.cli.engine.where import Where, on_engine
 from conjoin.cli.inbox.opening import opened_inbox
+from conjoin.cli.inbox.operators import operators_inbox
 from conjoin.cli.inbox.options import (
     ChannelName,
     ErrorClass,
@@ -24,15 +26,15 @@ from conjoin.cli.list_options import After, Limit, Lines, print_page
 from conjoin.cli.printing import AsJson, accepted, tell
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.inbox.listing import InboxItem, Shown
-from conjoin.runtime.reading.lists import ListPage
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.inbox.listing import Shown
 
 _COLUMNS = ("key", "state", "reason", "channel", "name", "correlation_key", "attempts", "next_retry_at", "error_text")
 _ERROR_SHOWN = 60
 
 
+@on_engine
 def list_messages(
+    where: Where,
     state: State = None,
     channel: ChannelName = None,
     type_: Type = None,
@@ -48,8 +50,6 @@ def list_messages(
     until: Until = None,
     limit: Limit = 50,
     after: After = None,
-    data: Data = None,
-    store: StoreUrl = None,
     as_json: Lines = False,
 ) -> None:
     """List messages of the inbox, oldest first on each shard.
@@ -62,10 +62,9 @@ def list_messages(
     """
     filters = {"state": state, "channel": channel, "type": type_, "target": target, "name": name, "key": key}
     filters |= {"id": message_id, "tenant": tenant, "error": error, "text": text, "group": group}
-    with opened_inbox(data, store) as inbox:
-        page = inbox.page(Typed(filters, since, until).asked(inbox.shards.now, limit, after))
-    items = [told(item) for item in (page if as_json else _cut(page)).items]
-    print_page(ToldPage(items, page.after), _COLUMNS, "no messages in the inbox", as_json)
+    with operators_inbox(where) as inbox:
+        page = inbox.page(Typed(filters, since, until).asked(inbox.now, limit, after))
+    print_page(page if as_json else _cut(page), _COLUMNS, "no messages in the inbox", as_json)
 
 
 def show(key: MessageKey, data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
@@ -81,11 +80,11 @@ def show(key: MessageKey, data: Data = None, store: StoreUrl = None, as_json: As
     tell(shown_as_object(shown), shown_in_words(shown), as_json)
 
 
-def _cut(page: ListPage) -> ListPage:
+def _cut(page: ToldPage) -> ToldPage:
     """The head of an error is enough in a table."""
     return page._replace(items=[_with_head(item) for item in page.items])
 
 
-def _with_head(item: InboxItem) -> InboxItem:
-    head = next(iter(item.error_text.splitlines()), "")
-    return item._replace(error_text=head if len(head) <= _ERROR_SHOWN else f"{head[: _ERROR_SHOWN - 3]}...")
+def _with_head(item: Told) -> Told:
+    head = next(iter(item["error_text"].splitlines()), "")
+    return item | {"error_text": head if len(head) <= _ERROR_SHOWN else f"{head[: _ERROR_SHOWN - 3]}..."}

@@ -9,7 +9,8 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from conjoin.cli.inbox.opening import opened_inbox
+from conjoin.cli.engine.where import Where, on_engine
+from conjoin.cli.inbox.operators import OperatorsInbox, operators_inbox
 from conjoin.cli.inbox.options import (
     ChannelName,
     ErrorClass,
@@ -30,12 +31,10 @@ from conjoin.cli.inbox.options import (
 )
 from conjoin.cli.inbox.telling import in_words
 from conjoin.cli.printing import REFUSED, AsJson, complain, tell
-from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import PARKED, PAUSED
-from conjoin.kernel.inbox.operations import Delete, Operation, OperationRefused, Pause, Release, Resume, RetryNow
 from conjoin.kernel.storable import LARGEST_INT64
-from conjoin.runtime.inbox.inbox import Inbox, Selected
+from conjoin.runtime.inbox.inbox import Selected
 
 Keys = Annotated[
     list[int] | None,
@@ -49,23 +48,24 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 class _Act(NamedTuple):
     """`state` is the one that a selection is of, unless another is asked for."""
 
-    operation: Operation
+    operation: str
     done: str
     state: str | None
     help: str
 
 
 _ACTS = {
-    "pause": _Act(Pause(), "paused", None, "Pause messages: they keep their place and are not tried until resumed."),
-    "resume": _Act(Resume(), "resumed", PAUSED, "Resume paused messages: they go on where they were."),
-    "retry": _Act(RetryNow(), "due now", None, "Retry messages at the next run, whatever their back-off."),
-    "release": _Act(Release(), "released", PARKED, "Release parked messages: they begin anew, without attempts."),
-    "delete": _Act(Delete(), "deleted", None, "Delete messages for good; their ids stay known for the retention."),
+    "pause": _Act("pause", "paused", None, "Pause messages: they keep their place and are not tried until resumed."),
+    "resume": _Act("resume", "resumed", PAUSED, "Resume paused messages: they go on where they were."),
+    "retry": _Act("retry", "due now", None, "Retry messages at the next run, whatever their back-off."),
+    "release": _Act("release", "released", PARKED, "Release parked messages: they begin anew, without attempts."),
+    "delete": _Act("delete", "deleted", None, "Delete messages for good; their ids stay known for the retention."),
 }
 
 
 def _command(name: str, act: _Act) -> Callable[..., None]:
     def command(
+        where: Where,
         keys: Keys = None,
         every: Every = False,
         state: State = None,
@@ -84,15 +84,13 @@ def _command(name: str, act: _Act) -> Callable[..., None]:
         dry_run: DryRun = False,
         yes: Yes = False,
         who: Who = None,
-        data: Data = None,
-        store: StoreUrl = None,
         as_json: AsJson = False,
     ) -> None:
         filters = {"state": state, "channel": channel, "type": type_, "target": target, "name": message_name}
         filters |= {"key": key, "id": message_id, "tenant": tenant, "error": error, "text": text, "group": group}
         typed = Typed(filters, since, until)
         _check(keys, every, typed, dry_run)
-        with opened_inbox(data, store) as inbox:
+        with operators_inbox(where) as inbox:
             if keys:
                 _on_keys(inbox, act, keys, user(who), as_json)
             else:
@@ -106,7 +104,7 @@ def _command(name: str, act: _Act) -> Callable[..., None]:
 
       conjoin inbox {name} --channel orders --text "HTTP 503" --dry-run
     """
-    return command
+    return on_engine(command)
 
 
 class _Manner(NamedTuple):
@@ -126,9 +124,9 @@ def _check(keys: list[int] | None, every: bool, typed: Typed, dry_run: bool) -> 
         raise InputError(["--dry-run: counts a selection, and keys are given"])
 
 
-def _on_keys(inbox: Inbox, act: _Act, keys: list[int], who: str, as_json: bool) -> None:
-    answers = inbox.operate_on(keys, act.operation, who)
-    refused = [(key, answer) for key, answer in zip(keys, answers, strict=True) if isinstance(answer, OperationRefused)]
+def _on_keys(inbox: OperatorsInbox, act: _Act, keys: list[int], who: str, as_json: bool) -> None:
+    answers = inbox.operate(keys, act.operation, who)
+    refused = [(key, answer) for key, answer in zip(keys, answers, strict=True) if answer is not None]
     codes = Counter(answer.code for _, answer in refused)
     _tell(act, Selected(len(keys) - len(refused), codes), as_json)
     for key, answer in refused:
@@ -137,13 +135,13 @@ def _on_keys(inbox: Inbox, act: _Act, keys: list[int], who: str, as_json: bool) 
         raise typer.Exit(REFUSED)
 
 
-def _on_selection(inbox: Inbox, act: _Act, typed: Typed, manner: _Manner) -> None:
+def _on_selection(inbox: OperatorsInbox, act: _Act, typed: Typed, manner: _Manner) -> None:
     """What cannot be done with some of a selection is counted, and no refusal of the whole."""
     if typed.filters["state"] is None:
         typed = typed._replace(filters={**typed.filters, "state": act.state})
-    asked = typed.asked(inbox.shards.now)
+    asked = typed.asked(inbox.now)
     if manner.dry_run or not manner.yes:
-        would = inbox.rehearse_on_all(asked, act.operation)
+        would = inbox.count(asked, act.operation)
         if manner.dry_run:
             _tell(act, would, manner.as_json, would=True)
             return

@@ -70,8 +70,8 @@ def _serve(settings: Settings, demo: ForShow = False, data: Data = None, store: 
         with importing():
             from conjoin.console.app import console_routes
             from conjoin.gateway import serving
-            from conjoin.gateway.monitoring.tracing import begin
             from conjoin.gateway.http.hosts import checked
+            from conjoin.gateway.monitoring.tracing import begin
             from conjoin.gateway.service import ServerLimits
     except ImportError as error:
         raise ExtraMissing("conjoin serve", error.name or "grpcio", "server") from None
