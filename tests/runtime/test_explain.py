@@ -12,7 +12,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict
 from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from tests.runtime.broker_bench import CHOOSE, HOUR_MS, STOCK, Bench, waits_on_another_shard
 
 Told = tuple[Explanation, dict[str, Any], str]
@@ -408,7 +408,7 @@ def test_as_json_has_instants_as_text_and_near_misses_with_their_words() -> None
 
 
 def test_instants_are_told_by_their_name_and_keys_by_their_size() -> None:
-    said = told({"until_at": 2**63 - 1, "late_ms": 5, "inner": [{"taken_at": 0, "instance": 2**51 + 3}]})
+    said = to_plain({"until_at": 2**63 - 1, "late_ms": 5, "inner": [{"taken_at": 0, "instance": 2**51 + 3}]})
     assert said == {
         "until_at": "never",
         "late_ms": 5,
@@ -418,4 +418,4 @@ def test_instants_are_told_by_their_name_and_keys_by_their_size() -> None:
 
 def test_variables_are_told_as_they_were_sent() -> None:
     variables = {"paid_at": 5, "number": 2**60}
-    assert told({"variables": variables}) == {"variables": variables}
+    assert to_plain({"variables": variables}) == {"variables": variables}

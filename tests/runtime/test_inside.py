@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import (
     _SLOTS,
     _slots,
@@ -13,7 +14,6 @@ from conjoin.runtime.reading.instances import (
     variables_of,
     visible_to,
 )
-from conjoin.runtime.reading.rows import rows_with
 from tests.runtime.broker_bench import Bench
 
 NESTED = (Path(__file__).parents[1] / "conformance/golden/models/nested.bpmn").read_bytes()

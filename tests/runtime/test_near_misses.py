@@ -8,7 +8,7 @@ from conjoin.kernel.verdicts.sentences import near_miss
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain_named
 from conjoin.runtime.explain.similar_keys import difference, variants
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 
@@ -23,7 +23,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
 def nearest(bench: Bench, key: int) -> dict[str, Any]:
     """The first near miss of a message, with its words."""
     miss = bench.explain(key).near_misses[0]
-    return {**miss, "text": near_miss(told(miss))}
+    return {**miss, "text": near_miss(to_plain(miss))}
 
 
 def test_a_lock_that_is_held_names_its_holder(bench: Bench) -> None:

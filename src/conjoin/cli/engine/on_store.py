@@ -17,7 +17,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.policies_set import policies_as_json
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict
 from conjoin.runtime.reading.lists import ListQuery, list_page
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 
 
 class OnStore:
@@ -99,7 +99,7 @@ class OnStore:
 
     def page(self, what: str, asked: ListQuery) -> ToldPage:
         found = list_page(self.broker, what, asked)
-        return ToldPage([told(item) for item in found.items], found.after)
+        return ToldPage([to_plain(item) for item in found.items], found.after)
 
     def retry_set_aside(self, key: int) -> Done | Refusal:
         return self.broker.retry_set_aside(key)

@@ -18,7 +18,7 @@ from conjoin.errors import InputError
 from conjoin.kernel.inbox.operations import OperationRefused
 from conjoin.kernel.instants import after
 from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import read_instant
 
 _STANDARD_INPUT = "-"
@@ -94,7 +94,7 @@ def correct(
     with opened_inbox(data, store) as inbox:
         answer = inbox.correct(key, content, changes, user(who))
         message = accepted(Refusal(*answer) if isinstance(answer, OperationRefused) else answer, as_json)
-    _tell(told({name: getattr(message, name) for name in ("key", "state", "attempts", "next_retry_at")}), as_json)
+    _tell(to_plain({name: getattr(message, name) for name in ("key", "state", "attempts", "next_retry_at")}), as_json)
 
 
 def _tell(state: Told, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import SIMPLE
 from conjoin.runtime.inbox.inbox import Inbox, Selected
 from conjoin.runtime.reading.lists import ListQuery
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class InboxOfStore:
 
     def page(self, asked: ListQuery) -> ToldPage:
         found = self._inbox.page(asked)
-        return ToldPage([told(item) for item in found.items], found.after)
+        return ToldPage([to_plain(item) for item in found.items], found.after)
 
     def operate(self, keys: Sequence[int], operation: str, who: str) -> list[Refusal | None]:
         answers = self._inbox.operate_on(keys, SIMPLE[operation], who)
@@ -70,7 +70,7 @@ class InboxOfStore:
             answer = self._inbox.operate(key, operation, who)
             if isinstance(answer, OperationRefused):
                 return Refusal(*answer)
-        state: Told = told({name: getattr(answer, name) for name in _STATE})
+        state: Told = to_plain({name: getattr(answer, name) for name in _STATE})
         return state
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.listing import HistoryLine, Shown
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
 _VARIABLES = ("variables", "correlation_variables")
@@ -27,7 +27,7 @@ def in_words(counts: Mapping[str, int], nothing: str) -> str:
 
 def shown_as_object(shown: Shown) -> dict[str, Any]:
     """A payload that is no text is in base64."""
-    said = told(shown.item) | {"sentence": shown.sentence, "encoding": shown.encoding, "group": shown.group}
+    said = to_plain(shown.item) | {"sentence": shown.sentence, "encoding": shown.encoding, "group": shown.group}
     said |= {"revision": shown.type.revision, "headers": dict(shown.headers), "hint": _hint(shown)}
     said |= {"event_at": instant_text(shown.event_at), "taken_by": shown.taken_by or None}
     said |= {"message_key": None if shown.message_key is None else str(shown.message_key)}
@@ -69,7 +69,7 @@ def _what(line: HistoryLine) -> str:
 def _hint(shown: Shown) -> dict[str, Any]:
     """What is said. Variables belong to whoever sent them, and stay as they are."""
     said = {name: value for name, value in shown.hint._asdict().items() if value}
-    return {name: value if name in _VARIABLES else told(value) for name, value in said.items()}
+    return {name: value if name in _VARIABLES else to_plain(value) for name, value in said.items()}
 
 
 def _payload(payload: bytes) -> dict[str, str]:

@@ -23,8 +23,8 @@ from conjoin.gateway.monitoring.job_metrics import SupervisionFigures
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import Meets
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import Meets
 from conjoin.runtime.run.batches import Commit as Commit
 from conjoin.store.reading import Reading, reading
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.reading import rows as finding
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import Meets
 from conjoin.runtime.reading.instance_history import history_of
 from conjoin.runtime.reading.instance_moments import Moment
 from conjoin.runtime.reading.instances import LiveElement, elements_of, shown_text, subscriptions_of, variables_of
@@ -19,8 +20,7 @@ from conjoin.runtime.reading.list_items import (
     message_items,
     subscription_items,
 )
-from conjoin.runtime.reading.rows import Meets
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
 MOST = 200
@@ -52,7 +52,7 @@ def instance(broker: Broker, key: int) -> dict[str, Any] | Refusal:
         {"key": str(it.key), "name": it.name, "value": value, "scope": names.get(str(it.scope_key), "")}
         for it, value in shown
     ]
-    return {**told(item), "definition_key": str(row.definition_key), "elements": elements, "variables": variables}
+    return {**to_plain(item), "definition_key": str(row.definition_key), "elements": elements, "variables": variables}
 
 
 def inside(broker: Broker, key: int) -> Inside | Refusal:
@@ -64,9 +64,9 @@ def inside(broker: Broker, key: int) -> Inside | Refusal:
     incidents = finding.rows_with(broker, "incident", [it.incident_key for it in elements if it.incident_key][:MOST])
     caller, called = _family(broker, row, elements)
     return Inside(
-        [told(it) for it in subscription_items(broker, subscriptions_of(broker, [row], MOST))],
-        [told(it) for it in job_items(broker, list(jobs.values()))],
-        [told(it) for it in incident_items(broker, list(incidents.values()))],
+        [to_plain(it) for it in subscription_items(broker, subscriptions_of(broker, [row], MOST))],
+        [to_plain(it) for it in job_items(broker, list(jobs.values()))],
+        [to_plain(it) for it in incident_items(broker, list(incidents.values()))],
         [str(it) for it in called],
         caller,
     )
@@ -116,7 +116,7 @@ def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any] | Ref
     taken = finding.rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
     return {
         "moments": [_moment(broker, row, it, it.message_key in taken) for it in found.moments],
-        "messages": [told(it) for it in message_items(broker, list(taken.values()))],
+        "messages": [to_plain(it) for it in message_items(broker, list(taken.values()))],
         "looked_to": instant_text(found.looked_to) if found.looked_to is not None else "",
         "begins_at": instant_text(found.begins_at) if found.begins_at is not None else "",
         "left_out": found.left_out,
@@ -128,7 +128,7 @@ def _moment(broker: Broker, row: Any, it: Moment, is_known: bool) -> dict[str, A
     said = json_text(broker.hiding.of(it.variables))[:_LONGEST] if it.variables else ""
     detail = shown_text(broker.hiding, it.detail, row)
     return {
-        **told(it._replace(variables=None, detail=detail)),
+        **to_plain(it._replace(variables=None, detail=detail)),
         "at": instant_text(it.at),
         "variables": said,
         "is_known": is_known,

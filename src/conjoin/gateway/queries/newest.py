@@ -8,8 +8,8 @@ from typing import Any
 
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import BY_KEY, FIRST_AT_ONCE, Meets, RowOrder, next_at_once
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import BY_KEY, FIRST_AT_ONCE, Meets, RowOrder, next_at_once
 
 
 def lanes_of(broker: Broker) -> list[tuple[int, int]]:

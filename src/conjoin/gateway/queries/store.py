@@ -22,13 +22,13 @@ from conjoin.runtime.client_api.inbox_orders import OperationRefused as InboxRef
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
-from conjoin.runtime.reading import rows as finding
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import Meets
 from conjoin.runtime.reading.instances import elements_of, subscriptions_of
 from conjoin.runtime.reading.list_items import subscription_items
 from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, page_of
-from conjoin.runtime.reading.rows import Meets
 from conjoin.runtime.visibility.hiding import MARK
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
 MOST_COUNTED = 100_000
@@ -99,7 +99,7 @@ def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any] | Re
     if shown is None:
         return Refusal("NOT_FOUND", f"There is no message {key} in the inbox")
     history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
-    said: dict[str, Any] = told(shown._replace(payload=b"", headers={}, history=()))
+    said: dict[str, Any] = to_plain(shown._replace(payload=b"", headers={}, history=()))
     whole = {"headers": dict(shown.headers), "payload": shown.payload.decode("utf-8", "replace"), "history": history}
     item: dict[str, Any] = said.pop("item")
     return item | said | whole
@@ -217,7 +217,7 @@ def model(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     inside = [it for row in rows for it in elements_of(row) if it.scope_key]
     tokens = Counter(it.element_id for it in inside)
     troubled = Counter(it.element_id for it in inside if it.incident_key)
-    waits = [told(it) for it in subscription_items(broker, subscriptions_of(broker, rows, _MOST_WAITS))]
+    waits = [to_plain(it) for it in subscription_items(broker, subscriptions_of(broker, rows, _MOST_WAITS))]
     versions = broker.definitions.versions[(facts["tenant_id"], facts["process_id"])]
     counts = {"tokens": dict(tokens), "troubled": dict(troubled), "active": len(rows), "waits": waits}
     return {**facts, **counts, "versions": [_definition(it) for it in versions[::-1]]}

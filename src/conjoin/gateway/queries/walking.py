@@ -14,9 +14,9 @@ from conjoin.errors import InputError
 from conjoin.gateway.queries.newest import lanes_of
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.reading.finding import Meets, RowOrder, next_at_once
 from conjoin.runtime.reading.lists import Listing, ListPage, ListQuery, passing, refuse_unknown, where_of
-from conjoin.runtime.reading.rows import Meets, RowOrder, next_at_once
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.store.reading import is_late
 
 BUDGET_S = 0.12
@@ -139,7 +139,7 @@ def newest_page(broker: Broker, what: str, listing: Listing, asked: ListQuery) -
 
 
 def page_as_json(page: ListPage) -> dict[str, Any]:
-    return {"items": [told(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}
+    return {"items": [to_plain(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}
 
 
 def _merged(lanes: list[_ShardLane], limit: int, is_late: Callable[[], bool]) -> Iterator[tuple[_ShardLane, Any]]:

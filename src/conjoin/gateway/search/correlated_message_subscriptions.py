@@ -8,7 +8,7 @@ from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.reading.correlations import Correlation, correlations_of
-from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.finding import rows_with
 
 
 def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:

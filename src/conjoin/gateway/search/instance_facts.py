@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.finding import rows_with
 
 
 class InstanceFacts(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 from conjoin.gateway.search.engine.fields import ANYTHING, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
 from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.start_rows import definition_of_start, start_rows
 
 

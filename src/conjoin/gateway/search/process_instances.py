@@ -14,9 +14,9 @@ from conjoin.gateway.search.engine.schemas import filter_schema
 from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.reading.finding import Meets, rows_with
+from conjoin.runtime.reading.finding import rows as rows_of
 from conjoin.runtime.reading.instances import elements_of
-from conjoin.runtime.reading.rows import Meets, rows_with
-from conjoin.runtime.reading.rows import rows as rows_of
 from conjoin.runtime.visibility.hiding import Hiding
 
 STATES = {"ACTIVE": ("active",), "COMPLETED": ("completed",), "TERMINATED": ("terminated",)}

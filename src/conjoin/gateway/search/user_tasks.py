@@ -11,7 +11,7 @@ from conjoin.gateway.search.engine.filters import read_conditions
 from conjoin.gateway.search.engine.schemas import filter_schema
 from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.user_tasks import USER_TASK, for_people
 from conjoin.runtime.visibility.hiding import Hiding
 

@@ -2,8 +2,8 @@
 
 from conjoin.gateway.security.grants import Thing
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import instance_holding
-from conjoin.runtime.reading.rows import rows_with
 
 
 def of_instance(broker: Broker, key: int) -> Thing | None:

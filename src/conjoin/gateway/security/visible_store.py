@@ -11,8 +11,8 @@ from typing import Any
 from conjoin.gateway.security.grants import Grant, Thing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import BY_KEY, Meets, RowOrder
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import BY_KEY, Meets, RowOrder
 from conjoin.runtime.visibility.scope import VisibleScope
 
 _AT_ONCE = 500

@@ -17,7 +17,7 @@ from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.explain.explanation import storage_of
 from conjoin.runtime.reading.lists import LISTS
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 
 _MESSAGE = LISTS["messages"].table
 _Row: Any = _MESSAGE.row
@@ -47,7 +47,7 @@ def details(broker: Broker, *needed: Sequence[Any]) -> Iterator[str]:
             its: dict[str, Any] = {"deadline_at": message.deadline}
         else:
             its = parameters(_NOWHERE, message, Verdict(verdict, reason, at, cause), at, _NOTHING_DEPLOYED)
-        yield json_text(told(its))
+        yield json_text(to_plain(its))
 
 
 def _cause(message: Message, verdict: str) -> Any:

@@ -8,7 +8,7 @@ from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.pipeline.what_if.key_doubts import Pair
 from conjoin.pipeline.what_if.rules import NEW
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 
 SAME, CHANGED, UNKNOWN = "same", "changed", "unknown"
 
@@ -57,7 +57,7 @@ def judge(pair: Pair, sides: list[tuple[KeySpace, Catalog]], at: int) -> Judged:
 
 def _said(message: Message, space: KeySpace, catalog: Catalog, at: int) -> JudgedVerdict:
     found = verdict_of(space, message, at, catalog)
-    said = told(parameters(space, message, found, at, catalog))
+    said = to_plain(parameters(space, message, found, at, catalog))
     text = sentence(found.verdict, found.reason, said, message.name, space.key)
     return JudgedVerdict(found.verdict, found.reason, [_receiver(target) for target in message.targets], text)
 

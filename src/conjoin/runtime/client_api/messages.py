@@ -13,7 +13,7 @@ from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import unstorable_json
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 
 LONGEST_BUSINESS_ID = 256
 
@@ -92,5 +92,5 @@ def accepted(message: NewMessage, key: int, at: int, policies: Policies) -> Mess
 
 
 def refusal_of(event: e.MessageRefused, key: str) -> Refusal:
-    text = sentence("refused", event.reason, told(event.parameters), event.message.name, key)
+    text = sentence("refused", event.reason, to_plain(event.parameters), event.message.name, key)
     return Refusal(_CODES[event.reason], text)

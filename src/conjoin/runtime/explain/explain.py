@@ -26,7 +26,7 @@ from conjoin.runtime.explain.explanation import (
 from conjoin.runtime.explain.key_view import KeyView, load_key
 from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
 from conjoin.runtime.reading.messages import message_with_key, newest_messages
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.runtime.visibility.scope import seen_parameters
 
 _UNSENT = 2**63 - 1
@@ -139,7 +139,7 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
         said = seen_parameters(around.scope, space.tenant_id, message.name, said)
         if misses or "near_misses" in said:
             said["near_misses"] = misses
-    text = sentence(verdict.verdict, verdict.reason, told(said), message.name, space.key)
+    text = sentence(verdict.verdict, verdict.reason, to_plain(said), message.name, space.key)
     return Explanation(
         facts_of(message, space.tenant_id, space.key, key),
         verdict.verdict,

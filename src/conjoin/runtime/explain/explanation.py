@@ -10,7 +10,7 @@ from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import is_kept
 from conjoin.kernel.verdicts.sentences import near_miss, sentence
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 
 STORAGE = ("buffered", "expired", "held", "none")
 
@@ -63,8 +63,8 @@ class Explanation(NamedTuple):
     still_buffered: StillBuffered | None = None
 
     def as_json(self) -> dict[str, Any]:
-        misses = [{**miss, "text": near_miss(told(miss))} for miss in self.near_misses]
-        said = told(self._replace(near_misses=misses))
+        misses = [{**miss, "text": near_miss(to_plain(miss))} for miss in self.near_misses]
+        said = to_plain(self._replace(near_misses=misses))
         # They stand on their own; the list of the parameters is the same, or a part of it.
         said["parameters"].pop("near_misses", None)
         said["attempts"] = [_without_empty(attempt) for attempt in said["attempts"]]
@@ -124,5 +124,5 @@ def still_buffered(message: Message, correlation_key: str, misses: Sequence[Mapp
     first = waiting[0]
     said = {"process": first["process"], "instance": first["instance"], "taken_at": first["taken_at"]}
     said |= {"waiting_instance": first["waiting_instance"], "deadline_at": message.deadline}
-    text = sentence("buffered", "taken_by_process", told(said), message.name, correlation_key)
+    text = sentence("buffered", "taken_by_process", to_plain(said), message.name, correlation_key)
     return StillBuffered("taken_by_process", said, text)

@@ -15,7 +15,7 @@ from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.rows import read_row, with_content
 from conjoin.runtime.reading.lists import Listing
 from conjoin.runtime.visibility.hiding import Hiding
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxAttemptRow, InboxRow
 
@@ -150,7 +150,7 @@ def _shown(row: InboxRow, message: InboxMessage, history: Sequence[InboxAttemptR
     detail = dict(verdict.detail)
     if verdict.verdict == "correlated" and verdict.reason != HANDED_OVER:
         detail["instance"] = detail.get("target")
-    said: Any = told(detail)
+    said: Any = to_plain(detail)
     return Shown(
         _item(row, message, now),
         sentence(verdict.verdict, verdict.reason, said, row.name, row.correlation_key),

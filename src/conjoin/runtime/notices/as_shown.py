@@ -6,8 +6,8 @@ from typing import Any
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.notices.notice import Notice
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import elements_of
-from conjoin.runtime.reading.rows import rows_with
 from conjoin.store import tables as t
 
 

@@ -13,7 +13,7 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.events import LoggedEvent
 from conjoin.runtime.notices.notice import Notice
 from conjoin.runtime.run.log import read_block
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.store import tables as t
 from conjoin.store.port import ShardStore
 from conjoin.store.rows import LogRow, MessageRow
@@ -89,7 +89,9 @@ class _Facts:
             # Somebody took it, and then its time was over.
             return None
         verdict, reason = (row.verdict, row.reason) if row is not None else (kind, it.event.reason)
-        said = told({"near_misses": it.event.near_misses, **({"deadline_at": row.deadline} if row is not None else {})})
+        said = to_plain(
+            {"near_misses": it.event.near_misses, **({"deadline_at": row.deadline} if row is not None else {})}
+        )
         name, key = (row.name, row.correlation_key) if row is not None else ("", _key_of(it.request))
         text = sentence(verdict, reason, said, name, key)
         notice = Notice(notice_id, kind, at, text, verdict, reason, _tenant_of(it.request), name, key, it.event.message)

@@ -13,7 +13,7 @@ from conjoin.kernel.keys import key_of_rank, rank_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.instances import WrittenElement, children_of, written_element
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED
 from conjoin.runtime.run.working_set.elements_by_key import instances_with_elements
 from conjoin.runtime.visibility.hiding import Hiding

@@ -12,14 +12,14 @@ from conjoin.kernel.keys import shard_of_key
 from conjoin.times.iso8601 import instant_text
 
 
-def told(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """The same value with every instant and every key in it as text."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
         return {name: _told_as(name, it) for name, it in value.items()}
     if isinstance(value, (list, tuple)):
-        return [told(it) for it in value]
+        return [to_plain(it) for it in value]
     return str(value) if type(value) is int and shard_of_key(value) >= 0 else value
 
 
@@ -28,4 +28,4 @@ def _told_as(name: str, value: Any) -> Any:
         return value
     if name.endswith("_at") and isinstance(value, int):
         return "never" if value >= NEVER else instant_text(value)
-    return told(value)
+    return to_plain(value)

@@ -11,7 +11,7 @@ from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.runtime.engine.key_spaces import KeySpaces
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.testing.observing.history import History, InstanceStory, MessageHistory
 
 
@@ -101,7 +101,7 @@ def explanation(engine: Engine, of: MessageHistory) -> str:
     shard = engine.shards[shard_of(of.correlation_key, len(engine.shards))]
     space = shard.spaces.at((of.tenant_id, of.correlation_key))
     verdict = verdict_of(space, of.message, engine.now, shard.catalog)
-    said = told(parameters(space, of.message, verdict, engine.now, shard.catalog))
+    said = to_plain(parameters(space, of.message, verdict, engine.now, shard.catalog))
     return sentence(verdict.verdict, verdict.reason, said, of.message.name, of.correlation_key)
 
 

@@ -29,7 +29,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_bytes
-from conjoin.runtime.reading.rows import rows_with
+from conjoin.runtime.reading.finding import rows_with
 
 _LOG = logging.getLogger(__name__)
 _INTERNAL = "Internal error (request id {}): lines without an answer may or may not be stored"

@@ -33,7 +33,7 @@ from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, SetAttemp
 from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown
 from conjoin.runtime.inbox.receiving.hints import SPELLINGS
 from conjoin.runtime.reading.lists import ListQuery
-from conjoin.runtime.visibility.plain_values import told
+from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text, read_instant
 
 _STATE = ("key", "state", "attempts", "next_retry_at", "parked_for")
@@ -82,7 +82,7 @@ def _told(shown: Shown) -> dict[str, Any]:
     except UnicodeDecodeError:
         payload = {"payload_base64": base64.b64encode(shown.payload).decode()}
     history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
-    said: dict[str, Any] = told(shown._replace(payload=b"", headers={}, history=()))
+    said: dict[str, Any] = to_plain(shown._replace(payload=b"", headers={}, history=()))
     item: dict[str, Any] = said.pop("item")
     return item | said | {"headers": dict(shown.headers), "history": history, "payload": None} | payload
 
@@ -97,7 +97,7 @@ def _operate(operation: Operation) -> Handler:
 
 def _state(outcome: object) -> Response:
     message: Any = changed(outcome)
-    return answer(told({name: getattr(message, name) for name in _STATE}))
+    return answer(to_plain({name: getattr(message, name) for name in _STATE}))
 
 
 async def set_(call: RestCall) -> Response:

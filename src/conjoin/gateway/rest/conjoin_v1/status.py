@@ -9,7 +9,7 @@ from conjoin.gateway.monitoring.metrics import OPEN
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, TEXT, nullable, whole
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading import rows as finding
+from conjoin.runtime.reading import finding
 from conjoin.store.reading import at_most
 
 _COUNTING_S = 1.0

@@ -19,8 +19,8 @@ from conjoin.gateway.search.process_instances import PROCESS_INSTANCES
 from conjoin.gateway.search.user_tasks import USER_TASKS
 from conjoin.gateway.search.variables import VARIABLES
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import instance_holding, scope_of_variable
-from conjoin.runtime.reading.rows import rows_with
 
 Find = Callable[[Broker, Search, int], Item | None]
 _LARGEST = 2**63 - 1

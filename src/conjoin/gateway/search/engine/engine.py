@@ -17,8 +17,8 @@ from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.gateway.search.engine.sorting import MOST_SEEN, Found, sorted_page, which_order
 from conjoin.gateway.search.engine.walking import SearchWalk, SeenItem
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import RowOrder
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import RowOrder
 from conjoin.store.reading import at_most, is_late
 
 MOST_COUNTED = 10_000

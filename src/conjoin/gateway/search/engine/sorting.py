@@ -12,7 +12,7 @@ from conjoin.gateway.search.engine.paging import PageRequest, cursor_of, place_o
 from conjoin.gateway.search.engine.request import SortKey
 from conjoin.gateway.search.engine.search import Item
 from conjoin.gateway.search.engine.walking import SearchWalk, SeenItem
-from conjoin.runtime.reading import rows as finding
+from conjoin.runtime.reading import finding
 from conjoin.store.reading import is_late
 
 MOST_SORTED = 10_000

@@ -13,8 +13,8 @@ from conjoin.gateway.search.engine.filters import split
 from conjoin.gateway.search.engine.request import ConditionGroup, SearchRequest
 from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading import rows as finding
-from conjoin.runtime.reading.rows import BY_KEY, Meets, RowOrder
+from conjoin.runtime.reading import finding
+from conjoin.runtime.reading.finding import BY_KEY, Meets, RowOrder
 
 _AT_ONCE = 500
 _NO_ITEM = 2**62
