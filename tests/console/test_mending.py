@@ -74,7 +74,7 @@ def test_message_of_the_inbox_is_corrected_and_taken(page: Page, shop: ConsoleSe
     page.locator("#list").get_by_role("link", name="Goods returned").click()
     page.get_by_label("Correlation key").fill("return-8")
     page.get_by_role("button", name="Correct and retry").click()
-    page.get_by_text("Corrected; it is tried again").wait_for()
+    page.get_by_text("Corrected; the next run retries it").wait_for()
     shop.service.inbox.run()
     page.reload()
     assert page.locator(".sentence").inner_text().startswith("Correlated")
