@@ -243,7 +243,7 @@ def load(**flags: Any) -> Settings:
 
 
 def place_of(key: str) -> str:
-    """Where the value of a key that no flag sets came from, for whoever finds a problem in it later."""
+    """Where the value of a setting without a flag came from, for a problem that is found later."""
     return _place(key, {})
 
 
@@ -290,7 +290,7 @@ def _read_toml(text: str) -> dict[str, Any]:
 
 def _read_yaml(text: str) -> dict[str, Any]:
     """What TOML would hold: nothing after the key of a table is an empty table, after another key it is not set."""
-    # Imported here, so that whoever has no such file does not wait for it.
+    # Imported here, so that only those who have such a file wait for it.
     from conjoin.plain_yaml import read_yaml
 
     content = read_yaml(text)

@@ -50,7 +50,7 @@ def cancel(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Cancel an instance: everything in it ends, and nothing waits for messages any more.
+    """Cancel an instance: everything in it ends, and it waits for no messages any more.
 
     [bold]Example[/bold]
 
@@ -73,9 +73,7 @@ def set_variables(
     variables: Annotated[
         str, typer.Option("--variables", metavar="JSON", help="An object as JSON, @FILE, or - for the standard input.")
     ],
-    local: Annotated[
-        bool, typer.Option("--local", help="Set them in this very scope, not where they are known.")
-    ] = False,
+    local: Annotated[bool, typer.Option("--local", help="Set them in this scope, not where they are defined.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Set variables of an instance.
@@ -98,7 +96,7 @@ def resolve(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Resolve an incident: what failed is tried again. Mend its cause first.
+    """Resolve an incident: what failed is retried. Fix its cause first.
 
     [bold]Example[/bold]
 

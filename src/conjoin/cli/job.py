@@ -26,9 +26,9 @@ def activate(
     where: Where,
     type_: Annotated[str, typer.Argument(metavar="TYPE", help="The type of the jobs.")],
     most: Annotated[int, typer.Option("--maxJobsToActivate", "--max", min=1, help="How many at most.")] = 1,
-    worker: Annotated[str, typer.Option("--worker", metavar="NAME", help="Who does them.")] = "conjoin",
+    worker: Annotated[str, typer.Option("--worker", metavar="NAME", help="The name of the worker.")] = "conjoin",
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="DURATION", help="How long they are yours, such as 30s.")
+        str, typer.Option("--timeout", metavar="DURATION", help="How long they are reserved, such as 30s.")
     ] = "5m",
     fetch: Annotated[
         str, typer.Option("--variables", metavar="NAMES", help="Only these variables, with commas between them.")
@@ -36,7 +36,7 @@ def activate(
     tenant: Tenant = DEFAULT_TENANT,
     as_json: AsJson = False,
 ) -> None:
-    """Take jobs of a type to do them: nobody else gets them until the timeout.
+    """Activate jobs of a type: no other worker gets them until the timeout.
 
     [bold]Examples[/bold]
 
@@ -97,11 +97,14 @@ def fail(
     retries: Annotated[int, typer.Option("--retries", min=0, help="How many are left; 0 raises an incident.")],
     message: ErrorMessage = "",
     backoff: Annotated[
-        str, typer.Option("--retryBackOff", "--retry-back-off", metavar="DURATION", help="How long to wait before.")
+        str,
+        typer.Option(
+            "--retryBackOff", "--retry-back-off", metavar="DURATION", help="How long to wait before the retry."
+        ),
     ] = "0",
     as_json: AsJson = False,
 ) -> None:
-    """Fail a job: it is tried again, or becomes an incident when no retries are left.
+    """Fail a job: it is retried, or becomes an incident when no retries are left.
 
     [bold]Example[/bold]
 
@@ -122,7 +125,7 @@ def throw_error(
     variables: Variables = "{}",
     as_json: AsJson = False,
 ) -> None:
-    """End a job with a business error, which the model catches; if it does not, an incident is raised.
+    """Throw a BPMN error from a job; if the model does not catch it, an incident is raised.
 
     [bold]Example[/bold]
 
@@ -138,7 +141,7 @@ def throw_error(
 def update_retries(
     where: Where,
     key: JobKey,
-    retries: Annotated[int, typer.Option("--retries", min=1, help="How many it has from now on.")] = 3,
+    retries: Annotated[int, typer.Option("--retries", min=1, help="How many retries it has from now on.")] = 3,
     as_json: AsJson = False,
 ) -> None:
     """Give a job retries again; then resolve its incident.

@@ -1,4 +1,4 @@
-"""The options of lists, and how they are printed: a table for people, or one JSON object a line for programs."""
+"""The options of lists, and how they are printed: a table, or one JSON object per line."""
 
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -27,8 +27,10 @@ Business = Annotated[str | None, _text("--businessId --business-id", "Only with 
 Since = Annotated[str | None, _text("--since", "From this instant on: ISO 8601, or 1h for an hour ago.", "WHEN")]
 Until = Annotated[str | None, _text("--until", "Before this instant.", "WHEN")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many at most.")]
-After = Annotated[str | None, _text("--after", "Go on where the page before ended.", "CURSOR")]
-Lines = Annotated[bool, typer.Option("--json", help="Print one JSON object a line; the last may say after.")]
+After = Annotated[str | None, _text("--after", "Continue after the previous page.", "CURSOR")]
+Lines = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object per line; the last may be a cursor for --after.")
+]
 
 
 def read_when(text: str | None, option: str, now: int) -> int | None:

@@ -1,4 +1,4 @@
-"""What commands print: a line or two for people, or one JSON object for programs. A refusal ends with exit code 1.
+"""What commands print: a line or two of text, or one JSON object. A refusal ends with exit code 1.
 
 In JSON the keys of records are texts, as zbctl prints them: they outgrow the numbers that jq and JavaScript keep exact.
 """
@@ -19,12 +19,12 @@ Answer = TypeVar("Answer")
 
 
 def tell(told: Mapping[str, Any], text: str, as_json: bool) -> None:
-    """The same twice: as an object, and in words."""
+    """As JSON, or as text."""
     typer.echo(json_text(told) if as_json else text)
 
 
 def accepted(answer: Answer | Refusal, as_json: bool) -> Answer:
-    """What was asked for; a refusal is told, and ends the command."""
+    """The answer; a refusal is printed and ends the command."""
     if not isinstance(answer, Refusal):
         return answer
     if as_json:

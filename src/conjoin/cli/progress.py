@@ -26,7 +26,7 @@ Ask = Callable[[], StageProgress | None]
 
 @contextmanager
 def progress(console: Console, ask: Ask) -> Iterator[Step]:
-    """Hands out the function that is told each step; `ask` is asked again and again for the running stage."""
+    """Yields a function that shows a step; `ask` is polled for the running stage."""
     if not console.is_terminal:
         yield lambda text: console.print(f"conjoin: {text}", highlight=False, soft_wrap=True)
         return

@@ -21,17 +21,15 @@ Variables = Annotated[
     ),
 ]
 Tenant = Annotated[
-    str, typer.Option("--tenantId", "--tenant", metavar="TENANT", help="Whose it is.", show_default=False)
+    str, typer.Option("--tenantId", "--tenant", metavar="TENANT", help="The tenant it belongs to.", show_default=False)
 ]
 CorrelationKey = Annotated[
     str,
-    typer.Option("--correlationKey", "--key", metavar="KEY", help="Whom it is meant for.", show_default=False),
+    typer.Option("--correlationKey", "--key", metavar="KEY", help="The correlation key.", show_default=False),
 ]
 BusinessId = Annotated[
     str,
-    typer.Option(
-        "--businessId", "--business-id", metavar="ID", help="What your business calls it.", show_default=False
-    ),
+    typer.Option("--businessId", "--business-id", metavar="ID", help="The business id.", show_default=False),
 ]
 
 

@@ -72,7 +72,7 @@ def opened_broker(data: str | None, store: str | None) -> Iterator[Broker]:
 
 
 def _command() -> str:
-    """As others are told who is in their way."""
+    """How others see who holds the store."""
     return " ".join(("conjoin", *(word for word in sys.argv[1:2] if not word.startswith("-"))))
 
 

@@ -15,7 +15,7 @@ from conjoin.client.problems import problem_of
 from conjoin.errors import NoAnswer
 
 LATER = (502, 503, 504)
-"""Statuses that say nothing about the request itself: a proxy has no server, the server has no time."""
+"""Statuses that say nothing about the request itself: a proxy has no server, or the server is busy."""
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _A = TypeVar("_A")
 File = tuple[str, bytes]
@@ -24,7 +24,7 @@ File = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`asked` says in words what it is for; it is answered within the timeout of the client, plus `later_s`."""
+    """`asked` describes it in an error; it is answered within the timeout of the client, plus `later_s`."""
 
     asked: str
     method: str
@@ -57,7 +57,7 @@ class RetryPause(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HandOut(Generic[_A]):
-    """Items for whoever iterates over what the call finds."""
+    """Items for the iterator that the caller has."""
 
     items: Sequence[_A]
 
@@ -109,7 +109,7 @@ def never() -> bool:
 
 
 def asked(request: HttpRequest, patience: Patience, may_repeat: Callable[[], bool] = _always) -> Exchange[Heard]:
-    """Until there is an answer. `may_repeat` is asked when an earlier attempt may have been carried out."""
+    """Until there is an answer. `may_repeat` is asked when an earlier attempt may have succeeded."""
     maybe_done = False
     for attempt in range(patience.attempts):
         answer = yield request

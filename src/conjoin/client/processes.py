@@ -1,7 +1,7 @@
 """Models and instances: deployed, created, cancelled; their variables, incidents and user tasks.
 
 What may be done twice without a difference is retried. Creating an instance may not: without an answer nobody knows
-whether there is one, and the caller is told so.
+whether there is one, and the caller gets `NoAnswer`.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Opening the demo: its store, which nobody else may have used, its inbox, and what whoever started it may try."""
+"""Opening the demo: its store, which nobody else may have used, its inbox, and what to try next."""
 
 import socket
 from pathlib import Path
@@ -18,7 +18,7 @@ SHARDS = 2
 
 
 class Demo(NamedTuple):
-    """The story goes on beside the server, on `rest_port`; the broker is closed by whoever opened it."""
+    """The story goes on beside the server, on `rest_port`; whoever opened the broker closes it."""
 
     address: Path
     broker: Broker
@@ -42,7 +42,7 @@ def what_to_try(rest: str, zbctl: str) -> list[str]:
     """Lines that run as they are, once the shop has told its hour."""
     asked = f'{{"name": "money collected", "key": "{FOR_VISITORS}"}}'
     return [
-        "A shop opens: its last hour is told within seconds, and then it goes on. Try:",
+        "The demo shop replays its last hour within seconds, then continues live. Try:",
         f"  open {rest}/",
         f"  curl -sS {rest}/conjoin/v1/explain -H 'Content-Type: application/json' -d '{asked}'",
         f"  {zbctl} publish message '{PAID}' --correlationKey {FOR_VISITORS}",

@@ -1,4 +1,4 @@
-"""conjoin inbox set and correct: when one message is tried again, what it carries and whom it is for."""
+"""conjoin inbox set and correct: when one message is retried, what it carries and whom it is for."""
 
 import sys
 from pathlib import Path
@@ -41,14 +41,14 @@ def set_(
     who: Who = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set how many attempts of a message count, and when it is tried again.
+    """Set how many attempts of a message count, and when it is retried.
 
     [bold]Example[/bold]
 
       conjoin inbox set 2251799813685260 --attempts 0 --next-retry 10m
     """
     if attempts is None and next_retry is None:
-        raise InputError(["what is to be set? give --attempts, --next-retry or both"])
+        raise InputError(["nothing to set: give --attempts, --next-retry or both"])
     with operators_inbox(where) as inbox:
         at = None if next_retry is None else _when(next_retry, inbox.now)
         state = accepted(inbox.set(key, attempts, at, user(who)), as_json)
@@ -61,7 +61,7 @@ def correct(
         str | None, _text("--payload", metavar="FILE", help_="What it is to carry; - is the standard input.")
     ] = None,
     correlation_key: Annotated[
-        str | None, _text("--correlationKey", "--key", metavar="KEY", help_="Whom it is meant for.")
+        str | None, _text("--correlationKey", "--key", metavar="KEY", help_="Its correlation key.")
     ] = None,
     name: Annotated[str | None, _text("--name", metavar="NAME", help_="Its message name.")] = None,
     business_key: Annotated[
@@ -75,7 +75,7 @@ def correct(
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Correct what a message carries or whom it is for; it is retried at the next run.
+    """Correct the payload or the hint of a message; it is retried at the next run.
 
     The mapping of its channel makes a new hint of a corrected payload; what is given here counts before that.
 
@@ -89,7 +89,7 @@ def correct(
     changes = {field: value for field, value in said.items() if value is not None}
     changes = (read_variables(hint, "--hint") if hint is not None else {}) | changes
     if payload is None and not changes:
-        raise InputError(["what is to be corrected? give --payload, --key, --name, --business-key or --hint"])
+        raise InputError(["nothing to correct: give --payload, --key, --name, --business-key or --hint"])
     content = None if payload is None else _content(payload)
     with opened_inbox(data, store) as inbox:
         answer = inbox.correct(key, content, changes, user(who))

@@ -1,6 +1,6 @@
 """The inbox that a command works on: the store of --data or --store, and `[inbox]` of the settings.
 
-What is wrong with the settings is told before a store is opened, all at once, with the place it came from.
+Problems in the settings are reported before a store is opened, all at once, with the place it came from.
 """
 
 import os

@@ -56,9 +56,9 @@ class _Act(NamedTuple):
 
 _ACTS = {
     "pause": _Act("pause", "paused", None, "Pause messages: they keep their place and are not tried until resumed."),
-    "resume": _Act("resume", "resumed", PAUSED, "Resume paused messages: they go on where they were."),
+    "resume": _Act("resume", "resumed", PAUSED, "Resume paused messages: they continue where they were."),
     "retry": _Act("retry", "due now", None, "Retry messages at the next run, whatever their back-off."),
-    "release": _Act("release", "released", PARKED, "Release parked messages: they begin anew, without attempts."),
+    "release": _Act("release", "released", PARKED, "Release parked messages: they start over, with no attempts."),
     "delete": _Act("delete", "deleted", None, "Delete messages for good; their ids stay known for the retention."),
 }
 
@@ -119,7 +119,7 @@ def _check(keys: list[int] | None, every: bool, typed: Typed, dry_run: bool) -> 
     if keys and sum(ways) > 1:
         raise InputError(["give either keys or a selection, not both"])
     if not any(ways):
-        raise InputError(["which messages? give keys, a selection such as --state parked, or --all"])
+        raise InputError(["no messages selected: give keys, a selection such as --state parked, or --all"])
     if keys and dry_run:
         raise InputError(["--dry-run: counts a selection, and keys are given"])
 

@@ -33,7 +33,7 @@ class _Input(NamedTuple):
 
 
 def receive(
-    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="As it is named in the settings.")],
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="The name of a channel in the settings.")],
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="- is the standard input.")],
     format_: Annotated[
         str | None,

@@ -25,7 +25,10 @@ _NOTHING = "nothing was due"
 
 
 OnSpark = Annotated[
-    bool, typer.Option("--spark", help="For volume: one task a shard.", rich_help_panel="Spark", show_default=False)
+    bool,
+    typer.Option(
+        "--spark", help="On Spark, for volume: one task per shard.", rich_help_panel="Spark", show_default=False
+    ),
 ]
 
 
@@ -38,9 +41,9 @@ def run(
     driver_memory: DriverMemory = None,
     jars: Jars = None,
 ) -> None:
-    """Try everything that is due, once; end what has expired, and remove what was kept for long enough.
+    """Deliver everything that is due, once; expire and remove what is over.
 
-    It may run beside a server or a watch: no message is tried by two of them.
+    It may run beside a server or a watch: no message is delivered by two of them.
 
     [bold]Examples[/bold]
 
@@ -96,7 +99,7 @@ def watch(
 
 
 def _step(inbox: Inbox, schedule: InboxSchedule, as_json: bool) -> None:
-    """What may pass by itself is told, and tried again at the next interval."""
+    """What may pass is reported, and retried at the next interval."""
     before = asdict(schedule.counts)
     try:
         schedule.step()

@@ -1,4 +1,4 @@
-"""What `conjoin inbox` says in words: counts, and a message with everything that is known of it."""
+"""What `conjoin inbox` prints as text: counts, and a message with everything that is known of it."""
 
 import base64
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ def _what(line: HistoryLine) -> str:
 
 
 def _hint(shown: Shown) -> dict[str, Any]:
-    """What is said. Variables belong to whoever sent them, and stay as they are."""
+    """What is set. Variables belong to the sender, and stay as they are."""
     said = {name: value for name, value in shown.hint._asdict().items() if value}
     return {name: value if name in _VARIABLES else to_plain(value) for name, value in said.items()}
 

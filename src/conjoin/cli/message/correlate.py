@@ -1,4 +1,4 @@
-"""conjoin message correlate: a message that is taken now or not at all, answered with the instance."""
+"""conjoin message correlate: a message that is taken now or not at all."""
 
 from typing import Annotated
 
@@ -21,10 +21,10 @@ def correlate_message(
     tenant: Tenant = DEFAULT_TENANT,
     as_json: AsJson = False,
 ) -> None:
-    """Give a message to an instance that waits for it now, or start one with it. It is never kept.
+    """Correlate a message now, or fail: it is never buffered.
 
-    If nobody takes it the exit code is 1; conjoin message publish keeps a message for
-    those who come later.
+    If no instance waits for it and it starts none, the exit code is 1; conjoin
+    message publish keeps a message for those that come later.
 
     [bold]Example[/bold]
 

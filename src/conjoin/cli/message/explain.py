@@ -39,7 +39,7 @@ def explain(
     variables: Variables = "{}",
     as_json: AsJson = False,
 ) -> None:
-    """Say what became of a message, why, and who came near to taking it.
+    """Explain what became of a message, why, and which instances nearly took it.
 
     By name and key: what would become of such a message if it were published
     now, and what became of those that were, the newest first. So messages that

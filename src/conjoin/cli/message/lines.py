@@ -1,4 +1,4 @@
-"""Messages in a file, one JSON object a line. A line that is no message is told with what is wrong, and skipped."""
+"""Messages in a file, one JSON object per line. A line that is no message is reported and skipped."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -27,7 +27,7 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[MessageLine | BadLine]:
 
 
 def _message(line: bytes) -> NewMessage | str:
-    """The message, or what is wrong with the line. A field of another name is a slip of the pen here."""
+    """The message, or what is wrong with the line. An unknown field is an error here."""
     try:
         row = json_object(line)
         strange = next((name for name in row if name not in SPELLINGS), None)

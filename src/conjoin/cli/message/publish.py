@@ -21,19 +21,24 @@ MessageName = Annotated[str | None, typer.Argument(metavar="NAME", help="The nam
 TimeToLive = Annotated[
     str | None,
     typer.Option(
-        "--ttl", metavar="DURATION", help="How long it is kept, such as 1h. Default: the policy's", show_default=False
+        "--ttl",
+        metavar="DURATION",
+        help="How long it is kept, such as 1h. Default: from the policy",
+        show_default=False,
     ),
 ]
 MessageId = Annotated[
     str,
-    typer.Option("--messageId", "--id", metavar="ID", help="The same id is not taken twice.", show_default=False),
+    typer.Option(
+        "--messageId", "--id", metavar="ID", help="A second message with this id is refused.", show_default=False
+    ),
 ]
 MessageFile = Annotated[
     Path | None,
     typer.Option(
         "--file",
         metavar="FILE",
-        help="Many messages, one JSON object a line; - is the standard input.",
+        help="Many messages, one JSON object per line; - is the standard input.",
         show_default=False,
     ),
 ]
@@ -42,7 +47,7 @@ Resume = Annotated[
     typer.Option(
         "--resume",
         metavar="ID",
-        help="With --file: the run to go on with, as an interrupted one says; or a name for a new one.",
+        help="With --file: the run to continue, as an interrupted one prints it; or a name for a new one.",
         show_default=False,
     ),
 ]
@@ -51,7 +56,7 @@ Wait = Annotated[
     typer.Option(
         "--wait",
         metavar="DURATION",
-        help="Wait so long for somebody to take it; exit code 1 if nobody does.",
+        help="Wait up to this long for an instance to take it; exit code 1 if none does.",
         show_default=False,
     ),
 ]
@@ -74,9 +79,9 @@ def publish(
 ) -> None:
     """Publish a message, and say at once what became of it.
 
-    A file has one message a line: name, key, variables, ttl, id, businessId,
+    A file has one message per line: name, key, variables, ttl, id, businessId,
     tenant. A line that is no message is reported and skipped; then the exit
-    code is 1. If it is interrupted, the same command goes on where it stopped,
+    code is 1. If it is interrupted, the same command continues where it stopped
     and takes no line twice.
 
     [bold]Examples[/bold]

@@ -1,7 +1,7 @@
-"""Many messages from a file: a commit for each thousand of a shard, and a closing table of what became of them.
+"""Many messages from a file: one commit per thousand of a shard, and a closing table of what became of them.
 
 Messages with the same correlation key are on the same shard, so they are published in the order of the file. Whatever
-interrupts it, the same command goes on where it stopped: no line is taken twice.
+interrupts it, the same command continues where it stopped: no line is taken twice.
 """
 
 import hashlib

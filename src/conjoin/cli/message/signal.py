@@ -18,7 +18,7 @@ def signal(
     tenant: Tenant = DEFAULT_TENANT,
     as_json: AsJson = False,
 ) -> None:
-    """Broadcast a signal: it reaches every instance that waits for it now, and starts processes; it is never kept.
+    """Broadcast a signal: it reaches every instance that waits for it now, and starts processes; it is never buffered.
 
     [bold]Examples[/bold]
 

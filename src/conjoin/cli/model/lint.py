@@ -18,7 +18,7 @@ EXAMPLES = """
 Say what is wrong with BPMN files, and what will surprise you later.
 
 An [bold]error[/bold] keeps a model from being deployed. A [bold]warning[/bold] does not: the model
-runs, but hardly as it was meant. The exit code is 1 if there is any error.
+runs, but probably not as intended. The exit code is 1 if there is any error.
 
 [bold]Examples[/bold]
 
@@ -35,9 +35,9 @@ class LintFormat(StrEnum):
 
 def lint(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="BPMN files.", show_default=False)],
-    format: Annotated[LintFormat, typer.Option("--format", help="For people, or for programs.")] = LintFormat.TEXT,
+    format: Annotated[LintFormat, typer.Option("--format", help="Text, or JSON for programs.")] = LintFormat.TEXT,
     profile: Annotated[
-        str, typer.Option("--profile", metavar="zeebe|zeebe-0.2x|correlate|fleans", help="Whose rules hold.")
+        str, typer.Option("--profile", metavar="zeebe|zeebe-0.2x|correlate|fleans", help="Which engine's rules apply.")
     ] = "zeebe",
 ) -> None:
     if profile not in PROFILES:

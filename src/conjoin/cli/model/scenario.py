@@ -17,7 +17,7 @@ from conjoin.testing.scenarios.places import Carry, Make, Place, in_memory, on_s
 FAILED = 1
 MOST_LINES = 20
 
-app = typer.Typer(name="scenario", help="Plays scenarios: small stories told to the engine.", no_args_is_help=True)
+app = typer.Typer(name="scenario", help="Play scenarios: small test stories for models.", no_args_is_help=True)
 
 
 class ScenarioStore(StrEnum):
@@ -33,13 +33,13 @@ class ScenarioRunner(StrEnum):
 
 _Models = Annotated[Path | None, typer.Option(help="Folder of the BPMN files.", show_default="models/ beside the area")]
 _Store = Annotated[ScenarioStore, typer.Option(help="Where state is kept.")]
-_Runner = Annotated[ScenarioRunner, typer.Option(help="What carries out the commands.")]
+_Runner = Annotated[ScenarioRunner, typer.Option(help="What runs the commands.")]
 _Shards = Annotated[int, typer.Option(min=1, help="Shards; with more than one, order between keys is not defined.")]
 
 
 @app.callback()
 def _scenario() -> None:
-    """Plays scenarios: small stories told to the engine."""
+    """Play scenarios: small test stories for models."""
 
 
 @app.command()
@@ -50,7 +50,7 @@ def run(
     runner: _Runner = ScenarioRunner.inline,
     shards: _Shards = 1,
 ) -> None:
-    """Print one line of JSON a scenario: its name and its outcome."""
+    """Print one line of JSON per scenario: its name and its outcome."""
     place = _place(store, runner, shards)
     for path in _files(paths):
         scenario = read_scenario(path)
@@ -66,7 +66,7 @@ def check(
     runner: _Runner = ScenarioRunner.inline,
     shards: _Shards = 1,
 ) -> None:
-    """Compare outcomes with the recorded ones, and leave with 1 if one is not the same."""
+    """Compare outcomes with the recorded ones, and exit with 1 if one differs."""
     place = _place(store, runner, shards)
     failed = passed = 0
     for path in _files([folder]):

@@ -1,4 +1,4 @@
-"""conjoin notices: tells whoever is named in conjoin.toml of what expired, was discarded, parked or went wrong."""
+"""conjoin notices: notifies the receivers in conjoin.toml of what expired, was discarded, parked or went wrong."""
 
 from threading import Event
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ NOT_ALL_TOLD = 1
 
 
 def run(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
-    """Tell everybody what is new, once. The exit code is 1 if somebody could not be told; nothing is lost by that.
+    """Send what is new, once. The exit code is 1 if a receiver could not be reached; it is retried at the next run.
 
     [bold]Example[/bold], with a line in conjoin.toml:
 
@@ -39,7 +39,7 @@ def watch(
     data: Data = None,
     store: StoreUrl = None,
 ) -> None:
-    """Go on telling until Ctrl-C. Of several processes one tells, and another takes over when it is gone.
+    """Send what is new until Ctrl-C. Of several processes one sends, and another takes over when it is gone.
 
     [bold]Example[/bold]
 
@@ -61,13 +61,15 @@ def watch(
 def _receivers() -> list[Receiver]:
     section: dict[str, Any] = load().notify
     if not section:
-        raise SettingsError(["conjoin.toml has no section [notify]: nobody is to be told"])
+        raise SettingsError(["conjoin.toml has no section [notify]: there are no receivers"])
     return read_receivers(section)
 
 
 def _in_words(done: NoticeRound) -> str:
     for name, why in done.failed.items():
-        complain(f"notify.{name}: not told, and tried again later: {why}")
+        complain(f"notify.{name}: not sent, will be retried: {why}")
     if done.missed:
-        complain(f"{done.missed} commits were removed from the log before they were told: log_retention is too short")
+        complain(
+            f"{done.missed} commits were removed from the log before notices were sent: log_retention is too short"
+        )
     return f"told {done.told}"

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 _ZBCTLS_OWN = "127.0.0.1:26500"
 """Where zbctl looks when nobody tells it."""
 _OPEN_DOOR = (
-    "--host {}: other machines reach it, and anybody there could do anything, or read along: set tls and callers in"
-    " [security] of conjoin.toml, listen on 127.0.0.1, or say --insecure if that is meant"
+    "--host {}: other machines can reach it, and anybody there could do anything, or read along: set tls and callers"
+    " in [security] of conjoin.toml, listen on 127.0.0.1, or use --insecure if that is intended"
 )
 
 _ADDRESSES, _LOG, _LIMITS = "Addresses", "Log and traces", "Timeouts and limits"
@@ -63,7 +63,7 @@ def _serve(settings: Settings, demo: ForShow = False, data: Data = None, store: 
       conjoin serve --store postgresql://conjoin@db/orders
     """
     set_up_logging(settings)
-    # What gRPC says by itself goes past the log, without a limit.
+    # What gRPC itself prints bypasses the log, without a limit.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     kept, receivers = keep_for(), read_receivers(settings.notify)
     try:
@@ -105,7 +105,7 @@ serve = with_settings(**_FLAGS)(_serve)
 
 
 def _say_what_is_broken(broker: Broker) -> None:
-    """A shard that cannot be used does not keep the others from being served; without any there is nothing to serve."""
+    """A broken shard does not keep the others from being served; without any there is nothing to serve."""
     broker.store.lists_go_on = True
     failed: list[ConjoinError] = []
     for shard in range(broker.shard_count):

@@ -18,9 +18,11 @@ _SHORTEST = 12
 
 File = Annotated[
     Path | None,
-    typer.Option("--file", metavar="FILE", help="Of the callers; else `callers` of [security], else callers.json."),
+    typer.Option(
+        "--file", metavar="FILE", help="File of the callers. Default: `callers` of [security], or callers.json."
+    ),
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Who calls: a service, or a person.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Who calls: a service, or an operator.")]
 
 
 def add(
@@ -30,10 +32,10 @@ def add(
     file: File = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let somebody call: with a token, which is printed this once, or with a password.
+    """Let somebody call, with a token that is printed only now or with a password.
 
-    A server that reads the file knows it a moment later. Whoever is in the file already gets a new token, and the old
-    one is over.
+    A running server reads the file again within a moment. A caller that is in the file already gets a new token; the
+    old one stops working.
 
     [bold]Examples[/bold]
 
@@ -53,7 +55,7 @@ def add(
         known.token = f"{id_of_token(token)}:{token_hash(token)}"
     write_callers(path, callers)
     told: dict[str, Any] = {"name": name, "roles": role, "file": str(path)}
-    what = "a password" if token is None else f"this token, which nobody can tell you again:\n{token}"
+    what = "a password" if token is None else f"this token, which is not shown again:\n{token}"
     tell(told | ({"token": token} if token else {}), f"{name} ({', '.join(role)}) has {what}", as_json)
 
 
@@ -73,7 +75,7 @@ def list_(file: File = None, as_json: AsJson = False) -> None:
 
 
 def remove(name: Name, file: File = None, as_json: AsJson = False) -> None:
-    """Take back what somebody has; a server that reads the file refuses it a moment later.
+    """Revoke the token or password of a caller; a running server refuses it within a moment.
 
     [bold]Example[/bold]
 
@@ -82,7 +84,7 @@ def remove(name: Name, file: File = None, as_json: AsJson = False) -> None:
     path = _path(file)
     callers = read_callers(path)
     if callers.pop(name, None) is None:
-        raise InputError([f"{path} knows nobody called {name!r}"])
+        raise InputError([f"{path} has no caller called {name!r}"])
     write_callers(path, callers)
     tell({"name": name}, f"{name} may not call any more", as_json)
 

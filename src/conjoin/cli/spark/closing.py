@@ -55,7 +55,7 @@ IN_WORDS = {
     ("refused", "wrong_tenant"): "its sender is not of its tenant",
     ("short", "fewer_than_expected"): "fewer took it than were expected",
 }
-# The plain successes explain themselves; what a person asks about comes first.
+# The plain successes explain themselves; what an operator asks about comes first.
 _TELLING = (
     ("discarded", "ttl_zero"),
     ("expired", "nobody_waited"),

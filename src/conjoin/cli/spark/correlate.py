@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
 
 EXAMPLES = """
-Say for every message which instance took it, or why nobody did.
+Say for every message which instance took it, or why none did.
 
 [bold]Tables[/bold] are files or folders of Parquet, JSON lines (.jsonl, .ndjson, .json) or
 CSV with a header; the text ones may end in .gz. Give an option several times to
@@ -48,7 +48,7 @@ dead_letters with its reason; none is lost.
       --out result --format csv
       --policy '*:time_to_live=1h' --policy 'Money collected:dedup=7d'
 
-The next day goes on where this one ended; --since is the as_of that was printed:
+The next day continues where this one ended; --since is the as_of that was printed:
 
   conjoin spark correlate --messages day2.jsonl --messages result/buffered
       --subscriptions day2.csv --subscriptions result/open
@@ -86,7 +86,7 @@ def correlate(
     ] = None,
     format: Annotated[str | None, _setting("--format", "parquet|jsonl|csv", "How outputs are written.")] = None,
     profile: Annotated[
-        str | None, _setting("--profile", "zeebe|zeebe-0.2x|correlate|fleans", "Whose rules hold.")
+        str | None, _setting("--profile", "zeebe|zeebe-0.2x|correlate|fleans", "Which engine's rules apply.")
     ] = None,
     master: Annotated[str | None, _setting("--master", "MASTER", "Spark master. Default: local[*]")] = None,
     driver_memory: Annotated[str | None, _setting("--driver-memory", "2g", "Memory of the Spark driver.")] = None,

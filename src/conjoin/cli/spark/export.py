@@ -51,7 +51,7 @@ def export(
     [bold]events[/bold] are added: every event of the log once, however often this runs and wherever it was
     interrupted. [bold]messages[/bold], [bold]verdicts[/bold], [bold]correlations[/bold], [bold]subscriptions[/bold],
     [bold]instances[/bold], [bold]incidents[/bold] and [bold]dead_letters[/bold] are replaced by how they are now, each
-    in one step. Others may go on writing to the store and reading from the folder.
+    in one step. Others may keep writing to the store and reading from the folder.
 
     With --to, events are records of a topic: each at least once, with an id that stays the same.
 

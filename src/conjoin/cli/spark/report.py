@@ -29,7 +29,7 @@ def report(
     driver_memory: DriverMemory = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a page about the messages of a store: what became of them, and what would mend it.
+    """Write a page about the messages of a store: what became of them, and what would fix it.
 
     It tells, for all messages and for each name: [bold]verdicts[/bold] by reason and hour; which [bold]time to
     live[/bold] would have saved those that were lost; which [bold]instances wait[/bold] in vain, and whether what they

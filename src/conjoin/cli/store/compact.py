@@ -25,7 +25,7 @@ def compact(
 ) -> None:
     """Remove what was kept for long enough: messages, closed subscriptions, ended instances, log.
 
-    The settings message_retention, instance_retention and log_retention say how long. Others may go on writing;
+    The settings message_retention, instance_retention and log_retention say how long. Others may keep writing;
     conjoin store tick does the same every ten minutes. With a [bold]backup[/bold] of this store, the log up to it is
     removed as well: conjoin store verify --from replays the rest.
 

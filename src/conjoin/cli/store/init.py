@@ -21,7 +21,9 @@ Shards = Annotated[
 Profile = Annotated[
     str | None,
     typer.Option(
-        metavar="zeebe|zeebe-0.2x|correlate|fleans", help="Whose rules hold. Default: zeebe", show_default=False
+        metavar="zeebe|zeebe-0.2x|correlate|fleans",
+        help="Which engine's rules apply. Default: zeebe",
+        show_default=False,
     ),
 ]
 
@@ -42,7 +44,7 @@ def init(
     unique_business_ids: UniqueBusinessIds = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a new, empty store.
+    """Create a new, empty store.
 
     A [bold]shard[/bold] is what one core works on at a time. Policies of
     conjoin.toml become those of the store; conjoin store policy set changes them.

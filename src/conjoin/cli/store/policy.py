@@ -13,7 +13,7 @@ from conjoin.kernel.storable import whole_number
 
 _ANSWER = re.compile(r"(?P<question>[a-z_]+)=(?P<answer>.*)", re.DOTALL)
 
-app = typer.Typer(name="policy", help="Sets and lists the policies of a store, by message name.", no_args_is_help=True)
+app = typer.Typer(name="policy", help="Set and list the policies of a store, by message name.", no_args_is_help=True)
 
 
 @app.command("set")
@@ -26,7 +26,7 @@ def set_(
 ) -> None:
     """Change policies of a message name; what is not named stays as it was.
 
-    An empty answer takes back what was set. Messages that are already there
+    An empty answer removes what was set. Messages that are already there
     keep the policies they came under.
 
     [bold]Examples[/bold]

@@ -12,7 +12,7 @@ from conjoin.runtime.reading.lists import ListQuery
 
 Key = Annotated[int, typer.Argument(min=0, max=LARGEST_INT64, help="As the list shows it.")]
 _COLUMNS = ("key", "kind", "item", "instance_key", "since_at", "attempts", "next_try_at", "reason")
-app = typer.Typer(name="set-aside", help="What could not be carried out, and waits for you.", no_args_is_help=True)
+app = typer.Typer(name="set-aside", help="List, retry and delete what could not be carried out.", no_args_is_help=True)
 
 
 @app.command("list")
@@ -24,7 +24,7 @@ def listed(
     after: After = None,
     as_json: Lines = False,
 ) -> None:
-    """List what was set aside: what it is, since when, how often it was tried, and why it fails.
+    """List what was set aside: what it is, since when, how often it was retried, and why it fails.
 
     [bold]Example[/bold]
 
@@ -39,7 +39,7 @@ def listed(
 @app.command("retry")
 @on_engine
 def retry(where: Where, key: Key, as_json: AsJson = False) -> None:
-    """Try it again; if it works now, it is set aside no more.
+    """Retry it; if it works now, it is no longer set aside.
 
     [bold]Example[/bold]
 
@@ -53,7 +53,7 @@ def retry(where: Where, key: Key, as_json: AsJson = False) -> None:
 @app.command("delete")
 @on_engine
 def delete(where: Where, key: Key, as_json: AsJson = False) -> None:
-    """Never carry it out. Whoever waits for it goes on waiting: cancel the instance that the list names.
+    """Never carry it out. What waits for it keeps waiting: cancel the instance that the list names.
 
     [bold]Example[/bold]
 

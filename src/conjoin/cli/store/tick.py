@@ -18,16 +18,18 @@ from conjoin.runtime.upkeep.retention_rounds import Cleaning
 def tick(
     every: Annotated[
         str | None,
-        typer.Option("--every", metavar="DURATION", help="Again and again, until interrupted.", show_default=False),
+        typer.Option(
+            "--every", metavar="DURATION", help="Repeat at this interval until interrupted.", show_default=False
+        ),
     ] = None,
     data: Data = None,
     store: StoreUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Do what has fallen due: timers, messages whose time is over, jobs whose worker is late or whose back-off ends.
+    """Do what is due: fire timers, expire messages, give back jobs that timed out or whose back-off is over.
 
     Every ten minutes it also removes what was kept for long enough, as the settings message_retention,
-    instance_retention and log_retention say. Nothing of this happens by itself while no server runs.
+    instance_retention and log_retention say. None of this happens on its own while no server runs.
 
     [bold]Examples[/bold]
 
@@ -58,7 +60,7 @@ def _pause_ms(text: str) -> int:
 
 
 def _repeat(broker: Broker, cleaning: Cleaning, pause_ms: int) -> None:
-    """Until interrupted, which is how it is meant to end. What may pass by itself is told and tried again."""
+    """Until interrupted, which is how it is meant to end. What may pass is reported and retried."""
     try:
         while True:
             try:

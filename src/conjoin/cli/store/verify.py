@@ -19,13 +19,13 @@ def verify(
     store: StoreUrl = None,
     backup: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR", help="Begin with this backup, not with nothing.", show_default=False),
+        typer.Option("--from", metavar="DIR", help="Start from this backup, not from nothing.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry the log out again and compare: the same events, and the rows that the store holds.
+    """Replay the log and compare: the same events, and the rows that the store holds.
 
-    Others may go on writing meanwhile. Where the head of the log was removed, give the [bold]backup[/bold] that
+    Others may keep writing meanwhile. Where the head of the log was removed, give the [bold]backup[/bold] that
     replaces it. The exit code is 1 if anything differs.
 
     [bold]Examples[/bold]
