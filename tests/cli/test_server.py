@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from conjoin.client import Client
+from conjoin.gateway.security.configuration import read_security
+from conjoin.gateway.serving import Served
 from conjoin.runtime.inbox.configuration import read_inbox
 from conjoin.runtime.inbox.inbox import Inbox
 from tests.cli.command import ALARM, ORDER, Command
@@ -124,3 +126,18 @@ def test_server_that_is_away_or_no_address_is_one_line(operator: Command) -> Non
     assert operator.cannot("instances --server here").startswith("flag --server: server.url = a text: ")
     assert "two ways" in operator.cannot("instances --token t --user me")
     assert operator.cannot("instances --ca gone.pem").startswith("gone.pem: cannot be used: ")
+
+
+def test_roles_of_the_server_hold_for_commands(operator: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = operator.json("tokens add ann --role reader --file callers.json")["token"]
+    security = read_security({"callers": "callers.json", "roles": {"reader": {"actions": ["read"]}}})
+    server = ServerThread(served=Served(grpc_port=0, rest_port=0, guard=security.guard))
+    try:
+        monkeypatch.setenv("CONJOIN_SERVER", server.rest)
+        assert operator.tells(f"instances --token {token}") == "no instances"
+        assert "needs a role that allows to publish" in operator.cannot(f"message publish paid --token {token}")
+        monkeypatch.setenv("CONJOIN_TOKEN", "s3cret")
+        said = operator("instances")
+        assert (said.code, "s3cret" in said.out + said.err) == (2, False)
+    finally:
+        server.stop()

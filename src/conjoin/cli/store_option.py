@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from conjoin.cli.commands import COMMANDS
 from conjoin.errors import InputError
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import open_broker
@@ -72,8 +73,9 @@ def opened_broker(data: str | None, store: str | None) -> Iterator[Broker]:
 
 
 def _command() -> str:
-    """How others see who holds the store."""
-    return " ".join(("conjoin", *(word for word in sys.argv[1:2] if not word.startswith("-"))))
+    """How others see who holds the store: the name of the command, and nothing that was typed after it."""
+    words = 2 if sys.argv[1:2] and sys.argv[1] in COMMANDS else 1
+    return " ".join(("conjoin", *(word for word in sys.argv[1 : words + 1] if not word.startswith("-"))))
 
 
 def _hiding() -> Hiding:
