@@ -222,7 +222,7 @@ class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matt
         super().__init__(place, sign)
 
     def __str__(self) -> str:
-        return f"{self.place} is damaged ({self.sign}): restore the store from a backup with conjoin restore"
+        return f"{self.place} is damaged ({self.sign}): restore the store from a backup with conjoin store restore"
 
 
 class StoreFailed(ConjoinError):  # noqa: N818 - the name says what is the matter

@@ -17,7 +17,7 @@ def url(postgres_server: Any) -> Iterator[str]:
 
 
 def test_order_lives_on_postgres_as_anywhere(url: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "make one with conjoin init --store postgresql://" in command.cannot(f"status --store {url}")
+    assert "make one with conjoin store init --store postgresql://" in command.cannot(f"status --store {url}")
     told = command.tells(f"init --shards 2 --store {url}")
     assert told.endswith("Next: conjoin model deploy order.bpmn --store URL")
     monkeypatch.setenv("CONJOIN_STORE", url)

@@ -32,7 +32,7 @@ URL = "postgresql://me@there/orders"
 @pytest.mark.parametrize("line", COMMANDS)
 def test_without_a_store_each_command_says_how_to_make_one(line: str, command: Command) -> None:
     Path("order.bpmn").touch()
-    told = "there is no store in {0}: make one with conjoin init --data {0}"
+    told = "there is no store in {0}: make one with conjoin store init --data {0}"
     assert command.cannot(line) == told.format("conjoin-data")
     assert command.cannot(f"{line} --data elsewhere") == told.format("elsewhere")
     assert not Path("conjoin-data").exists()

@@ -192,7 +192,7 @@ def test_undelivered_orders_are_refused_until_they_are_delivered(
     (job,) = broker.activate_jobs("ship", 1)
     assert shard_of_key(job.key) == 1
     broker.post.runners[1].run(Batch([CompleteJob(job.key, {}, 0)]), broker.catalog.view())
-    with pytest.raises(InputError, match="not delivered yet: 1; conjoin tick delivers them"):
+    with pytest.raises(InputError, match="not delivered yet: 1; conjoin store tick delivers them"):
         reshard_store(broker.store, 2, tmp_path / "out", lambda text: None)
     assert not (tmp_path / "out").exists()
     broker.tick()

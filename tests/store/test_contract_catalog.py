@@ -136,8 +136,8 @@ def test_a_lease_that_a_wrong_clock_has_made_too_long_holds_nobody_up(store: Sto
 
 
 def test_a_store_that_is_not_filled_to_its_end_is_not_opened(store: Store, place: Place) -> None:
-    store.catalog.begin_filling("conjoin restore")
-    with pytest.raises(StoreUnfinished, match=r"only half made: 'conjoin restore' was interrupted"):
+    store.catalog.begin_filling("conjoin store restore")
+    with pytest.raises(StoreUnfinished, match=r"only half made: 'conjoin store restore' was interrupted"):
         place.open()
     store.catalog.end_filling()
     place.open()

@@ -28,15 +28,15 @@ def test_many_may_work_side_by_side_and_one_alone_is_refused(store: Store) -> No
         for task in ("conjoin serve", "conjoin publish"):
             held.enter_context(store.held(task))
         with pytest.raises(StoreInUse, match=r"conjoin serve \(.*; conjoin publish .*: stop that first"):
-            held.enter_context(store.held("conjoin reshard", alone=True))
-    with store.held("conjoin reshard", alone=True):
+            held.enter_context(store.held("conjoin store reshard", alone=True))
+    with store.held("conjoin store reshard", alone=True):
         pass
 
 
 def test_nobody_works_beside_one_alone(store: Store) -> None:
-    with store.held("conjoin reshard", alone=True):
+    with store.held("conjoin store reshard", alone=True):
         for alone in (False, True):
-            with pytest.raises(StoreInUse, match=r"in use by conjoin reshard \(.*since 20"):
+            with pytest.raises(StoreInUse, match=r"in use by conjoin store reshard \(.*since 20"):
                 store.held("conjoin serve", alone=alone).__enter__()
     with store.held("conjoin serve"):
         pass
@@ -51,7 +51,7 @@ def test_a_holder_that_is_killed_lets_go(store: Store, end: signal.Signals) -> N
     with process:
         assert process.stdout.readline() == b"held\n"
         with pytest.raises(StoreInUse, match="conjoin serve"):
-            store.held("conjoin restore", alone=True).__enter__()
+            store.held("conjoin store restore", alone=True).__enter__()
         process.send_signal(end)
         process.wait(30)
     _wait_until_free(store)
@@ -61,7 +61,7 @@ def _wait_until_free(store: Store) -> None:
     """PostgreSQL notices the end of a client when it next reads from it."""
     for _ in range(1_000):
         try:
-            with store.held("conjoin restore", alone=True):
+            with store.held("conjoin store restore", alone=True):
                 return
         except StoreInUse:
             continue
@@ -74,8 +74,8 @@ def test_those_who_are_gone_are_not_named(folder: Path) -> None:
     make(folder)
     with closing(open_store(folder)) as store, store.held("conjoin serve"):
         with (folder / "conjoin.lock").open("a") as file:
-            file.write(f"999999999\t{os.uname().nodename}\t2026-01-01T00:00:00+00:00\tconjoin tick\nrubbish\n")
+            file.write(f"999999999\t{os.uname().nodename}\t2026-01-01T00:00:00+00:00\tconjoin store tick\nrubbish\n")
         with pytest.raises(StoreInUse) as raised:
-            store.held("conjoin reshard", alone=True).__enter__()
+            store.held("conjoin store reshard", alone=True).__enter__()
         assert "conjoin serve" in str(raised.value)
         assert "tick" not in str(raised.value)

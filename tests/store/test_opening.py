@@ -50,7 +50,7 @@ def test_postgresql_without_its_driver_names_the_extra(url: str, monkeypatch: py
         (StoreDamaged("x", "malformed"), "store_damaged"),
         (StoreFailed("x: the disk is full"), "store_failed"),
         (StoreInUse("x is served"), "store_in_use"),
-        (StoreUnfinished("x", "conjoin restore"), "store_unfinished"),
+        (StoreUnfinished("x", "conjoin store restore"), "store_unfinished"),
         (OutcomeUnknown("x: the disk failed"), "outcome_unknown"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -55,8 +55,8 @@ def test_a_lock_whose_session_was_cut_is_taken_again(store: Store, other: Store,
             cut(url)
             store.check_held()
             with pytest.raises(StoreInUse, match=TASK):
-                other.held("conjoin reshard", alone=True).__enter__()
-    with other.held("conjoin reshard", alone=True):
+                other.held("conjoin store reshard", alone=True).__enter__()
+    with other.held("conjoin store reshard", alone=True):
         pass
 
 
@@ -65,24 +65,24 @@ def test_whoever_writes_takes_it_again_first(store: Store, other: Store, url: st
         cut(url)
         commit(store.shard(0), {t.MESSAGE: [message(1)]})
         with pytest.raises(StoreInUse, match=TASK):
-            other.held("conjoin reshard", alone=True).__enter__()
+            other.held("conjoin store reshard", alone=True).__enter__()
 
 
 def test_nobody_writes_while_somebody_else_has_the_store_alone(store: Store, other: Store, url: str) -> None:
     with store.held(TASK):
         cut(url)
-        with other.held("conjoin reshard", alone=True):
+        with other.held("conjoin store reshard", alone=True):
             for _ in range(2):
-                with pytest.raises(StoreInUse, match="in use by conjoin reshard"):
+                with pytest.raises(StoreInUse, match="in use by conjoin store reshard"):
                     commit(store.shard(0).reader(), {t.MESSAGE: [message(1)]})
-                with pytest.raises(StoreInUse, match="in use by conjoin reshard"):
+                with pytest.raises(StoreInUse, match="in use by conjoin store reshard"):
                     store.catalog.append(0, {t.POLICY: [PolicyRow(1, "p", "{}", 0)]})
             with reading(store.shard(0)) as snapshot:
                 assert snapshot.messages([1]) == []
         _until_free(store)
         commit(store.shard(0), {t.MESSAGE: [message(1)]})
         with pytest.raises(StoreInUse, match=TASK):
-            other.held("conjoin reshard", alone=True).__enter__()
+            other.held("conjoin store reshard", alone=True).__enter__()
 
 
 def test_who_was_alone_and_is_cut_must_begin_again(store: Store, url: str) -> None:

@@ -32,7 +32,10 @@ def not_connected(words: str) -> str:
         ("connection failed: fe_sendauth: no password supplied", "the user and the password"),
         ('failed: FATAL:  no pg_hba.conf entry for host "::1"', "does not let this user in"),
         ('failed: FATAL:  role "ada" does not exist', "does not know this user"),
-        ('failed: FATAL:  database "orders" does not exist', "create it, then make a store in it with conjoin init"),
+        (
+            'failed: FATAL:  database "orders" does not exist',
+            "create it, then make a store with conjoin store init",
+        ),
         ("failed: FATAL:  sorry, too many clients already", "max_connections"),
         ("failed: FATAL:  remaining connection slots are reserved for superusers", "max_connections"),
         ("failed: FATAL:  the database system is starting up", "try again in a moment"),
@@ -92,7 +95,7 @@ def test_a_shard_whose_schema_is_gone_is_damaged_and_the_other_goes_on(postgres_
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("drop schema shard_01 cascade")
     with closing(open_store(url)) as store:
-        with pytest.raises(StoreDamaged, match=r"shard 1\) is damaged .*conjoin restore"):
+        with pytest.raises(StoreDamaged, match=r"shard 1\) is damaged .*conjoin store restore"):
             store.shard(1).begin()
         assert commit(store.shard(0), {t.JOB: [job(1)]}).version == 1
 

@@ -49,7 +49,7 @@ def test_where_there_is_no_store_the_error_says_how_to_make_one(folder: Path, wh
         folder.mkdir()
     if what == "an empty catalog":
         (folder / "catalog.db").touch()
-    with pytest.raises(StoreMissing, match=r"conjoin init --data .*the store"):
+    with pytest.raises(StoreMissing, match=r"conjoin store init --data .*the store"):
         open_store(folder)
     assert not (folder / "shard-00.db").exists()
 
@@ -113,7 +113,7 @@ def test_a_damaged_file_is_named_and_the_other_shards_go_on(folder: Path, first_
     damage(folder / "shard-00.db", first_page)
     with closing(SqliteStore(folder)) as store:
         for _ in range(2):
-            with pytest.raises(StoreDamaged, match=r"shard-00\.db is damaged .*conjoin restore"):
+            with pytest.raises(StoreDamaged, match=r"shard-00\.db is damaged .*conjoin store restore"):
                 store.shard(0).begin()
         assert commit(store.shard(1), ONE_OF_EACH).version == 1
 

@@ -94,7 +94,7 @@ def check_order(order: ExportRequest) -> None:
     if order.format not in (PARQUET, DELTA):
         raise InputError([f"--format: {order.format!r} is neither {PARQUET} nor {DELTA}"])
     if order.format == DELTA and find_spec("deltalake") is None:
-        raise ExtraMissing("conjoin export --format delta", "deltalake", "delta")
+        raise ExtraMissing("conjoin spark export --format delta", "deltalake", "delta")
     check_store(order.address)
 
 

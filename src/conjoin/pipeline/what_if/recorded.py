@@ -84,8 +84,8 @@ def check_whole(broker: Broker) -> None:
 
 def _removed(shard: int, version: int) -> str:
     return (
-        f"the log of shard {shard} begins at version {version}: what came before was removed (conjoin compact, log"
-        " retention or reshard), so what was open, kept and locked then is not known, and nothing can be replayed"
+        f"the log of shard {shard} begins at version {version}: what came before was removed (conjoin store compact,"
+        " log retention or reshard), so what was open, kept and locked then is not known, and nothing can be replayed"
     )
 
 

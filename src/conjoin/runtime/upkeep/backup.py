@@ -13,14 +13,14 @@ from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts, Store
 from conjoin.store.sqlite.store import SqliteStore
 
-TASK = "conjoin restore"
+TASK = "conjoin store restore"
 
 
 def _silent(text: str) -> None:
     """Nobody wants to know."""
 
 
-def backup_store(store: Store, folder: Path, told: Told = _silent, task: str = "conjoin backup") -> Tallies:
+def backup_store(store: Store, folder: Path, told: Told = _silent, task: str = "conjoin store backup") -> Tallies:
     with made_whole(folder) as part, closing(SqliteStore.create(part, store.facts)) as copy:
         return copy_store(store, copy, told, task)
 

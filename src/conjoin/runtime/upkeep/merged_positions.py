@@ -25,7 +25,7 @@ def merged_positions(shards: Sequence[Iterable[PositionRow]], ingest_is_done: bo
     for (source, part), positions in sorted(reached.items()):
         equal = len(positions) == len(shards) and len(set(positions)) == 1
         if source == CATALOG and not equal:
-            problems.append("not every shard has seen what was deployed last: run conjoin tick first")
+            problems.append("not every shard has seen what was deployed last: run conjoin store tick first")
         elif source not in (CATALOG, RETENTION) and not equal and not ingest_is_done:
             problems.append(_uneven(source, part))
         merged.append(PositionRow(source, part, max(positions, key=_how_far)))

@@ -32,7 +32,7 @@ from conjoin.store.port import Head, Store
 from conjoin.store.tables import Table
 
 _BY_KEY = (t.MESSAGE, t.SUBSCRIPTION, t.LOCK)
-TASK = "conjoin reshard"
+TASK = "conjoin store reshard"
 _FRESH = 1
 """The version of the new shards: their logs begin after it, so replaying them needs a backup, and says so."""
 
@@ -77,13 +77,13 @@ class _Plan:
         problems = []
         waiting = sum(self._is_due(index, row) for index, row in self._all(t.OUTBOX))
         if waiting:
-            problems.append(f"orders between shards that are not delivered yet: {waiting}; conjoin tick delivers them")
+            problems.append(f"orders between shards not delivered yet: {waiting}; conjoin store tick delivers them")
         busy = sum(bool(row.busy_with) for _, row in self._all(t.SUBSCRIPTION))
         if busy and not waiting:
-            problems.append(f"subscriptions that a message is still on its way to: {busy}; let conjoin tick finish it")
+            problems.append(f"subscriptions with a message on its way to them: {busy}; conjoin store tick finishes it")
         aside = sum(row.state == WAITING for _, row in self._all(t.SET_ASIDE))
         if aside:
-            problems.append(f"items that are set aside: {aside}; conjoin set-aside retries or deletes them")
+            problems.append(f"items that are set aside: {aside}; conjoin store set-aside retries or deletes them")
         if self.generations[-1].first + self.new > MOST_NUMBERS:
             problems.append("the numbers of shards are used up: this store has been changed too often")
         if problems:

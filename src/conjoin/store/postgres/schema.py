@@ -63,7 +63,7 @@ def migrate_store(connections: Connections) -> None:
 
 def missing(connections: Connections) -> StoreMissing:
     place = connections.place
-    return StoreMissing(f"there is no store in {place}: make one with conjoin init --store {place}")
+    return StoreMissing(f"there is no store in {place}: make one with conjoin store init --store {place}")
 
 
 @contextmanager

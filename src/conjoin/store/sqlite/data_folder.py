@@ -90,7 +90,7 @@ def refuse_other_files(folder: Path) -> None:
 
 
 def missing(folder: Path) -> StoreMissing:
-    return StoreMissing(f"there is no store in {folder}: make one with conjoin init --data {folder}")
+    return StoreMissing(f"there is no store in {folder}: make one with conjoin store init --data {folder}")
 
 
 def _is_folder(path: Path) -> bool:

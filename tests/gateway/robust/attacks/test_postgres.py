@@ -146,7 +146,7 @@ def test_a_server_whose_lock_was_cut_takes_it_again_or_does_not_write(rest: http
             eventually(lambda: rest.get("/health/ready").status_code == 503)
             refused = rest.post("/conjoin/v1/messages", json={"name": "paid", "key": "o-3", "ttl": "1h"})
             assert refused.status_code == 503
-            assert "in use by conjoin reshard" in refused.text
+            assert "in use by conjoin store reshard" in refused.text
         eventually(lambda: rest.get("/health/ready").status_code == 200)
         eventually(lambda: is_held(url))
         assert publish(rest, "o-4")["verdict"] == "buffered"
@@ -162,7 +162,7 @@ def taken_alone(other: Any, url: str) -> Any:
 
     def taken() -> bool:
         try:
-            stack.enter_context(other.held("conjoin reshard", alone=True))
+            stack.enter_context(other.held("conjoin store reshard", alone=True))
         except StoreInUse:
             cut(url)
             return False

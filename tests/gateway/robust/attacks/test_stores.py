@@ -113,7 +113,7 @@ def test_the_damaged_shard_answers_with_what_to_do(degraded: ServingProcess) -> 
     assert answer.status_code == 503
     assert answer.json()["title"] == "UNAVAILABLE"
     assert f"shard-{BROKEN:02}.db is damaged" in answer.json()["detail"]
-    assert "restore the store from a backup with conjoin restore" in answer.json()["detail"]
+    assert "restore the store from a backup with conjoin store restore" in answer.json()["detail"]
 
 
 def test_health_is_down_and_names_the_shard(degraded: ServingProcess) -> None:
