@@ -72,7 +72,7 @@ def test_token_is_printed_once_and_only_its_hash_is_kept(
     assert "who.json: billing has the role 'publisher', and there are admin" in command.cannot("serve --rest-port 0")
     assert command.tells("tokens remove billing") == "billing may not call any more"
     assert json.loads(Path("who.json").read_text()) == {}
-    assert "knows nobody" in command.cannot("tokens remove billing")
+    assert "has no caller called 'billing'" in command.cannot("tokens remove billing")
 
 
 def test_password_is_asked_for_and_a_short_one_is_not_taken(
