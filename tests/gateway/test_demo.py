@@ -27,7 +27,7 @@ NOT_LISTED = {
     ("refused", "wrong_tenant"): "turned away before it is a message",
 }
 """What no list can show, and why."""
-PATIENCE_S = 240
+PATIENCE_S = 120
 
 
 class Demo:

@@ -16,6 +16,7 @@ from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.receiving.channel_rows import Row
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.reading.user_tasks import USER_TASK
+from conjoin.runtime.run.due import KINDS, Sweep
 
 _MODELS = files("conjoin.demo") / "models"
 _WORKER = "demo"
@@ -65,6 +66,16 @@ class Clerk:
         tasks = await self._service.look(list_page, self._service.broker, "jobs", ListQuery({"type": USER_TASK}))
         if len(tasks.items) > leave:
             await self._service.call(Calls.complete_job, tasks.items[0].key, {"approved": True})
+
+    async def let_time_pass(self) -> None:
+        """What has fallen due by now happens now, before anything else."""
+        await self._service.carry_out(self._sweep)
+
+    def _sweep(self) -> None:
+        broker = self._service.broker
+        for kind in KINDS:
+            for shard in range(broker.shard_count):
+                broker.carrier.ask(shard, Sweep(kind))
 
     async def receive(self, channel: str, *rows: dict[str, Any]) -> None:
         """By post: into the inbox."""

@@ -39,6 +39,7 @@ class Story:
         shop = Trade(Clerk(service), Random(_SEED))
         for minute in range(happenings.MINUTES):
             self._clock.come_near(happenings.MINUTES - minute)
+            await _unless_busy(shop.clerk.let_time_pass())
             for happening in (*happenings.BY_MINUTE.get(minute, ()), *letters.BY_MINUTE.get(minute, ())):
                 await _unless_busy(happening(shop))
             await _unless_busy(shop.minute())
