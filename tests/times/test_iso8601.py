@@ -51,7 +51,7 @@ def test_instants_agree_with_the_standard_library(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["2030-02-30T00:00:00Z", "2030-13-01T00:00:00Z", "2030-01-01", "soon", "2030-01-01T25:00Z", "2030-01-01T24:59:60Z",
-     "2030-01-01T24:00:01Z", "2030-01-01T12:30:60Z", "2030-01-01T12:00+19:00", "2030-01-01T12:00+01:75"],
+     "2030-01-01T24:00:01Z", "2030-01-01T12:30:60Z", "2030-01-01T12:00+24:00", "2030-01-01T12:00+01:75"],
 )  # fmt: skip
 def test_what_is_no_instant_is_none(text: str) -> None:
     assert read_instant(text) is None

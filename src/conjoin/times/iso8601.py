@@ -16,7 +16,8 @@ FOREVER = -1
 LARGEST_INT64 = 2**63 - 1
 _MOST_MONTHS = 12 * 1_000_000
 """More than there is time for."""
-_FARTHEST_OFFSET_S = 18 * 3600
+_FARTHEST_OFFSET_S = 24 * 3600 - 1
+"""As RFC 3339 has it; no place on earth is farther than 14 hours away."""
 
 DATE_TEXT = r"(-?[0-9]{4,9})-([0-9]{2})-([0-9]{2})"
 TIME_TEXT = r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
@@ -109,7 +110,7 @@ def read_clock_us(hour: str, minute: str, second: str | None, fraction: str | No
 
 
 def read_offset_s(text: str) -> int | None:
-    """Seconds of `Z`, `+02:00`, `-1130`; None for one that no place on earth has."""
+    """Seconds of `Z`, `+02:00`, `-1130`; None for what is no offset of a day."""
     match = _OFFSET.fullmatch(text)
     if match is None:
         return 0 if text == "Z" else None

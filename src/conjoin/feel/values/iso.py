@@ -24,6 +24,7 @@ _TIME_TEXT = TIME_TEXT.replace("[.,]", r"\.")
 _DATE = re.compile(DATE_TEXT)
 _TIME = re.compile(f"T?{_TIME_TEXT}{_PLACE_TEXT}")
 _DATE_TIME = re.compile(f"{DATE_TEXT}T{_TIME_TEXT}{_PLACE_TEXT}")
+_FARTHEST_OFFSET_S = 18 * 3600
 _OFFSET_FORM = re.compile(r"[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?")
 _ELSEWHERE = re.compile(r"[+,]")
 """Signs that ISO 8601 has in a duration, and FEEL has not."""
@@ -120,4 +121,4 @@ def read_zone(text: str) -> Place | None:
     if not _OFFSET_FORM.fullmatch(text):
         return None, text
     seconds = read_offset_s(text)
-    return None if seconds is None else (seconds, None)
+    return None if seconds is None or abs(seconds) > _FARTHEST_OFFSET_S else (seconds, None)
