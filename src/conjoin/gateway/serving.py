@@ -21,7 +21,7 @@ from conjoin.gateway.monitoring.traced_edges import GrpcSpans, RestSpans
 from conjoin.gateway.monitoring.tracing import Tracing
 from conjoin.gateway.open_files import on_loop_error, raise_limit
 from conjoin.gateway.rest.app import Pages, make_app
-from conjoin.gateway.security.authentication.tls import ServerTls
+from conjoin.gateway.security.configuration import ServerTls
 from conjoin.gateway.security.guarding import SecurityGuard
 from conjoin.gateway.service import ServerLimits, Service
 from conjoin.runtime.broker import Broker

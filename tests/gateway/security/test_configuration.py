@@ -19,7 +19,16 @@ OIDC = {"issuer": "https://i", "audience": "a", "jwks": "https://i/keys"}
 @pytest.mark.parametrize(
     ("section", "expected"),
     [
-        ({"token": "x"}, ["Object contains unknown field `token`"]),
+        ({"token": "x"}, ["unknown key 'token'"]),
+        (
+            {"caller": "c.json", "oidc": {**OIDC, "issuer": 7, "tokens": "x"}, "tls": {"key": "k.pem"}},
+            [
+                "oidc.issuer = the value 7: input should be a valid string",
+                "unknown key 'oidc.tokens'",
+                "tls.certificate is missing",
+                "unknown key 'caller'; did you mean 'callers'?",
+            ],
+        ),
         ({"callers": "c.json", "roles": {"r": {"actions": ["fly"]}}}, ["roles.r.actions: 'fly' is none of publish,"]),
         ({"roles": {"r": {"actions": ["read"]}}}, ["roles: nobody can have one without callers or oidc"]),
         (

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from conjoin.gateway.security.authentication import issuer as issuer_module
 from conjoin.gateway.security.authentication.authenticating import Authenticating
-from conjoin.gateway.security.authentication.issuer import Issuer, Trusted, read_keys
+from conjoin.gateway.security.authentication.issuer import Issuer, read_keys
+from conjoin.gateway.security.configuration import OidcSettings
 from conjoin.gateway.security.grants import EVERYTHING, Caller
 from conjoin.runtime.client_api.answers import Refusal
 
@@ -31,6 +32,10 @@ def publish_keys(path: Path, **keys: Any) -> None:
     path.write_text(json.dumps({"keys": made}))
 
 
+def trusted(keys: Path) -> OidcSettings:
+    return OidcSettings(issuer="https://issuer", audience="conjoin", jwks=str(keys), algorithms=("RS256",))
+
+
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
     publish_keys(tmp_path / "keys.json", first=FIRST)
@@ -39,7 +44,7 @@ def keys(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def authenticating(keys: Path) -> Authenticating:
-    issuer = Issuer(Trusted("https://issuer", "conjoin", str(keys), ("RS256",)))
+    issuer = Issuer(trusted(keys))
     return Authenticating({"admin": EVERYTHING}, None, issuer, ("sub", "realm.roles"))
 
 
@@ -105,7 +110,7 @@ def test_issuer_changes_its_keys_and_nobody_makes_us_look_too_often(
         looked += 1
         return read(where)
 
-    issuer = Issuer(Trusted("https://issuer", "conjoin", str(keys), ("RS256",)), counted)
+    issuer = Issuer(trusted(keys), counted)
     both = Authenticating({"admin": EVERYTHING}, None, issuer, ("sub", "roles"))
     newer = signed(SECOND, id_="second")
     assert isinstance(asked(both, signed())[0], Caller)

@@ -196,7 +196,7 @@ def _tell(addresses: "Addresses", broker: Broker, address: str | Path, security:
 
 def _whom(host: str, security: "Security") -> str:
     """Who may call."""
-    if security.asks_who:
+    if security.authenticates:
         return "token or password"
     if security.tls is not None and security.tls.clients is not None:
         return f"client certificates of {security.tls.clients}"

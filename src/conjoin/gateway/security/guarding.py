@@ -1,23 +1,51 @@
-"""The guard of a secured server: who is there, what is the rule of the call, and what of the service is theirs."""
+"""The guard of a secured server: it authenticates, applies the rule of the call, narrows the service, and audits.
 
+The audit is a file of JSON lines with what operators did, when, and with what outcome. It is append-only, and holds
+no variables, payloads or secrets. A record that cannot be written is logged; the action itself stays done.
+"""
+
+import logging
+import os
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from conjoin.errors import SettingsError
 from conjoin.gateway.guard import Admitted, from_a_page
-from conjoin.gateway.security.audit import Audit
 from conjoin.gateway.security.authentication.authenticating import Authenticating
 from conjoin.gateway.security.authorized_service import PermittedService
 from conjoin.gateway.security.grants import EVERYTHING, Caller, Grant
 from conjoin.gateway.security.rules import RULES, kept_out
 from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.codec.json_text import json_bytes
+from conjoin.times.iso8601 import instant_text
 
+_LOG = logging.getLogger(__name__)
 _ANYBODY = Caller("", (EVERYTHING,))
+
+
+class Audit:
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise SettingsError([f"audit = {str(path)!r}: cannot be written: {error.strerror}"]) from None
+
+    def write(self, who: str, call: str, what: Mapping[str, Any], outcome: str) -> None:
+        at = instant_text(time.time_ns() // 1_000)
+        record = {"at": at, "who": who, "call": call, "what": dict(what), "outcome": outcome}
+        try:
+            # One write, so that several servers can share a file.
+            os.write(self._file, json_bytes(record) + b"\n")
+        except OSError as error:
+            _LOG.error("the audit cannot be written (%s): %s by %r: %s", error.strerror, call, who, outcome)
 
 
 class SecurityGuard:
     def __init__(self, authenticating: Authenticating | None, audit: Audit | None) -> None:
-        """Without the first nobody is asked who they are; without the second nothing is written down."""
+        """Without the first every caller is accepted; without the second nothing is audited."""
         self._authenticating = authenticating
         self._audit = audit
         self._made: dict[tuple[Service, tuple[Grant, ...], tuple[str, ...]], Service] = {}
@@ -25,7 +53,10 @@ class SecurityGuard:
     async def admit(
         self, call: str, headers: Mapping[str, str], service: Service, address: str = ""
     ) -> Admitted | Refusal:
-        caller = from_a_page(call, headers) or await self._caller(headers, address)
+        caller: Caller | Refusal | None = from_a_page(call, headers)
+        if caller is None:
+            known = self._authenticating
+            caller = _ANYBODY if known is None else await known.caller(headers, address)
         if isinstance(caller, Refusal):
             return caller
         refused = kept_out(caller, call)
@@ -34,11 +65,8 @@ class SecurityGuard:
             return refused
         return Admitted(self._permitted(service, caller.grants, RULES[call].actions), caller.name)
 
-    async def _caller(self, headers: Mapping[str, str], address: str) -> Caller | Refusal:
-        return _ANYBODY if self._authenticating is None else await self._authenticating.caller(headers, address)
-
     def count_failures(self, failed: Callable[[str], None]) -> None:
-        """With the kind of what was wrong, whenever somebody could not say who they are."""
+        """`failed` is called with the kind of credentials whenever a caller could not be authenticated."""
         if self._authenticating is not None:
             self._authenticating.failed = failed
 

@@ -28,7 +28,11 @@ _LOG = logging.getLogger(__name__)
 
 class Authenticating:
     def __init__(
-        self, roles: Mapping[str, Grant], callers: CallerFile | None, issuer: "Issuer | None", claims: tuple[str, str]
+        self,
+        roles: Mapping[str, Grant],
+        callers: CallerFile | None,
+        issuer: "Issuer | None" = None,
+        claims: tuple[str, str] = ("sub", "roles"),
     ) -> None:
         """`claims`: which of an issuer's claims has the name of a caller, and which its roles."""
         self._roles = roles

@@ -7,11 +7,10 @@ issuer may change its keys at any time; how often we look is limited, whatever t
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -20,6 +19,9 @@ import msgspec
 
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.shown_urls import shown_url
+
+if TYPE_CHECKING:
+    from conjoin.gateway.security.configuration import OidcSettings
 
 _LOG = logging.getLogger(__name__)
 _KEPT_S = 300.0
@@ -32,15 +34,6 @@ _MOST_REMEMBERED = 10_000
 _SILENT = Refusal("UNAVAILABLE", "the keys of the issuer of tokens cannot be read: try again in a moment")
 
 Claims = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Trusted:
-    issuer: str
-    audience: str
-    jwks: str
-    """An address, or a file."""
-    algorithms: Sequence[str]
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -68,7 +61,7 @@ def read_keys(where: str) -> Mapping[str, Any]:
 
 
 class Issuer:
-    def __init__(self, trusted: Trusted, read: Callable[[str], Mapping[str, Any]] = read_keys) -> None:
+    def __init__(self, trusted: "OidcSettings", read: Callable[[str], Mapping[str, Any]] = read_keys) -> None:
         self._trusted = trusted
         self._read = read
         self._keys: Mapping[str, Any] = {}
