@@ -32,6 +32,21 @@ def test_lines_are_received_with_headers_of_the_request(rest: Rest) -> None:
     assert len(rest.call("GET", f"{INBOX}?type=orders.Paid")["items"]) == 2
 
 
+def test_line_of_a_named_source_is_received_once_and_what_cannot_be_read_is_listed(rest: Rest) -> None:
+    lines = b'{"name": "paid", "key": "from-a-file"}\n\nnonsense'
+    headers = {"content-type": "application/x-ndjson"}
+    path = f"{INBOX}/orders?source=day.jsonl&first=5001"
+    assert rest.post(path, content=lines, headers=headers).json()["persisted"] == 1
+    assert rest.post(path, content=lines, headers=headers).json()["duplicate"] == 1
+    [item] = rest.call("GET", f"{INBOX}?key=from-a-file")["items"]
+    assert item["message_id"] == "day.jsonl-5001"
+    letter, *_ = rest.call("GET", "/conjoin/v1/dead-letters?part=day.jsonl")["items"]
+    assert (letter["source"], letter["position"], letter["row"]) == ("orders", 5003, "nonsense")
+    assert rest.problem("GET", "/conjoin/v1/dead-letters?reason=unlucky")[0] == 400
+    for wrong in ("first=one", "sauce=x", "source=a%00b", f"source={'x' * 201}"):
+        assert rest.problem("POST", f"{INBOX}/orders?{wrong}", {})[0] == 400, wrong
+
+
 def test_channels_that_are_not_there_or_closed_take_nothing(rest: Rest) -> None:
     assert rest.problem("POST", f"{INBOX}/nowhere", {})[0] == 404
     assert rest.problem("POST", f"{INBOX}/closed", {})[0] == 400

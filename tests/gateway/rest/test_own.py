@@ -1,6 +1,6 @@
 """Our own interface: lists, explanations, publishing with a result, policies, status."""
 
-from tests.gateway.rest.conftest import Rest
+from tests.gateway.rest.conftest import Rest, RestThread
 
 OWN = "/conjoin/v1"
 
@@ -99,3 +99,10 @@ def test_status_counts_what_is_open(rest: Rest) -> None:
     after = rest.call("GET", f"{OWN}/status")
     assert after["open"]["buffered_messages"] == before["open"]["buffered_messages"] + 1
     assert after["processes"]["order"] == 1
+
+
+def test_shards_tell_how_far_they_are(rest: Rest, rest_server: RestThread) -> None:
+    shards = rest.call("GET", f"{OWN}/shards")["items"]
+    assert [it["shard"] for it in shards] == list(range(rest_server.service.broker.shard_count))
+    assert all(it["logged"] == it["version"] and it["undelivered"] == 0 for it in shards)
+    assert any(it["time"] for it in shards)

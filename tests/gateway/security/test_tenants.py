@@ -47,6 +47,8 @@ FORBIDDEN: dict[str, Any] = {
     "GET /conjoin/v1/set-aside": None,
     "POST /conjoin/v1/set-aside/{key}/retry": None,
     "DELETE /conjoin/v1/set-aside/{key}": None,
+    "GET /conjoin/v1/dead-letters": None,
+    "GET /conjoin/v1/shards": None,
     "GET /conjoin/v1/policies": None,
     "PUT /conjoin/v1/policies/{name}": {"dedup": "7d"},
     "GET /metrics": None,

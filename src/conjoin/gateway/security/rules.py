@@ -91,7 +91,10 @@ _OWN: dict[Rule, Sequence[str]] = {
     ),
     _OPERATE: ("DELETE /messages/{messageKey}/payload",),
     _PUBLISH_ALL: ("POST /inbox/{channel}",),
-    _READ_ALL: ("GET /inbox", "GET /inbox/messages/{key}", "GET /policies", "GET /set-aside"),
+    _READ_ALL: (
+        *("GET /inbox", "GET /inbox/messages/{key}", "GET /policies", "GET /set-aside", "GET /dead-letters"),
+        "GET /shards",
+    ),
     _OPERATE_ALL: (
         *("POST /set-aside/{key}/retry", "DELETE /set-aside/{key}"),
         "POST /inbox/messages/operations",

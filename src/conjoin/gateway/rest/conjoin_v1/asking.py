@@ -15,7 +15,7 @@ from conjoin.runtime.reading.lists import Listing, ListQuery, page_of
 from conjoin.times.iso8601 import read_instant
 
 MOST_ITEMS = 1_000
-_NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
+NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
 _ORDERS = {"asc": False, "desc": True}
 PAGE = {
     "since": QueryParameter("only from this instant on", INSTANT),
@@ -32,7 +32,7 @@ def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, QueryP
     found |= {
         name: QueryParameter(f"only with this {name}", one_of_words(listing.choices[name])) for name in listing.choices
     }
-    found |= {name: QueryParameter(f"only with this {name}", _NUMBER) for name in keys}
+    found |= {name: QueryParameter(f"only with this {name}", NUMBER) for name in keys}
     return {**found, **PAGE}
 
 
@@ -52,7 +52,7 @@ def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> 
     texts = [name for name in listing.filters if name not in keys and name not in listing.choices]
     given = read_query(request, [*listing.filters, *PAGE], [*texts, "cursor"])
     wanted: dict[str, Any] = {name: given[name] for name in listing.filters if name in given}
-    wanted |= {name: _number(name, given[name]) for name in keys if name in wanted}
+    wanted |= {name: read_number(name, given[name]) for name in keys if name in wanted}
     times = (_instant("since", given.get("since")), _instant("until", given.get("until")))
     order = given.get("order", "asc")
     if order not in _ORDERS:
@@ -61,13 +61,13 @@ def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> 
 
 
 def read_limit(given: Mapping[str, str]) -> int:
-    limit = _number("limit", given.get("limit", "50"))
+    limit = read_number("limit", given.get("limit", "50"))
     if not 1 <= limit <= MOST_ITEMS:
         raise invalid(f"limit: {limit} is not between 1 and {MOST_ITEMS}")
     return limit
 
 
-def _number(name: str, text: str) -> int:
+def read_number(name: str, text: str) -> int:
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
     raise invalid(f"{name}: {text!r:.60} is not a whole number")

@@ -1,4 +1,4 @@
-"""What was set aside because it could not be carried out: listed, retried, deleted."""
+"""What was set aside because it could not be carried out (listed, retried, deleted), and the list of dead letters."""
 
 from starlette.responses import Response
 
@@ -7,17 +7,22 @@ from conjoin.gateway.queries.walking import page_as_json
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, parameters
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.openapi.schemas import page, record
-from conjoin.runtime.reading.list_items import SetAsideItem
+from conjoin.runtime.reading.list_items import DeadLetterItem, SetAsideItem
 from conjoin.runtime.reading.lists import LISTS, list_page
 
-_WHAT = "set-aside"
-_LISTING = LISTS[_WHAT]
+_WHAT, _DEAD_LETTERS = "set-aside", "dead-letters"
+_LISTING, _LETTERS = LISTS[_WHAT], LISTS[_DEAD_LETTERS]
 _PATH = "/conjoin/v1/set-aside"
 
 
 async def listed(call: RestCall) -> Response:
     asked = asked_of(call.request, _LISTING, ["instance"])
     return answer(page_as_json(await call.service.look(list_page, call.service.broker, _WHAT, asked)))
+
+
+async def list_dead_letters(call: RestCall) -> Response:
+    asked = asked_of(call.request, _LETTERS)
+    return answer(page_as_json(await call.service.look(list_page, call.service.broker, _DEAD_LETTERS, asked)))
 
 
 async def retry(call: RestCall) -> Response:
@@ -38,4 +43,10 @@ ENDPOINTS = (
     ),
     Endpoint("POST", f"{_PATH}/{{key}}/retry", "retrySetAside", "Try it again, now", retry, refuses=(409,)),
     Endpoint("DELETE", f"{_PATH}/{{key}}", "deleteSetAside", "Never carry it out", delete),
+    Endpoint(
+        *("GET", "/conjoin/v1/dead-letters", "listDeadLetters", "Rows that no message could be made of"),
+        list_dead_letters,
+        answer=page(record(DeadLetterItem)),
+        query=parameters(_LETTERS),
+    ),
 )
