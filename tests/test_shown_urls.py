@@ -12,8 +12,7 @@ from conjoin.gateway.security.authentication.callers import read_callers, write_
 from conjoin.gateway.security.configuration import read_security
 from conjoin.runtime.inbox.configuration import read_configuration
 from conjoin.runtime.notices import Receiver, read_receivers
-from conjoin.runtime.notices.sending import _without_secrets
-from conjoin.runtime.notices.webhook import Webhook
+from conjoin.runtime.notices.sending import Webhook, _without_secrets
 from conjoin.settings import load
 from conjoin.shown_urls import shown_url
 

@@ -1,8 +1,9 @@
 """What a user can set, and where: a flag counts before the environment, that before the file, that before the default.
 
 Each setting is declared once, in `Settings`: its key in `conjoin.toml` (or `conjoin.yaml`, or the file that
-CONJOIN_CONFIG names), its variable CONJOIN_<NAME> and its flag. All problems are reported at once, each with the place
-its value came from; secrets are never shown.
+CONJOIN_CONFIG names), its variable CONJOIN_<NAME> and its flag; what is inside its tables, by the parts that use them
+(`setting_tables.py`). All problems are reported at once, each with the place its value came from; secrets are never
+shown.
 """
 
 import difflib
@@ -45,7 +46,7 @@ def _setting(default: Any, what: str, key: str = "", flag: str = "-", secret: bo
 
 
 def _table(what: str, default: Any = dict) -> Any:
-    """Read by somebody else; it may hold secrets."""
+    """Its keys are declared by the part that uses it; it may hold secrets."""
     return _setting(default, what, flag="", secret=True)
 
 

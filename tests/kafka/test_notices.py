@@ -8,7 +8,7 @@ import pytest
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.notices import Notifier, read_receivers
-from conjoin.runtime.notices import kafka as topics
+from conjoin.runtime.notices import sending as topics
 from tests.kafka.client import KafkaClient
 
 confluent_kafka = pytest.importorskip("confluent_kafka", reason="the extra kafka is not installed")
@@ -39,7 +39,7 @@ def test_a_topic_is_told_each_notice_under_its_id_and_one_that_is_away_later(
     Notifier(store, there, clock=lambda: 0).round()
     for number in range(3):
         store.publish(NewMessage("paid", f"o-{number}"))
-    monkeypatch.setitem(topics._ALWAYS, "message.timeout.ms", 1_000)  # type: ignore[arg-type]
+    monkeypatch.setitem(topics._CLIENT, "message.timeout.ms", 1_000)  # type: ignore[arg-type]
     away = read_receivers({"*": f"kafka://127.0.0.1:1/{TOPIC}"})
     failed = Notifier(store, away, clock=lambda: 100_000_000).round()
     assert (failed.told, list(failed.failed)) == (0, ["*"])

@@ -14,11 +14,11 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, kafka, notifier, read_receivers, webhook
-from conjoin.runtime.notices.configuration import is_for
+from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, notifier, read_receivers
+from conjoin.runtime.notices import receivers as receivers_module
 from conjoin.runtime.notices.notice import Notice
-from conjoin.runtime.notices.sending import Sending
-from conjoin.runtime.notices.webhook import SIGNATURE, Webhook, signature
+from conjoin.runtime.notices.receivers import is_for
+from conjoin.runtime.notices.sending import SIGNATURE, Sending, Webhook, signature
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.upkeep.supervision import Repeating
@@ -254,15 +254,15 @@ def test_settings_that_make_no_sense_are_all_told() -> None:
     with pytest.raises(SettingsError) as problems:
         read_receivers(said)
     told = [problem.split(":")[0] for problem in problems.value.problems]
-    web = ["notify.*", "notify.paid", "notify.paid.kinds", "notify.paid.variables"]
+    web = ["notify.*", "notify.paid.kinds", "notify.paid.variables", "notify.paid.topic"]
     assert told == [*web, "notify.left", "notify.gone", "notify.come", "notify.sent.properties"]
 
 
 def test_a_topic_needs_a_client_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kafka, "find_spec", lambda name: None)
+    monkeypatch.setattr(receivers_module, "find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"confluent-kafka: pip install 'conjoin\[kafka\]'"):
         read_receivers({"*": "kafka://broker:9092/notices"})
-    monkeypatch.setattr(webhook, "find_spec", lambda name: None)
+    monkeypatch.setattr(receivers_module, "find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"httpx: pip install 'conjoin\[client\]'"):
         read_receivers({"*": "https://ops.example"})
 

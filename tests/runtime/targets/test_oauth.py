@@ -10,7 +10,7 @@ from conjoin.kernel.inbox.outcomes import Delivered, Failed
 from conjoin.runtime.targets import Camunda8, HttpCarrier, OAuth, RemoteTarget
 from conjoin.runtime.targets.calls import HttpLimits
 from conjoin.runtime.targets.connections import HttpConnections
-from conjoin.runtime.targets.oauth import OAuthCredentials, TokenMissing
+from conjoin.runtime.targets.credentials import OAuthCredentials, TokenMissing
 from tests.runtime.targets import servers
 from tests.runtime.targets.messages import message
 from tests.runtime.targets.servers import FakeTarget, Handler, running_target

@@ -6,7 +6,7 @@ import pytest
 
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR
 from conjoin.kernel.inbox.outcomes import Failed
-from conjoin.runtime.targets.payload import variables_of
+from conjoin.runtime.targets.calls import variables_of
 from tests.runtime.targets.messages import message
 
 

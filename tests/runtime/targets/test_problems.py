@@ -4,8 +4,7 @@ import pytest
 
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.runtime.targets.calls import TargetAnswer
-from conjoin.runtime.targets.problems import failure_of, read_answer
+from conjoin.runtime.targets.calls import TargetAnswer, failure_of, read_answer
 
 
 @pytest.mark.parametrize("status", [301, 401, 403, 404, 405, 408, 409, 415, 429, 500, 501, 503, 599])
@@ -31,8 +30,8 @@ def test_a_middleman_that_gave_up_leaves_it_open(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_refused_credentials_say_what_to_mend(status: int) -> None:
-    assert "mend them and it is tried again" in failure_of("Camunda 7", TargetAnswer(status)).text
+def test_refused_credentials_say_what_to_fix(status: int) -> None:
+    assert "fix them and it is retried" in failure_of("Camunda 7", TargetAnswer(status)).text
 
 
 def test_the_wish_to_wait_is_noted() -> None:

@@ -1,10 +1,10 @@
-"""Notices: whoever is named in the settings is told of what expired, was discarded, parked or raised an incident.
+"""Notices: receivers named in the settings learn what expired, was discarded, was parked or raised an incident.
 
-Told at least once, each time under the same id, so that a receiver that notes ids is told exactly once. What was told
-is noted in the store, and only after the receiver has said yes: a receiver that is down loses nothing.
+Each is sent at least once, always under the same id, so that a receiver that keeps ids processes it exactly once. How
+far a receiver has been notified is stored only after it has accepted: one that is down loses nothing.
 """
 
-from conjoin.runtime.notices.configuration import Receiver, read_receivers
 from conjoin.runtime.notices.notifier import NoticeRound, Notifier
+from conjoin.runtime.notices.receivers import Receiver, read_receivers
 
 __all__ = ["Notifier", "Receiver", "NoticeRound", "read_receivers"]

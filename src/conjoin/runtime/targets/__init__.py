@@ -8,11 +8,9 @@ delivered unless the target said so, and nothing is called failed that the targe
 from conjoin.runtime.targets.calls import HttpLimits
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import Camunda8
-from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.http import HttpCarrier, HttpTls
-from conjoin.runtime.targets.oauth import OAuth
-from conjoin.runtime.targets.reading import read_target
-from conjoin.runtime.targets.remote import RemoteTarget
+from conjoin.runtime.targets.credentials import Credentials, OAuth
+from conjoin.runtime.targets.http import HttpCarrier, HttpTls, RemoteTarget
+from conjoin.runtime.targets.settings import read_target
 
 __all__ = ["Camunda7", "Camunda8", "Credentials", "HttpCarrier", "HttpLimits", "HttpTls", "OAuth", "RemoteTarget"]
 __all__ += ["read_target"]

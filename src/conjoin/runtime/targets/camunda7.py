@@ -7,18 +7,27 @@ mapping error, because without them the message would reach whoever waits for it
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, TARGET_ERROR, Hint, InboxMessage
 from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
-from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
-from conjoin.runtime.targets.payload import posted, unmapped, variables_of
-from conjoin.runtime.targets.problems import failure_of, garbled, read_answer
-from conjoin.runtime.targets.typed_values import typed_key, typed_values
+from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.targets.calls import (
+    TargetAnswer,
+    TargetRequest,
+    failure_of,
+    garbled,
+    posted,
+    read_answer,
+    unmapped,
+    variables_of,
+)
 
 _MISMATCH = ("MismatchingMessageCorrelationException", "Cannot correlate message")
 """How a 400 says that nobody waits, or that several do."""
+_INTEGER_END, _LONG_END = 2**31, 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +48,23 @@ class Camunda7:
         hint = message.hint
         if not hint.name.strip():
             return unmapped("the hint has no message name")
-        values = typed_values(variables)
+        values = {name: typed(value) for name, value in variables.items()}
         if hint.name in self.signals:
-            return _signal(hint, _tenant(message), values)
+            # A signal goes to all who wait for it; only an execution, or else a tenant, narrows it.
+            narrowed = {"executionId": hint.execution_id} if hint.execution_id else _tenant(message)
+            return posted("/signal", {"name": hint.name} | narrowed | {"variables": values})
         if hint.execution_id:
-            return posted(_trigger_path(hint), {"variables": values})
+            execution, name = (quote(text, safe="", errors="replace") for text in (hint.execution_id, hint.name))
+            return posted(f"/execution/{execution}/messageSubscriptions/{name}/trigger", {"variables": values})
         return self._message(hint, _tenant(message), values)
 
-    def _message(self, hint: Hint, tenant: Mapping[str, Any], values: dict[str, Any]) -> TargetRequest | Failed:
+    def _message(self, hint: Hint, tenant: dict[str, Any], values: dict[str, Any]) -> TargetRequest | Failed:
         if hint.process_definition_id and (hint.is_start or not hint.process_instance_id):
-            return unmapped(_definition_named(hint))
-        narrowed = dict(tenant) if hint.is_start else self._receiver(hint, tenant)
+            return unmapped(
+                f"process definition {hint.process_definition_id!r}: Camunda 7 cannot be told by REST which definition"
+                " a message is for; leave it out, and a start takes the latest one that has this message"
+            )
+        narrowed = tenant if hint.is_start else self._receiver(hint, tenant)
         if isinstance(narrowed, Failed):
             return narrowed
         body = {"messageName": hint.name}
@@ -57,33 +72,34 @@ class Camunda7:
             body["businessKey"] = hint.business_key
         return posted("/message", body | narrowed | {"processVariables": values, "all": False, "resultEnabled": True})
 
-    def _receiver(self, hint: Hint, tenant: Mapping[str, Any]) -> dict[str, Any] | Failed:
+    def _receiver(self, hint: Hint, tenant: dict[str, Any]) -> dict[str, Any] | Failed:
         """What narrows it down to one instance."""
         if not (hint.business_key or hint.correlation_variables or hint.process_instance_id):
-            return unmapped(_nobody_named(hint))
+            named = f" (only the correlation key {hint.correlation_key!r})" if hint.correlation_key else ""
+            return unmapped(
+                f"the hint names nobody that Camunda 7 could find{named}: it asks for a business key, correlation"
+                " variables, an instance, an execution, or the start flag"
+            )
         # An instance has its tenant, and Camunda refuses to be told both.
-        narrowed = {"processInstanceId": hint.process_instance_id} if hint.process_instance_id else dict(tenant)
-        keys = self._keys(hint.correlation_variables)
-        return keys if isinstance(keys, Failed) else narrowed | keys
-
-    def _keys(self, variables: Mapping[str, Any]) -> dict[str, Any] | Failed:
-        keys: dict[str, dict[str, Any]] = {}
-        for name, value in variables.items():
+        instance: dict[str, Any] = {"processInstanceId": hint.process_instance_id}
+        narrowed = instance if hint.process_instance_id else tenant
+        for name, value in hint.correlation_variables.items():
             key = typed_key(value)
             if key is None:
                 return unmapped(f"correlation variable {name!r}: Camunda 7 cannot compare lists and objects")
-            keys.setdefault("localCorrelationKeys" if name in self.local_keys else "correlationKeys", {})[name] = key
-        return keys
+            scope = "localCorrelationKeys" if name in self.local_keys else "correlationKeys"
+            narrowed.setdefault(scope, {})[name] = key
+        return narrowed
 
     def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered:
         if answer.status == 204:
             return Delivered("correlated", HANDED_OVER)
-        told = read_answer(answer.body)
+        body = read_answer(answer.body)
         if 200 <= answer.status < 300:
-            return _delivered(told) or garbled(self.label, answer)
-        if not isinstance(told, dict):
+            return _delivered(body) or garbled(self.label, answer)
+        if not isinstance(body, dict):
             return failure_of(self.label, answer)
-        text = f"{told.get('type', '')}: {told.get('message', '')}"
+        text = f"{body.get('type', '')}: {body.get('message', '')}"
         if answer.status == 400 and any(sign in text for sign in _MISMATCH):
             head = f"{self.label} found nobody, or several, to take the message"
             return Failed(TARGET_ERROR, f"{head}\nCaused by: {text}")
@@ -98,32 +114,6 @@ def _tenant(message: InboxMessage) -> dict[str, Any]:
     return {} if tenant == DEFAULT_TENANT else {"tenantId": tenant}
 
 
-def _signal(hint: Hint, tenant: Mapping[str, Any], values: dict[str, Any]) -> TargetRequest | Failed:
-    """A signal goes to all who wait for it; only an execution, or else a tenant, narrows it."""
-    narrowed = {"executionId": hint.execution_id} if hint.execution_id else dict(tenant)
-    return posted("/signal", {"name": hint.name} | narrowed | {"variables": values})
-
-
-def _trigger_path(hint: Hint) -> str:
-    execution, name = (quote(text, safe="", errors="replace") for text in (hint.execution_id, hint.name))
-    return f"/execution/{execution}/messageSubscriptions/{name}/trigger"
-
-
-def _definition_named(hint: Hint) -> str:
-    return (
-        f"process definition {hint.process_definition_id!r}: Camunda 7 cannot be told by REST which definition a"
-        " message is for; leave it out, and a start takes the latest one that has this message"
-    )
-
-
-def _nobody_named(hint: Hint) -> str:
-    named = f" (only the correlation key {hint.correlation_key!r})" if hint.correlation_key else ""
-    return (
-        f"the hint names nobody that Camunda 7 could find{named}: it asks for a business key, correlation variables,"
-        " an instance, an execution, or the start flag"
-    )
-
-
 def _delivered(results: Any) -> Delivered | None:
     """Of the one who took it: an instance that waited, or one that was started. None if it says neither."""
     first = results[0] if isinstance(results, list) and results else None
@@ -135,3 +125,38 @@ def _delivered(results: Any) -> Delivered | None:
     if isinstance(execution, dict):
         return Delivered("correlated", "waiting_instance", str(execution.get("processInstanceId", "")))
     return None
+
+
+def typed(value: Any) -> dict[str, Any]:
+    """A value with its type, as Camunda 7 wants it; lists, objects and numbers beyond 64 bits are JSON as text."""
+    name = _type_name(value)
+    return {"value": json_text(value) if name == "Json" else value, "type": name}
+
+
+def typed_key(value: Any) -> dict[str, Any] | None:
+    """A correlation variable; None if Camunda cannot compare such a value.
+
+    It may be given as Camunda's own `{"value": ..., "type": ...}`, as an `Integer` there never equals a `Long`.
+    """
+    if isinstance(value, Mapping):
+        return dict(value) if isinstance(value.get("type"), str) and "value" in value else None
+    key = typed(value)
+    return None if key["type"] == "Json" else key
+
+
+def _type_name(value: Any) -> str:
+    match value:
+        case None:
+            return "Null"
+        case bool():
+            return "Boolean"
+        case str():
+            return "String"
+        case int() if -_INTEGER_END <= value < _INTEGER_END:
+            return "Integer"
+        case int() if -_LONG_END <= value < _LONG_END:
+            return "Long"
+        case float() | Decimal():
+            return "Double"
+        case _:
+            return "Json"

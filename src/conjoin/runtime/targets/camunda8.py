@@ -1,7 +1,7 @@
 """Camunda 8: `POST /v2/messages/publication`, or `/v2/messages/correlation` where an answer is wanted at once.
 
-A published message has an id, so whoever sends it again is told that it is there already, for as long as its time to
-live; a correlated one has none. It is found by name and correlation key and by nothing else: only a message that is
+A published message has an id, so that sending it again is answered with a conflict for as long as its time to live; a
+correlated one has none. It is found by name and correlation key and by nothing else: only a message that is
 to start something may come without a key.
 """
 
@@ -11,9 +11,16 @@ from typing import Any
 from conjoin.kernel.inbox.message import TARGET_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
-from conjoin.runtime.targets.payload import posted, unmapped, variables_of
-from conjoin.runtime.targets.problems import failure_of, garbled, read_answer
+from conjoin.runtime.targets.calls import (
+    TargetAnswer,
+    TargetRequest,
+    failure_of,
+    garbled,
+    posted,
+    read_answer,
+    unmapped,
+    variables_of,
+)
 
 PUBLISH, CORRELATE = "publish", "correlate"
 OPERATIONS = (PUBLISH, CORRELATE)
@@ -53,23 +60,20 @@ class Camunda8:
         return posted("/v2/messages/publication", body)
 
     def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered:
-        told = read_answer(answer.body)
+        body = read_answer(answer.body)
+        fields = body if isinstance(body, dict) else {}
         if 200 <= answer.status < 300:
-            return _delivered(told) or garbled(self.label, answer)
-        if not isinstance(told, dict):
+            # Published: it has a key; correlated: the instance, too.
+            if fields.get("processInstanceKey"):
+                return Delivered("correlated", HANDED_OVER, str(fields["processInstanceKey"]))
+            if fields.get("messageKey"):
+                return Delivered("buffered", HANDED_OVER, str(fields["messageKey"]))
+            return garbled(self.label, answer)
+        if not isinstance(body, dict):
             return failure_of(self.label, answer)
-        title, text = told.get("title"), f"{told.get('title', '')}: {told.get('detail', '')}"
+        title, text = fields.get("title"), f"{fields.get('title', '')}: {fields.get('detail', '')}"
         if answer.status == 409 and title == "ALREADY_EXISTS":
             return Delivered("refused", "duplicate_id")
         if answer.status == 404 and title == "NOT_FOUND":
             return Failed(TARGET_ERROR, f"{self.label} found nobody to take the message\nCaused by: {text}")
         return failure_of(self.label, answer, text)
-
-
-def _delivered(told: Any) -> Delivered | None:
-    """Published: it has a key; correlated: the instance, too. None if it says neither."""
-    if not isinstance(told, dict):
-        return None
-    if told.get("processInstanceKey"):
-        return Delivered("correlated", HANDED_OVER, str(told["processInstanceKey"]))
-    return Delivered("buffered", HANDED_OVER, str(told["messageKey"])) if told.get("messageKey") else None

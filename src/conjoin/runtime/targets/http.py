@@ -1,32 +1,63 @@
-"""The carrier: takes a request to an address and brings the answer back, or says how far it got.
+"""A target that is called over HTTP: a message goes in, an outcome comes out, and one call lies between.
 
-It does not know what is asked. Before the last byte of a request is out, the target cannot have the message: the call
-has failed. After that, until the answer is read, nobody knows: it is unanswered. A token that the target does not
-take any more is renewed once.
+The carrier takes a request to an address and brings the answer back, or says how far it got; it does not know what is
+in it. Before the last byte of a request is out the target cannot have the message: the call has failed. From then
+until the answer is read nobody knows: it is unanswered. Nothing that a message, a target or a network does is raised.
 """
 
 import ssl
+from collections.abc import Callable
+from dataclasses import replace
+from time import time_ns
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from conjoin.kernel.inbox.message import TARGET_ERROR
-from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.runtime.targets.address import read_address
-from conjoin.runtime.targets.calls import CallBroken, HttpLimits, TargetAnswer, TargetRequest
-from conjoin.runtime.targets.credentials import Credentials
-from conjoin.runtime.targets.oauth import OAuth, OAuthCredentials, TokenMissing
+from conjoin.kernel.inbox.message import TARGET_ERROR, InboxMessage
+from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
+from conjoin.runtime.targets.calls import CallBroken, HttpLimits, TargetAnswer, TargetDialect, TargetRequest
+from conjoin.runtime.targets.credentials import Credentials, OAuth, OAuthCredentials, TokenMissing
 
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
+class Address(NamedTuple):
+    is_secure: bool
+    host: str
+    port: int | None
+    path: str
+    """What stands before the path of every request; it does not end with a slash."""
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port is None else f":{self.port}"
+        return f"{'https' if self.is_secure else 'http'}://{host}{port}{self.path}"
+
+
+def read_address(url: str) -> Address:
+    """The address of a URL. ValueError says why it is none, and does not repeat it: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").encode("idna").decode(), parts.port
+    except ValueError:
+        raise ValueError("is not a URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError("is not a URL such as http://host:8080/engine-rest")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("may not have a user, a query or a fragment")
+    if " " in url or not url.isprintable() or not parts.path.isascii():
+        raise ValueError("has characters that must be escaped")
+    return Address(parts.scheme == "https", host, port, parts.path.rstrip("/"))
+
+
 class HttpTls(NamedTuple):
-    """Files: who vouches for the target, if not those whom the machine trusts; and who we are, if it wants to know."""
+    """Files: who vouches for the target, if not those whom the machine trusts; and our own certificate, for mTLS."""
 
     ca_file: str = ""
     certificate: str = ""
     key: str = ""
 
     def context(self) -> ssl.SSLContext:
-        """Raises `OSError` for files that are not there, or are not what they should be."""
+        """Raises `OSError` for files that are missing or cannot be used."""
         context = ssl.create_default_context(cafile=self.ca_file or None)
         if self.certificate:
             context.load_cert_chain(self.certificate, self.key or None, password="")
@@ -34,7 +65,7 @@ class HttpTls(NamedTuple):
 
 
 class HttpCarrier:
-    """Any number of threads may call at once. ValueError: the URL cannot be used; `ExtraMissing`: nothing can."""
+    """Any number of threads may call at once. ValueError: the URL cannot be used; `ExtraMissing`: httpx is missing."""
 
     def __init__(
         self,
@@ -59,28 +90,57 @@ class HttpCarrier:
             self.credentials = credentials or Credentials()
 
     def call(self, request: TargetRequest) -> TargetAnswer | Failed | Unanswered:
+        """A token that the target no longer accepts is renewed once."""
         try:
             header = self.credentials.header()
-            answer = self._ask(request, header)
+            answer = self._send(request, header)
             if answer.status == 401 and isinstance(self.credentials, OAuthCredentials):
-                answer = self._ask(request, self.credentials.renewed(header))
+                answer = self._send(request, self.credentials.renewed(header))
             return answer
         except TokenMissing as error:
             return Failed(TARGET_ERROR, f"{self.address} cannot be called: {error}")
         except CallBroken as error:
-            return _outcome_of(error, str(self.address))
+            cause = f"\nCaused by: {error}"
+            if error.is_sent:
+                return Unanswered(f"{self.address} was asked and did not answer; it may have the message{cause}")
+            broken, unreachable = "broke off before the request was sent", "cannot be reached; nothing was sent"
+            return Failed(TARGET_ERROR, f"{self.address} {broken if error.is_connected else unreachable}{cause}")
 
     def close(self) -> None:
         self._connections.close()
         self.credentials.close()
 
-    def _ask(self, request: TargetRequest, authorization: str) -> TargetAnswer:
+    def _send(self, request: TargetRequest, authorization: str) -> TargetAnswer:
         headers = _JSON | ({"Authorization": authorization} if authorization else {})
         return self._connections.exchange(request.method, f"{self.address}{request.path}", headers, request.body)
 
 
-def _outcome_of(error: CallBroken, address: str) -> Failed | Unanswered:
-    if error.is_sent:
-        return Unanswered(f"{address} was asked and did not answer; it may have the message\nCaused by: {error}")
-    how = "broke off before the request was sent" if error.is_connected else "cannot be reached; nothing was sent"
-    return Failed(TARGET_ERROR, f"{address} {how}\nCaused by: {error}")
+class RemoteTarget:
+    """Any number of threads may deliver at once. `clock` gives the instant in microseconds."""
+
+    def __init__(
+        self, dialect: TargetDialect, carrier: HttpCarrier, clock: Callable[[], int] = lambda: time_ns() // 1_000
+    ) -> None:
+        self._dialect = dialect
+        self._carrier = carrier
+        self._clock = clock
+
+    def deliver(self, message: InboxMessage) -> Delivered | Failed | Unanswered:
+        request = self._dialect.request_of(message, self._clock())
+        if isinstance(request, Failed):
+            return request
+        answer = self._carrier.call(request)
+        outcome = self._dialect.outcome_of(answer) if isinstance(answer, TargetAnswer) else answer
+        if isinstance(outcome, Delivered):
+            return outcome
+        return replace(outcome, text=self._carrier.credentials.hide(outcome.text))
+
+    def asked(self, message: InboxMessage) -> str:
+        """The request that `deliver` would make; empty if the message cannot be mapped."""
+        request = self._dialect.request_of(message, self._clock())
+        if isinstance(request, Failed):
+            return ""
+        return f"{request.method} {self._carrier.address}{request.path} {request.body.decode()}"
+
+    def close(self) -> None:
+        self._carrier.close()

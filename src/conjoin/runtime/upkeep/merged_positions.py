@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from conjoin.errors import InputError
 from conjoin.runtime.engine.key_homes import SOURCE as GENERATIONS
-from conjoin.runtime.notices.positions import SOURCE as NOTICES
+from conjoin.runtime.notices.sources import SOURCE as NOTICES
 from conjoin.runtime.run.peek import SOURCE as CATALOG
 from conjoin.runtime.upkeep.retention import SOURCE as RETENTION
 from conjoin.store.rows import PositionRow

@@ -10,7 +10,7 @@ import pytest
 
 from conjoin.errors import ExtraMissing, SettingsError
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered
-from conjoin.runtime.targets.reading import KINDS, SHARED, read_target
+from conjoin.runtime.targets.settings import KINDS, read_target
 from tests.runtime.targets import servers
 from tests.runtime.targets.messages import message
 from tests.runtime.targets.servers import FakeTarget
@@ -77,12 +77,12 @@ def test_every_problem_is_told_at_once() -> None:
         "signals": ["alarm"],
     }
     assert problems(written) == [
+        "targets.erp.url: is not a URL such as http://host:8080/engine-rest",
+        "targets.erp.token: there is no variable MISSING in the environment",
         "targets.erp.operation: 'send' is none of publish, correlate",
         "targets.erp.time_to_live: 'soon' is not a duration such as 30s or PT30S, 315,360,000 s at most",
-        "targets.erp.token: there is no variable MISSING in the environment",
-        "targets.erp.connect_timeout: 'PT9999H' is not a duration such as 30s or PT30S, 3,600 s at most",
         "targets.erp.calls_in_flight: 0 is not a whole number of at least 1",
-        "targets.erp.url: is not a URL such as http://host:8080/engine-rest",
+        "targets.erp.connect_timeout: 'PT9999H' is not a duration such as 30s or PT30S, 3,600 s at most",
         "targets.erp.answer_timeot: there is no such setting; did you mean 'answer_timeout'?",
         "targets.erp.signals: there is no such setting",
     ]
@@ -173,4 +173,4 @@ def test_the_page_on_targets_names_every_setting() -> None:
     page = Path(__file__).parents[3] / "docs/inbox-targets.md"
     told = [line.split(" | ")[0] for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     named = {name.strip("`") for cell in told for name in cell.removeprefix("| ").split(", ")}
-    assert named == {*SHARED, *chain.from_iterable(KINDS.values())}
+    assert named == set(chain.from_iterable(table.model_fields for table in KINDS.values()))
