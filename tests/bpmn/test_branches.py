@@ -3,9 +3,8 @@
 import random
 from itertools import permutations
 
-from conjoin.bpmn.analysis.branches import Branches
 from conjoin.bpmn.analysis.graph import reachable
-from conjoin.bpmn.analysis.ways import ways
+from conjoin.bpmn.analysis.ways import Branches, ways
 from conjoin.bpmn.document import Node
 from conjoin.bpmn.reading.documents import read_document
 from conjoin.bpmn.reading.xml import parse

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from conjoin.bpmn.compile.process import KINDS as COMPILED_KINDS
+from conjoin.bpmn.compile import KINDS as COMPILED_KINDS
 from conjoin.kernel.plan import (
     KINDS,
     Element,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conjoin.bpmn import judge, read_model
-from conjoin.bpmn.reading.dialects import DIALECTS
+from conjoin.bpmn.document import DIALECTS
 from conjoin.kernel.plan import MessageDefinition
 from conjoin.kernel.policies import PROFILES, Policies, read_policies
 from tests.bpmn.snippets import BEGIN, END, PAID, boundary, catch, model, service, timer

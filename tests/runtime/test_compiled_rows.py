@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conjoin.bpmn import model as bpmn_model
-from conjoin.bpmn.document import Document
-from conjoin.errors import ModelError, PolicyError, Problem
+from conjoin.bpmn.document import Document, Found
+from conjoin.errors import ModelError, PolicyError
 from conjoin.runtime import Refusal
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance, Deployment
@@ -37,10 +37,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule, as there may be one, that a policy can break: a message without a key wants to know what it matches."""
 
-    def matched(document: Document) -> Iterator[Problem]:
+    def matched(document: Document) -> Found:
         for message in {node.caught for node in document.nodes if node.caught and not node.starts_process}:
             if document.policies.of(message.name or "").match == "key" and not message.keys:
-                yield document.problem(message, "matched", f"nothing says what '{message.name}' matches", "Say it.")
+                yield message, f"nothing says what '{message.name}' matches", "Say it."
 
     monkeypatch.setattr(bpmn_model, "RULES", (*bpmn_model.RULES, matched))
 

@@ -1,16 +1,36 @@
 """The document: what a BPMN file says, as nodes that know their flows, scopes, boundary events and messages.
 
-It decides nothing; `rules/` judge it and `compile/` makes plans of what they let pass.
+It decides nothing; `rules/` judge it and `compile.py` makes plans of what they let pass.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from conjoin.bpmn.names import BPMN, DEFINITION, FLEANS, FLOW_NODES, SCOPES, WORDS, ZEEBE
-from conjoin.bpmn.reading.dialects import ModelDialect
 from conjoin.bpmn.reading.xml import Tree, Xml
 from conjoin.errors import Problem
 from conjoin.kernel.policies import Policies
+
+
+class ModelDialect(NamedTuple):
+    """What the models of a profile may leave out. All False is Zeebe: what it refuses is refused."""
+
+    bare_keys: bool = False
+    """A correlation key may be the bare name of a variable."""
+    keyless: bool = False
+    """A message may have no correlation key, as in Camunda 7."""
+    lenient: bool = False
+    """What examples in documents leave out is added (`leniency.py`), with a warning."""
+
+
+DIALECTS: dict[str, ModelDialect] = {
+    "zeebe": ModelDialect(),
+    "zeebe-0.2x": ModelDialect(bare_keys=True),
+    "correlate": ModelDialect(bare_keys=True, keyless=True, lenient=True),
+    "fleans": ModelDialect(bare_keys=True, keyless=True, lenient=True),
+}
+"""By profile; the names are those of `kernel/policies.py`."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -45,6 +65,10 @@ class ModelPart:
         return next(iter(self.extensions(name)), None)
 
 
+Found = Iterator[tuple[ModelPart, str, str]]
+"""What a rule finds: a part of the file, what is wrong with it, and advice how to fix it."""
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class SequenceFlow(ModelPart):
     """A sequence flow; an end that does not exist is None."""
@@ -55,17 +79,6 @@ class SequenceFlow(ModelPart):
     @property
     def condition(self) -> str | None:
         return text_of(self.xml.find(f"{{{BPMN}}}conditionExpression"))
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Event(ModelPart):
-    """An event definition; `type` is `message`, `timer` and so on."""
-
-    message: "MessageElement | None" = None
-
-    @property
-    def type(self) -> str:
-        return self.tag.removesuffix(DEFINITION)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -84,6 +97,22 @@ class MessageElement(ModelPart):
     def key(self) -> str | None:
         """The first that is not blank."""
         return next((key for each in self.keys for key in each if key.strip()), None)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Event(ModelPart):
+    """An event definition; `type` is `message`, `timer` and so on."""
+
+    refers_to: ModelPart | None = None
+    """The message, signal or error that it names, if that exists."""
+
+    @property
+    def type(self) -> str:
+        return self.tag.removesuffix(DEFINITION)
+
+    @property
+    def message(self) -> MessageElement | None:
+        return self.refers_to if self.type == "message" and isinstance(self.refers_to, MessageElement) else None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -111,8 +140,33 @@ class Node(ModelPart):
         return self.events[0].type if self.events else None
 
     @property
+    def starts(self) -> list["Node"]:
+        """The start events directly in this scope."""
+        return [child for child in self.children if child.tag == "startEvent"]
+
+    @property
+    def targets(self) -> list["Node"]:
+        """Where its sequence flows lead, as far as that exists."""
+        return [flow.target for flow in self.outgoing if flow.target]
+
+    @property
     def is_event_subprocess(self) -> bool:
         return self.tag == "subProcess" and self.flag("triggeredByEvent", False)
+
+    @property
+    def catches_link(self) -> bool:
+        return self.tag == "intermediateCatchEvent" and self.event_type == "link"
+
+    @property
+    def throws_link(self) -> bool:
+        return self.tag == "intermediateThrowEvent" and self.event_type == "link"
+
+    @property
+    def interrupts(self) -> bool:
+        """Of a boundary event or the start event of an event subprocess; true for all others."""
+        if self.tag == "boundaryEvent":
+            return self.flag("cancelActivity", True)
+        return self.tag != "startEvent" or self.flag("isInterrupting", True)
 
     @property
     def starts_process(self) -> bool:
@@ -129,6 +183,29 @@ class Node(ModelPart):
         return None
 
     @property
+    def awaited(self) -> ModelPart | None:
+        """The message or signal that it waits for, if it does."""
+        return self.event.refers_to if self.event and self.event.type == "signal" else self.caught
+
+    @property
+    def correlation_key(self) -> str | None:
+        """The key of what it waits for, as the author wrote it; None if there is none, as in models of Camunda 7.
+
+        `zeebe:subscription` counts before `fleans:subscription`, and both before an attribute of the event (Fleans).
+        """
+        message = self.caught
+        if message is not None and message.key is not None:
+            return message.key
+        places = [self.xml, *(event.xml for event in self.events)]
+        keys = (place.get(f"{{{space}}}correlationKey") for place in places for space in FLEANS)
+        return next((key for key in keys if key and key.strip()), None)
+
+    @property
+    def loop(self) -> Xml | None:
+        """Its multi-instance marker."""
+        return self.xml.find(f"{{{BPMN}}}multiInstanceLoopCharacteristics")
+
+    @property
     def words(self) -> str:
         """Its kind as a person would call it: `message catch event`, `event subprocess`."""
         if self.is_event_subprocess:
@@ -138,6 +215,11 @@ class Node(ModelPart):
 
     def flag(self, name: str, default: bool) -> bool:
         return read_flag(self.xml.get(name), default)
+
+    def mappings(self, name: str) -> list[Xml]:
+        """Its variable mappings, `input` or `output`, in the order in which they are written."""
+        mapping = self.extension("ioMapping")
+        return [] if mapping is None else list(mapping.iterchildren(f"{{{ZEEBE}}}{name}"))
 
     def within(self) -> Iterator["Node"]:
         """Every flow node inside it, at any depth, in document order."""
@@ -153,7 +235,7 @@ class Document:
     tree: Tree
     dialect: ModelDialect
     policies: Policies
-    left_out: tuple[Problem, ...] = ()
+    left_out: tuple[tuple[ModelPart, str, str], ...] = ()
     """What was added where its author left it out: a warning for each."""
     processes: list[Node] = field(default_factory=list)
     """The executable ones."""
@@ -177,20 +259,16 @@ class Document:
             yield process
             yield from (node for node in process.within() if node.tag in SCOPES)
 
+    @property
+    def root(self) -> ModelPart:
+        return self.part(self.tree.root)
+
     def problem(self, part: ModelPart, rule: str, text: str, advice: str) -> Problem:
         """A problem on the line of a part, named by the element that the part belongs to."""
         return Problem(self.tree.file, part.line, owner_id(part.xml), rule, text, advice)
 
     def part(self, xml: Xml) -> ModelPart:
         return ModelPart(xml, self.tree.lines[xml])
-
-    def message(self, xml: Xml) -> MessageElement | None:
-        found = self.referred(xml, "messageRef")
-        return found if isinstance(found, MessageElement) else None
-
-    def referred(self, xml: Xml, attribute_name: str) -> ModelPart | None:
-        """The message, error or signal that an attribute refers to."""
-        return self.roots.get(plain(xml.get(attribute_name)))
 
 
 _OWNERS = FLOW_NODES | {"process", "sequenceFlow", "message", "error", "signal", "definitions"}

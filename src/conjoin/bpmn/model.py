@@ -11,6 +11,7 @@ from conjoin.bpmn.reading.documents import read_document
 from conjoin.bpmn.reading.limits import over_limits
 from conjoin.bpmn.reading.schema import violations
 from conjoin.bpmn.reading.xml import parse
+from conjoin.bpmn.rule import problems_of
 from conjoin.bpmn.rules import RULES
 from conjoin.bpmn.warnings import ON_DEPLOYMENT, WARNINGS
 from conjoin.errors import ModelError, Problem
@@ -32,12 +33,12 @@ class Model:
     @cached_property
     def warnings(self) -> tuple[Problem, ...]:
         """What may surprise the author later. Only looked for when somebody asks: it takes longer than compiling."""
-        return _warnings(self.document)
+        return _by_line(problems_of(self.document, WARNINGS))
 
     @cached_property
     def notes(self) -> tuple[Problem, ...]:
         """The few warnings that whoever deploys it should see: how it was read."""
-        return _by_line(problem for warning in ON_DEPLOYMENT for problem in warning(self.document))
+        return _by_line(problems_of(self.document, ON_DEPLOYMENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ def read_model(
 ) -> Model:
     """The model in a file; raises `ModelError` with everything that keeps it from being run.
 
-    What is deployed already is not asked for its size.
+    The limits on size do not apply to what is deployed already.
     """
-    document = _document(xml, name, profile, policies)
+    document = read_document(parse(xml, name), profile, policies)
     problems = (() if is_deployed else over_limits(document)) or _problems(document)
     if problems:
         raise ModelError(problems)
@@ -70,33 +71,25 @@ def read_model(
 def judge(xml: bytes, name: str = "model.bpmn", profile: str = "zeebe", policies: Policies | None = None) -> Findings:
     """What there is to say about a file, whatever it is; never raises `ModelError`."""
     try:
-        document = _document(xml, name, profile, policies)
+        document = read_document(parse(xml, name), profile, policies)
     except ModelError as error:
         return Findings(tuple(error.problems), ())
     too_large = over_limits(document)
     if too_large:
         return Findings(_by_line(too_large), ())
     problems = _problems(document)
-    # An element with a problem is mended first; what looks odd about it may follow from that.
+    # An element with a problem is fixed first; what looks odd about it may follow from that.
     broken = {problem.element for problem in problems}
-    return Findings(problems, tuple(warning for warning in _warnings(document) if warning.element not in broken))
-
-
-def _document(xml: bytes, name: str, profile: str, policies: Policies | None) -> Document:
-    return read_document(parse(xml, name), profile, policies)
+    warnings = _by_line(problems_of(document, WARNINGS))
+    return Findings(problems, tuple(warning for warning in warnings if warning.element not in broken))
 
 
 def _problems(document: Document) -> tuple[Problem, ...]:
-    found = list(violations(document.tree))
+    by_schema = list(violations(document.tree))
     # What the schema has said of an element is not said again by a rule.
-    said = {(problem.line, problem.element) for problem in found}
-    for rule in RULES:
-        found.extend(problem for problem in rule(document) if (problem.line, problem.element) not in said)
-    return _by_line(found)
-
-
-def _warnings(document: Document) -> tuple[Problem, ...]:
-    return _by_line(problem for warning in WARNINGS for problem in warning(document))
+    said = {(problem.line, problem.element) for problem in by_schema}
+    by_rules = (it for it in problems_of(document, RULES) if (it.line, it.element) not in said)
+    return _by_line([*by_schema, *by_rules])
 
 
 def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:

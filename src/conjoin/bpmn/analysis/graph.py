@@ -30,14 +30,20 @@ def knots(follows: Graph[N]) -> list[list[N]]:
 
 
 def _chiefs(follows: Graph[N]) -> dict[N, N]:
-    """Each node with the one that stands for its group (Kosaraju's way); a group before those that it leads to."""
+    """Each node with the one that stands for its group (Kosaraju); a group comes before those that it leads to."""
     leads: dict[N, list[N]] = {node: [] for node in follows}
     for node, after in follows.items():
         for other in after:
             leads[other].append(node)
     chief: dict[N, N] = {}
-    for node in reversed(_by_finish(follows)):
-        _claim(node, leads, chief)
+    for begin in reversed(_by_finish(follows)):
+        # A chief of all that lead to it and have none yet.
+        waiting = [begin]
+        while waiting:
+            node = waiting.pop()
+            if node not in chief:
+                chief[node] = begin
+                waiting.extend(leads[node])
     return chief
 
 
@@ -90,16 +96,6 @@ def _by_finish(follows: Graph[N]) -> list[N]:
     return finished
 
 
-def _claim(begin: N, leads: Graph[N], chief: dict[N, N]) -> None:
-    """Makes a node the chief of all that lead to it and have none yet."""
-    waiting = [begin]
-    while waiting:
-        node = waiting.pop()
-        if node not in chief:
-            chief[node] = begin
-            waiting.extend(leads[node])
-
-
 def way_round(begin: N, follows: Graph[N]) -> list[N]:
     """The shortest way from a node back to itself, without the last step; empty if there is none."""
     before: dict[N, N] = {}
@@ -107,15 +103,11 @@ def way_round(begin: N, follows: Graph[N]) -> list[N]:
     for node in waiting:
         for after in follows[node]:
             if after == begin:
-                return _retraced(begin, node, before)
+                way = [node]
+                while way[-1] != begin:
+                    way.append(before[way[-1]])
+                return way[::-1]
             if after not in before:
                 before[after] = node
                 waiting.append(after)
     return []
-
-
-def _retraced(begin: N, end: N, before: Mapping[N, N]) -> list[N]:
-    way = [end]
-    while way[-1] != begin:
-        way.append(before[way[-1]])
-    return way[::-1]

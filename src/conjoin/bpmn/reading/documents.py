@@ -1,6 +1,7 @@
 """Trees to documents: any tree of the right root is read, however wrong the model is, for the rules to look at."""
 
 from conjoin.bpmn.document import (
+    DIALECTS,
     Document,
     Event,
     MessageElement,
@@ -12,10 +13,12 @@ from conjoin.bpmn.document import (
     read_flag,
 )
 from conjoin.bpmn.names import BPMN, DEFINITION, FLOW_NODES
-from conjoin.bpmn.reading.dialects import DIALECTS
 from conjoin.bpmn.reading.leniency import complete
 from conjoin.bpmn.reading.xml import Tree, Xml, check_root
 from conjoin.kernel.policies import PROFILES, Policies
+
+_REFERENCES = {"message": "messageRef", "signal": "signalRef", "error": "errorRef"}
+"""By which attribute an event definition of each type names its message, signal or error."""
 
 
 def read_document(tree: Tree, profile: str, policies: Policies | None) -> Document:
@@ -25,7 +28,7 @@ def read_document(tree: Tree, profile: str, policies: Policies | None) -> Docume
     document = Document(tree, dialect, policies or Policies(PROFILES[profile]), left_out)
     for xml in tree.root:
         name = bpmn_name(xml)
-        if name in ("message", "error", "signal"):
+        if name in _REFERENCES:
             kind = MessageElement if name == "message" else ModelPart
             document.roots.setdefault(xml.get("id") or "", kind(xml, tree.lines[xml]))
     for xml in tree.root.iterchildren(f"{{{BPMN}}}process"):
@@ -37,15 +40,19 @@ def read_document(tree: Tree, profile: str, policies: Policies | None) -> Docume
 
 
 def _read_node(document: Document, xml: Xml, scope: Node | None) -> Node:
-    node = Node(xml, document.tree.lines[xml], scope, message=document.message(xml))
+    lines, roots = document.tree.lines, document.roots
+    message = roots.get(plain(xml.get("messageRef")))
+    node = Node(xml, lines[xml], scope, message=message if isinstance(message, MessageElement) else None)
     for child in xml:
         name = bpmn_name(child)
         if name in FLOW_NODES:
             node.children.append(_read_node(document, child, node))
         elif name == "sequenceFlow":
-            node.flows.append(SequenceFlow(child, document.tree.lines[child]))
+            node.flows.append(SequenceFlow(child, lines[child]))
         elif name.endswith(DEFINITION):
-            node.events.append(Event(child, document.tree.lines[child], document.message(child)))
+            reference = _REFERENCES.get(name.removesuffix(DEFINITION))
+            refers_to = roots.get(plain(child.get(reference))) if reference else None
+            node.events.append(Event(child, lines[child], refers_to))
     return node
 
 
@@ -56,18 +63,14 @@ def _connect(process: Node) -> None:
         by_id.setdefault(node.id, node)
     for scope in (process, *process.within()):
         for flow in scope.flows:
-            _connect_flow(flow, by_id)
+            flow.source = by_id.get(plain(flow.xml.get("sourceRef")))
+            flow.target = by_id.get(plain(flow.xml.get("targetRef")))
+            if flow.source:
+                flow.source.outgoing.append(flow)
+            if flow.target:
+                flow.target.incoming.append(flow)
     for node in process.within():
         if node.tag == "boundaryEvent":
             node.attached_to = by_id.get(plain(node.xml.get("attachedToRef")))
             if node.attached_to:
                 node.attached_to.boundaries.append(node)
-
-
-def _connect_flow(flow: SequenceFlow, by_id: dict[str, Node]) -> None:
-    flow.source = by_id.get(plain(flow.xml.get("sourceRef")))
-    flow.target = by_id.get(plain(flow.xml.get("targetRef")))
-    if flow.source:
-        flow.source.outgoing.append(flow)
-    if flow.target:
-        flow.target.incoming.append(flow)

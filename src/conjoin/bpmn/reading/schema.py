@@ -34,22 +34,15 @@ def _schema() -> etree.XMLSchema:
 
 def violations(tree: Tree) -> Iterator[Problem]:
     """The violations of the schema, each on the line where its element begins."""
-    for error in _validated(tree)[:_MOST_VIOLATIONS]:
-        if not _says_that_an_id_is_twice(error.message):
-            yield _problem(tree, error)
-
-
-def _validated(tree: Tree) -> list[etree._LogEntry]:
     schema = _schema()
     # The log belongs to the schema, which all threads share.
     with _ONE_AT_A_TIME:
-        return [] if schema.validate(tree.root) else list(schema.error_log)
-
-
-def _says_that_an_id_is_twice(message: str) -> bool:
-    """libxml2 calls a repeated id invalid; the rule `element_ids` says it better, and for all of them."""
-    found = _PATTERN_VALUE.search(message)
-    return found is not None and _NAME.fullmatch(found["value"]) is not None
+        errors = [] if schema.validate(tree.root) else list(schema.error_log)
+    for error in errors[:_MOST_VIOLATIONS]:
+        # libxml2 calls a repeated id invalid; the rule `element_ids` says it better, and for all of them.
+        invalid_id = _PATTERN_VALUE.search(error.message)
+        if invalid_id is None or not _NAME.fullmatch(invalid_id["value"]):
+            yield _problem(tree, error)
 
 
 def _problem(tree: Tree, error: etree._LogEntry) -> Problem:

@@ -43,8 +43,11 @@ def parse(content: bytes, file: str) -> Tree:
     if len(content) > MOST_BYTES:
         raise _unreadable(file, 1, f"the file has {len(content):,} bytes, and {MOST_BYTES:,} are the most", "Split it.")
     lines = _walk(content, file)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
+    )
     try:
-        root = etree.fromstring(content, _parser())
+        root = etree.fromstring(content, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise _unreadable(file, 1, f"the XML cannot be read: {error}", _SAVE_AGAIN) from None
     return Tree(file, root, dict(zip(root.iter(etree.Element), lines, strict=True)))
@@ -63,12 +66,6 @@ def check_root(tree: Tree) -> None:
 
 
 _SAVE_AGAIN = "Save the model again as UTF-8, from the modeler that made it."
-
-
-def _parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True, remove_pis=True
-    )
 
 
 def _walk(content: bytes, file: str) -> list[int]:

@@ -1,12 +1,9 @@
 """The rules of deployment: one rule, one file, and a line here. Each sees the whole document and names every problem.
 
-A rule takes a document, however wrong, and yields problems; it never raises and never relies on another having
-passed. What may be there but surprises people is in `warnings/`.
+A rule never relies on another having passed. What may be there but surprises people is in `warnings/`.
 """
 
-from collections.abc import Callable, Iterator
-
-from conjoin.bpmn.document import Document
+from conjoin.bpmn.rule import Rule
 from conjoin.bpmn.rules.boundary_events import boundary_events
 from conjoin.bpmn.rules.calls import calls
 from conjoin.bpmn.rules.correlation_keys import correlation_keys
@@ -35,9 +32,6 @@ from conjoin.bpmn.rules.supported_extensions import supported_extensions
 from conjoin.bpmn.rules.task_headers import task_headers
 from conjoin.bpmn.rules.timers import timers
 from conjoin.bpmn.rules.user_tasks import user_tasks
-from conjoin.errors import Problem
-
-Rule = Callable[[Document], Iterator[Problem]]
 
 RULES: tuple[Rule, ...] = (
     element_ids,

@@ -1,29 +1,26 @@
 """A boundary event sits on an activity of its own scope (S6)."""
 
-from collections.abc import Iterator
-
-from conjoin.bpmn.document import Document, Node
+from conjoin.bpmn.document import Document, Found, Node
 from conjoin.bpmn.names import ACTIVITIES
-from conjoin.errors import Problem
+from conjoin.bpmn.rule import each_node
 
-RULE = "boundary_events"
 _ATTACH = "Attach it to a task, subprocess or call activity."
 
 
-def boundary_events(document: Document) -> Iterator[Problem]:
-    for node in document.nodes:
-        if node.tag == "boundaryEvent":
-            yield from _attachment(document, node)
-
-
-def _attachment(document: Document, node: Node) -> Iterator[Problem]:
+@each_node
+def boundary_events(document: Document, node: Node) -> Found:
     host = node.attached_to
+    if node.tag != "boundaryEvent":
+        return
     if host is None:
         named = node.xml.get("attachedToRef")
-        text = f"it is attached to '{named}', which is no element" if named else "it is attached to nothing"
-        yield document.problem(node, RULE, text, _ATTACH)
+        yield (
+            node,
+            f"it is attached to '{named}', which is no element" if named else "it is attached to nothing",
+            _ATTACH,
+        )
     elif host.tag not in ACTIVITIES or host.is_event_subprocess:
-        yield document.problem(node, RULE, f"it is attached to the {host.words} '{host.id}'", _ATTACH)
+        yield node, f"it is attached to the {host.words} '{host.id}'", _ATTACH
     elif host.scope is not node.scope:
         text = f"it is attached to '{host.id}', which is in another scope"
-        yield document.problem(node, RULE, text, "Write the event beside the activity that it is attached to.")
+        yield node, text, "Write the event beside the activity that it is attached to."

@@ -1,16 +1,9 @@
 """A file holds at least one process that is meant to be run."""
 
-from collections.abc import Iterator
-
-from conjoin.bpmn.document import Document
-from conjoin.errors import Problem
+from conjoin.bpmn.document import Document, Found
 
 
-def executable_process(document: Document) -> Iterator[Problem]:
+def executable_process(document: Document) -> Found:
     if not document.processes:
-        yield document.problem(
-            document.part(document.tree.root),
-            "executable_process",
-            "no process in the file is executable",
-            'Mark the process that should run with isExecutable="true".',
-        )
+        advice = 'Mark the process that should run with isExecutable="true".'
+        yield document.root, "no process in the file is executable", advice

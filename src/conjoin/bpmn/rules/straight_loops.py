@@ -5,39 +5,26 @@ file. A loop needs a task, script, throw event or call in it, or has to be of ex
 through a parallel or inclusive gateway only may well wait there for another branch.
 """
 
-from collections.abc import Iterator
-
 from conjoin.bpmn.analysis.graph import knots, way_round
 from conjoin.bpmn.analysis.ways import Links, link_catches, link_targets
-from conjoin.bpmn.document import Document, Node, attribute
-from conjoin.errors import Problem
+from conjoin.bpmn.document import Document, Found, Node, attribute
 
 _GATEWAYS = ("exclusiveGateway", "parallelGateway", "inclusiveGateway")
 _PASSING = ("task", "manualTask", "scriptTask", "businessRuleTask", "intermediateThrowEvent", "callActivity")
 
 
-def straight_loops(document: Document) -> Iterator[Problem]:
+def straight_loops(document: Document) -> Found:
     processes = {process.id: process for process in document.processes}
     nodes = [node for node in document.nodes if _passes(node)]
     passing, links = set(nodes), {scope: link_catches(scope) for scope in document.scopes}
     follows = {node: [after for after in _next(node, processes, links) if after in passing] for node in nodes}
-    for knot in knots(follows):
-        worker = next((node for node in knot if node.tag in _PASSING), None)
-        if worker:
-            yield _problem(document, way_round(worker, follows))
-    choices = {node: [after for after in follows[node] if _chooses(after)] for node in nodes if _chooses(node)}
-    for knot in knots(choices):
-        yield _problem(document, way_round(knot[0], choices))
-
-
-def _problem(document: Document, loop: list[Node]) -> Problem:
-    way = " -> ".join(node.id for node in (*loop, loop[0]))
-    return document.problem(
-        loop[0],
-        "straight_loops",
-        f"nothing waits in the loop {way}",
-        "Put something into the loop that waits: a service or user task, a message or a timer.",
-    )
+    choices = {node: [it for it in after if _chooses(it)] for node, after in follows.items() if _chooses(node)}
+    workers = (next((node for node in knot if node.tag in _PASSING), None) for knot in knots(follows))
+    loops = [way_round(worker, follows) for worker in workers if worker]
+    for loop in (*loops, *(way_round(knot[0], choices) for knot in knots(choices))):
+        way = " -> ".join(node.id for node in (*loop, loop[0]))
+        advice = "Put something into the loop that waits: a service or user task, a message or a timer."
+        yield loop[0], f"nothing waits in the loop {way}", advice
 
 
 def _passes(node: Node) -> bool:
@@ -47,7 +34,7 @@ def _passes(node: Node) -> bool:
     if node.tag == "startEvent":
         return not node.events
     if node.tag == "intermediateCatchEvent":
-        return node.event_type == "link"
+        return node.catches_link
     return node.tag in (*_PASSING, *_GATEWAYS, "endEvent", "subProcess") and not node.is_event_subprocess
 
 
@@ -62,13 +49,13 @@ def _next(node: Node, processes: dict[str, Node], links: dict[Node, Links]) -> l
         called = node.extension("calledElement")
         process = None if called is None else processes.get(attribute(called, "processId") or "")
         return _begin(process) if process else []
-    if node.tag == "intermediateThrowEvent" and node.event_type == "link" and node.scope:
+    if node.throws_link and node.scope:
         return link_targets(node, links[node.scope])
     if node.outgoing:
-        return [flow.target for flow in node.outgoing if flow.target]
+        return node.targets
     # Where a branch ends, so may the scope around it.
-    return [flow.target for flow in node.scope.outgoing if flow.target] if node.scope else []
+    return node.scope.targets if node.scope else []
 
 
 def _begin(scope: Node) -> list[Node]:
-    return [child for child in scope.children if child.tag == "startEvent" and not child.events]
+    return [start for start in scope.starts if not start.events]

@@ -1,13 +1,9 @@
 """An element that we do not run is refused by name, and so is a part of one that would change what it does."""
 
-from collections.abc import Iterator
-
-from conjoin.bpmn.compile.process import KINDS
-from conjoin.bpmn.document import Document, Node, plain
+from conjoin.bpmn.compile import KINDS
+from conjoin.bpmn.document import Document, Found, Node, plain
 from conjoin.bpmn.names import BPMN
-from conjoin.errors import Problem
-
-RULE = "supported_elements"
+from conjoin.bpmn.rule import each_node
 
 _INSTEAD = {
     "adHocSubProcess": "Use a subprocess with gateways that say which of its tasks are done.",
@@ -29,23 +25,14 @@ _ATTRIBUTES = {
 """What each attribute must be, if it is written, and what to do where it is not."""
 
 
-def supported_elements(document: Document) -> Iterator[Problem]:
-    for node in document.nodes:
-        if node.tag not in KINDS:
-            advice = _INSTEAD.get(node.tag, "Model it with elements that are run.")
-            yield document.problem(node, RULE, f"<{node.tag}> is not run here", advice)
-        yield from _parts(document, node)
-        yield from _attributes(document, node)
-
-
-def _parts(document: Document, node: Node) -> Iterator[Problem]:
+@each_node
+def supported_elements(document: Document, node: Node) -> Found:
+    if node.tag not in KINDS:
+        yield node, f"<{node.tag}> is not run here", _INSTEAD.get(node.tag, "Model it with elements that are run.")
     for name, advice in _PARTS.items():
         for xml in node.xml.iterchildren(f"{{{BPMN}}}{name}"):
-            yield document.problem(document.part(xml), RULE, f"<{name}> is not run here", advice)
-
-
-def _attributes(document: Document, node: Node) -> Iterator[Problem]:
+            yield document.part(xml), f"<{name}> is not run here", advice
     for name, (allowed, advice) in _ATTRIBUTES.items():
         value = plain(node.xml.get(name)) or allowed
         if value not in (allowed, {"false": "0"}.get(allowed)):
-            yield document.problem(node, RULE, f'{name}="{value}" is not run here', advice)
+            yield node, f'{name}="{value}" is not run here', advice

@@ -1,13 +1,8 @@
 """Extensions of Zeebe that would change what runs, and are not run here, are refused by name; none is written twice."""
 
-from collections.abc import Iterator
-
-from conjoin.bpmn.document import Document, attribute, local_name
+from conjoin.bpmn.document import Document, Found, attribute, local_name
 from conjoin.bpmn.names import BPMN, ZEEBE
 from conjoin.bpmn.reading.xml import Xml
-from conjoin.errors import Problem
-
-RULE = "supported_extensions"
 
 _RUN = frozenset(
     {
@@ -26,7 +21,7 @@ _INSTEAD = {
 }
 
 
-def supported_extensions(document: Document) -> Iterator[Problem]:
+def supported_extensions(document: Document) -> Found:
     for process in document.processes:
         for extensions in process.xml.iter(f"{{{BPMN}}}extensionElements"):
             seen: set[str] = set()
@@ -36,20 +31,12 @@ def supported_extensions(document: Document) -> Iterator[Problem]:
                     seen.add(local_name(xml))
 
 
-def _refused(document: Document, xml: Xml, seen: set[str]) -> Iterator[Problem]:
-    name = local_name(xml)
-    part = document.part(xml)
+def _refused(document: Document, xml: Xml, seen: set[str]) -> Found:
+    name, part, binding = local_name(xml), document.part(xml), attribute(xml, "bindingType")
     if name in seen and name not in _READ_OVER:
-        yield document.problem(part, RULE, f"<zeebe:{name}> is written twice", "Keep one of them.")
-    if name in _RUN | _READ_OVER or (name in _LISTENERS and len(xml) == 0):
-        yield from _binding(document, xml)
-    else:
+        yield part, f"<zeebe:{name}> is written twice", "Keep one of them."
+    if name not in _RUN | _READ_OVER and (name not in _LISTENERS or len(xml)):
         advice = _INSTEAD.get(name, "Remove it, if the process is right without it.")
-        yield document.problem(part, RULE, f"<zeebe:{name}> is not run here", advice)
-
-
-def _binding(document: Document, xml: Xml) -> Iterator[Problem]:
-    binding = attribute(xml, "bindingType")
-    if local_name(xml) == "calledElement" and binding not in (None, "latest"):
-        text = f'bindingType="{binding}" is not run here'
-        yield document.problem(document.part(xml), RULE, text, "Only the latest version can be called: use latest.")
+        yield part, f"<zeebe:{name}> is not run here", advice
+    elif name == "calledElement" and binding not in (None, "latest"):
+        yield part, f'bindingType="{binding}" is not run here', "Only the latest version can be called: use latest."

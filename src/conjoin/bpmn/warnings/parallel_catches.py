@@ -5,44 +5,28 @@ what is beside it. A message is taken by one of the two only, and which one is d
 many elements with one message and key each is compared with the first of them only.
 """
 
-from collections.abc import Iterator
-
-from conjoin.bpmn.analysis.branches import Branches
-from conjoin.bpmn.document import Document, Node
-from conjoin.bpmn.keys import correlation_key
-from conjoin.errors import Problem
+from conjoin.bpmn.analysis.ways import Branches
+from conjoin.bpmn.document import Document, Found, Node
 
 _MOST_COMPARED = 50
 _MOST_NAMED = 5
 
-Key = tuple[str | None, str | None]
 
-
-def parallel_catches(document: Document) -> Iterator[Problem]:
+def parallel_catches(document: Document) -> Found:
     for process in document.processes:
+        waiting: dict[tuple[str | None, str | None], list[Node]] = {}
+        for node in process.within():
+            if node.caught and not node.starts_process:
+                waiting.setdefault((node.caught.name, node.correlation_key), []).append(node)
         company = _Company()
-        for (name, _), nodes in _waiting(process).items():
+        for (name, _), nodes in waiting.items():
             for place, node in enumerate(nodes):
-                others = company.of(node, nodes[: min(place, _MOST_COMPARED)])
+                others = [f"'{it.id}'" for it in nodes[: min(place, _MOST_COMPARED)] if company.wait_together(it, node)]
                 if others:
-                    yield _problem(document, node, name, others)
-
-
-def _waiting(process: Node) -> dict[Key, list[Node]]:
-    found: dict[Key, list[Node]] = {}
-    for node in process.within():
-        if node.caught and not node.starts_process:
-            found.setdefault((node.caught.name, correlation_key(node)), []).append(node)
-    return found
-
-
-def _problem(document: Document, node: Node, name: str | None, company: list[Node]) -> Problem:
-    """One for each element that has company among those before it."""
-    named = [f"'{other.id}'" for other in company[:_MOST_NAMED]]
-    others = " and ".join([*named, "others"] if len(company) > _MOST_NAMED else named)
-    text = f"it may wait together with {others} for the message '{name}' with the same key"
-    advice = "One message reaches only one of them: give them different messages, or different keys."
-    return document.problem(node, "parallel_catches", text, advice)
+                    named = " and ".join(others[:_MOST_NAMED] + ["others"] * (len(others) > _MOST_NAMED))
+                    text = f"it may wait together with {named} for the message '{name}' with the same key"
+                    advice = "One message reaches only one of them: give them different messages, or different keys."
+                    yield node, text, advice
 
 
 class _Company:
@@ -52,33 +36,27 @@ class _Company:
         self._branches: dict[Node, Branches] = {}
         self._paths: dict[Node, tuple[Node, ...]] = {}
 
-    def of(self, node: Node, others: list[Node]) -> list[Node]:
-        return [other for other in others if self._wait_together(other, node)]
-
-    def _wait_together(self, one: Node, other: Node) -> bool:
+    def wait_together(self, one: Node, other: Node) -> bool:
         if self._is_over_when_in(one, other) or self._is_over_when_in(other, one):
             return False
         path, other_path = self._path(_place(one)), self._path(_place(other))
         for depth, (first, second) in enumerate(zip(path, other_path, strict=False)):
             if first is not second:
-                return self._branches_of(path[depth - 1]).are_parallel(first, second)
+                scope = path[depth - 1]
+                if scope not in self._branches:
+                    self._branches[scope] = Branches(scope)
+                return self._branches[scope].are_parallel(first, second)
         return len(path) != len(other_path)
 
     def _is_over_when_in(self, start: Node, inner: Node) -> bool:
         """An interrupting event subprocess no longer listens once it is entered."""
-        interrupts = start.tag == "startEvent" and start.flag("isInterrupting", True)
-        return interrupts and start.scope in self._path(inner)[:-1]
+        return start.tag == "startEvent" and start.interrupts and start.scope in self._path(inner)[:-1]
 
     def _path(self, node: Node) -> tuple[Node, ...]:
         """The scopes around a node from the process inwards, and the node itself."""
         if node not in self._paths:
             self._paths[node] = (*self._path(node.scope), node) if node.scope else (node,)
         return self._paths[node]
-
-    def _branches_of(self, scope: Node) -> Branches:
-        if scope not in self._branches:
-            self._branches[scope] = Branches(scope)
-        return self._branches[scope]
 
 
 def _place(node: Node) -> Node:

@@ -6,19 +6,15 @@ of an instance may bring any variable, one is suspected that stands nowhere else
 """
 
 from collections import Counter
-from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import islice
 
-from conjoin.bpmn.analysis.variables import Written, reads, writes
-from conjoin.bpmn.document import Document, Node
+from conjoin.bpmn.analysis.expression_sites import Written, reads, writes
+from conjoin.bpmn.document import Document, Found, Node
 from conjoin.bpmn.expressions import compiled, is_expression
-from conjoin.bpmn.keys import correlation_key
-from conjoin.errors import Problem
 from conjoin.feel import CompiledExpression, FeelSyntaxError
 from conjoin.kernel.plan import value_or_null
 
-RULE = "unset_keys"
 _ALIKE = 0.8
 _LONGEST_COMPARED = 100
 _MOST_COMPARISONS = 20_000
@@ -27,34 +23,30 @@ _MOST_NAMED = 5
 """Variables of one key."""
 
 
-def unset_keys(document: Document) -> Iterator[Problem]:
+def unset_keys(document: Document) -> Found:
     names = _FileNames(reads(document))
     for process in document.processes:
         names.written = writes(process)
         names.guessed.clear()
         for node in process.within():
-            key = _key(node)
-            if key is None or node.starts_process:
+            key = None if node.starts_process else _key(node)
+            if key is None:
                 continue
-            if key.is_constant:
-                yield from _constant(document, node, key)
-            else:
-                yield from islice(_unset(document, node, key, names), _MOST_NAMED)
+            if not key.is_constant:
+                yield from islice(_unset(node, key, names), _MOST_NAMED)
+                continue
+            value = value_or_null(key, {}, 0)
+            if value is None or isinstance(value, (bool, list, dict)):
+                text = f"the correlation key {key.text} is never a text or a number"
+                yield node, text, "Write an expression over a variable, such as =orderId."
 
 
 def _key(node: Node) -> CompiledExpression | None:
-    text = correlation_key(node)
+    text = node.correlation_key
     try:
         return compiled(text) if text and is_expression(text) else None
     except FeelSyntaxError:
         return None
-
-
-def _constant(document: Document, node: Node, key: CompiledExpression) -> Iterator[Problem]:
-    value = value_or_null(key, {}, 0)
-    if value is None or isinstance(value, (bool, list, dict)):
-        text = f"the correlation key {key.text} is never a text or a number"
-        yield document.problem(node, RULE, text, "Write an expression over a variable, such as =orderId.")
 
 
 class _FileNames:
@@ -91,7 +83,7 @@ class _FileNames:
         return self.read[name], -self._place[name]
 
 
-def _unset(document: Document, node: Node, key: CompiledExpression, names: _FileNames) -> Iterator[Problem]:
+def _unset(node: Node, key: CompiledExpression, names: _FileNames) -> Found:
     for name in key.names:
         if name in names.written.names:
             continue
@@ -99,7 +91,7 @@ def _unset(document: Document, node: Node, key: CompiledExpression, names: _File
         guess = f"Did you mean '{alike}'? " if alike else ""
         if not names.written.anything:
             text = f"nothing in the process writes the variable '{name}' of the correlation key"
-            yield document.problem(node, RULE, text, f"{guess}Let a mapping, a script or a worker set it before.")
+            yield node, text, f"{guess}Let a mapping, a script or a worker set it before."
         elif alike and names.read[name] == 1:
             text = f"the variable '{name}' of the correlation key stands nowhere else in the file"
-            yield document.problem(node, RULE, text, f"{guess}If not, see that a worker or a message brings it.")
+            yield node, text, f"{guess}If not, see that a worker or a message brings it."

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from conjoin.bpmn import Model, ModelError, read_model
-from conjoin.bpmn.reading.dialects import DIALECTS
+from conjoin.bpmn.document import DIALECTS
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.plan import MessageDefinition, Plan

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from conjoin.bpmn import read_model
-from conjoin.bpmn.reading.dialects import DIALECTS
+from conjoin.bpmn.document import DIALECTS
 from conjoin.errors import ModelError, Problem
 from conjoin.kernel.definitions import Definition
 from conjoin.kernel.plan import Element, MessageDefinition, Plan
