@@ -13,7 +13,7 @@ from conjoin.store.port import Facts, Store
 from conjoin.store.postgres import schema as postgres_schema
 from conjoin.store.postgres.arrays import arrays
 from conjoin.store.postgres.connections import place
-from conjoin.store.postgres.reads import SQL
+from conjoin.store.postgres.dialect import SQL
 from tests.store.samples import changes, commit, instance, job, message, reading, subscription
 
 FACTS = Facts(2, "zeebe", 0, unique_business_ids=False)

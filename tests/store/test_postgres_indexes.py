@@ -10,9 +10,7 @@ import pytest
 from conjoin.store import create_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
-from conjoin.store.postgres.connections import DIALECT
-from conjoin.store.postgres.reads import SQL
-from conjoin.store.postgres.short_texts import COLUMNS
+from conjoin.store.postgres.dialect import COLUMNS, DIALECT, SQL
 
 ROWS = 100_000
 BOUNDED = {

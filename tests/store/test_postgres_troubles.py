@@ -17,7 +17,7 @@ SECRET = "s3cr3t"
 
 
 def not_connected(words: str) -> str:
-    from conjoin.store.postgres.errors import not_connected
+    from conjoin.store.postgres.connections import not_connected
 
     return str(not_connected("postgresql://ada@db/orders", psycopg.OperationalError(words)))
 

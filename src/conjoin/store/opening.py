@@ -12,7 +12,7 @@ from conjoin.store.sqlite.store import SqliteStore
 def open_store(address: str | Path) -> Store:
     """Raises StoreMissing where there is none, StoreTooNew where a newer Conjoin wrote it."""
     if _is_url(address):
-        return cast(Store, _postgres().open(str(address)))
+        return cast(Store, _postgres()(str(address)))
     return SqliteStore(Path(address))
 
 

@@ -1,14 +1,16 @@
 """The port: what the runtime asks of a store. SQLite and PostgreSQL answer it alike; one contract suite tries both.
 
 A shard is read and written in one transaction: `begin` takes a snapshot of it, the reads see that snapshot, and
-`commit` writes only if nobody else has committed since. Whoever loses that race loads again; nothing is applied twice.
+`commit` writes only if nobody else has committed since. Who loses that race loads again; nothing is applied twice.
 """
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
+from conjoin.store import tables as t
 from conjoin.store.inbox_port import InboxSnapshot
 from conjoin.store.rows import (
     DefinitionRow,
@@ -72,7 +74,7 @@ BY_KEY = RowOrder()
 
 
 class IdHolder(NamedTuple):
-    """An active instance that nobody called, and the business id it has."""
+    """An active instance that was not called by another, and its business id."""
 
     business_id: str
     process_id: str
@@ -99,118 +101,180 @@ class Changes:
     put: dict[Table, list[Any]] = field(default_factory=dict)
     drop: dict[Table, list[tuple[Any, ...]]] = field(default_factory=dict)
 
+    def are_committed(self, version: int, logged: LogRow | None) -> bool | None:
+        """By the version that a shard has reached, and what is logged under the one of these; None: it is unknown."""
+        if version < self.head.version:
+            return False
+        ours = [row for row in self.put.get(t.LOG, ()) if row.version == self.head.version]
+        return logged == ours[0] if ours and logged is not None else None
 
-class ShardSnapshot(InboxSnapshot, Protocol):
-    """One transaction on one shard. All reads see the same instant; the last call is `commit` or `abandon`."""
 
-    head: Head
+class ShardSnapshot(InboxSnapshot):
+    """One transaction on one shard. All reads see the same instant; the last call is `commit` or `abandon`.
+
+    As a context manager it abandons what is not over at the end of its block.
+    """
+
+    def __init__(self, head: Head) -> None:
+        self.head = head
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.abandon()
+
+    @abstractmethod
+    def commit(self, changes: Changes) -> bool:
+        """False: somebody else has committed since `begin`; nothing was written."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Nothing is written. One that is over already (a read may have failed) is left as it is."""
 
     def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
-        """Of each key its locks, the oldest live messages, and subscriptions, open and remembered: so many at most."""
+        """Of each key its locks, the oldest `most` live messages, and `most_waiting` subscriptions, open and kept."""
+        places = (self._many(keys), tenant_id)
+        return KeyRows(
+            self._rows(SubscriptionRow, "subscriptions", *places, tenant_id, most_waiting),
+            self._rows(MessageRow, "messages", *places, most),
+            self._rows(LockRow, "locks", *places),
+        )
 
     def subscriptions(self, tenant_id: str, key: str, numbers: Sequence[int]) -> Sequence[SubscriptionRow]:
         """Those with these numbers (keys of their own) under one correlation key."""
+        return self._rows(SubscriptionRow, "subscriptions_by_key", self._many(numbers), key, tenant_id)
 
     def crowd(
         self, kind: Standing, tenant_id: str, key: str, between: tuple[str, str], limit: int
     ) -> Sequence[SubscriptionRow]:
         """Of a key with very many subscriptions those that stand between two places in the crowd, in their order."""
+        return self._rows(SubscriptionRow, f"crowd_{kind}", key, tenant_id, *between, limit)
 
     def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
-        """The live messages of one name on one key, oldest first, from a message key on."""
+        """The live messages of one name on one key, oldest first, after a message key."""
+        return self._rows(MessageRow, "live_messages", key, tenant_id, name, after, limit)
 
     def held_messages(self, tenant_id: str, key: str) -> Sequence[MessageRow]:
-        """Those of a key that are held until somebody busy has answered, the oldest first."""
+        """Those of a key that are held until a busy subscription has answered, oldest first."""
+        return self._rows(MessageRow, "held_messages", key, tenant_id)
 
     def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
         """The live ones, oldest first."""
+        return self._rows(MessageRow, "messages_with_id", key, tenant_id, name, message_id)
 
     def messages_with_business_id(
         self, tenant_id: str, business_id: str, after: int, limit: int
     ) -> Sequence[MessageRow]:
-        """The live ones of any name and key, oldest first, from a message key on."""
+        """The live ones of any name and key, oldest first, after a message key."""
+        return self._rows(MessageRow, "messages_with_business_id", business_id, tenant_id, after, limit)
 
     def id_holders(self, tenant_id: str, business_ids: Sequence[str]) -> Sequence[IdHolder]:
-        """Who has one of these business ids."""
+        return self._rows(IdHolder, "id_holders", self._many(business_ids), tenant_id)
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
         """The active instances with these keys, and the outermost of those that called them."""
+        found = {row.key: row for row in self._rows(InstanceRow, "instances", self._many(keys))}
+        outermost = list(dict.fromkeys(row.tree_key for row in found.values() if row.tree_key not in found))
+        around = self._rows(InstanceRow, "instances", self._many(outermost)) if outermost else ()
+        return [row for row in (*found.values(), *around) if row.state == "active"]
 
     def instances_of(self, table: Table, keys: Sequence[int]) -> Mapping[int, int]:
-        """In which instance a job, timer, incident or scope is; what is not there is left out."""
+        """The instance of each job, timer, incident or scope; what is not there is left out."""
+        return dict(self._read(f"instances_of_{table.name}", self._many(keys)))
 
     def instances_mentioning(self, key: int, since: int) -> Sequence[int]:
         """Active instances with a key from `since` on that may hold an element instance with this key."""
+        return [found for (found,) in self._read("mentioning", since, key, str(key))]
 
     def those_mentioning(self, key: int, instances: Sequence[int]) -> Sequence[int]:
         """Of these instances the active ones that may hold an element instance with this key."""
+        return [found for (found,) in self._read("mentioning_of", self._many(instances), str(key))]
 
     def log_ends(self) -> tuple[int, int]:
         """The versions of the first and the last block of the log; 0 where there is none."""
+        [(first, last)] = self._read("log_ends")
+        return first or 0, last or 0
 
     def log_from(self, version: int) -> tuple[int, bytes] | None:
         """The first block from a version on that is not empty, and its version."""
+        return next(((found, bytes(block)) for found, block in self._read("log_from", version)), None)
 
     def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[JobRow]:
         """Those that can be activated, oldest first."""
+        return self._rows(JobRow, "ready_jobs", type_, tenant_id, limit)
 
     def due_tables(self, at: int) -> Collection[Table]:
         """Which of timers, jobs and messages have rows that are due. Here and below: what is set aside is not."""
+        [found] = self._read("due_tables", at, at, at)
+        return [table for table, has in zip((t.TIMER, t.JOB, t.MESSAGE), found, strict=True) if has]
 
     def due_jobs(self, at: int, limit: int) -> Sequence[JobRow]:
         """Those that come back by themselves, the earliest first."""
+        return self._rows(JobRow, "due_jobs", at, limit)
 
     def due_timers(self, at: int, limit: int) -> Sequence[TimerRow]:
         """By instant and key."""
-
-    def timers(self, keys: Sequence[int]) -> Sequence[TimerRow]:
-        """Those with these keys, the earliest first."""
-
-    def jobs(self, keys: Sequence[int]) -> Sequence[JobRow]:
-        """Those with these keys, the earliest first."""
-
-    def set_aside(self, keys: Sequence[int]) -> Sequence[SetAsideRow]: ...
-
-    def set_aside_of(self, kind: str, item_key: int) -> Sequence[SetAsideRow]:
-        """By what it is."""
-
-    def set_aside_due(self, at: int, limit: int) -> Sequence[int]:
-        """The keys of those that are to be tried again by themselves, the earliest first."""
-
-    def set_aside_gone(self, limit: int) -> Sequence[int]:
-        """The keys of those that wait, and whose timer, job or message is gone, or due later than it was tried."""
-
-    def set_aside_count(self) -> int:
-        """How many wait for somebody."""
-
-    def start_timers(self, tenant_id: str, process_id: str) -> Sequence[TimerRow]: ...
-
-    def messages(self, keys: Sequence[int]) -> Sequence[MessageRow]: ...
+        return self._rows(TimerRow, "due_timers", at, limit)
 
     def due_messages(self, at: int, limit: int) -> Sequence[MessageRow]:
         """Those that leave the buffer or whose id is forgotten, the earliest first."""
+        return self._rows(MessageRow, "due_messages", at, limit)
 
-    def signal_instances(self, tenant_id: str, name: str) -> Sequence[int]: ...
+    def timers(self, keys: Sequence[int]) -> Sequence[TimerRow]:
+        """The earliest first; the same of jobs."""
+        return sorted(self._rows(TimerRow, "timers", self._many(keys)), key=lambda row: (row.due_at, row.key))
 
-    def outbox(self, receiver: int, after: int, limit: int) -> Sequence[OutboxRow]: ...
+    def jobs(self, keys: Sequence[int]) -> Sequence[JobRow]:
+        return sorted(self._rows(JobRow, "jobs", self._many(keys)), key=lambda row: (row.due_at or 0, row.key))
+
+    def messages(self, keys: Sequence[int]) -> Sequence[MessageRow]:
+        return self._rows(MessageRow, "messages_by_key", self._many(keys))
+
+    def set_aside(self, keys: Sequence[int]) -> Sequence[SetAsideRow]:
+        return self._rows(SetAsideRow, "set_aside", self._many(keys))
+
+    def set_aside_of(self, kind: str, item_key: int) -> Sequence[SetAsideRow]:
+        return self._rows(SetAsideRow, "set_aside_of", kind, item_key)
+
+    def set_aside_due(self, at: int, limit: int) -> Sequence[int]:
+        """The keys of those that are to be retried automatically, the earliest first."""
+        return [key for (key,) in self._read("set_aside_due", at, limit)]
+
+    def set_aside_gone(self, limit: int) -> Sequence[int]:
+        """The keys of those that wait, and whose timer, job or message is gone, or due later than it was tried."""
+        return [key for (key,) in self._read("set_aside_gone", limit)]
+
+    def set_aside_count(self) -> int:
+        """How many wait for an operator or a retry."""
+        [(count,)] = self._read("set_aside_count")
+        return int(count)
+
+    def start_timers(self, tenant_id: str, process_id: str) -> Sequence[TimerRow]:
+        return self._rows(TimerRow, "start_timers", process_id, tenant_id)
+
+    def signal_instances(self, tenant_id: str, name: str) -> Sequence[int]:
+        return [key for (key,) in self._read("signal_instances", name, tenant_id)]
+
+    def outbox(self, receiver: int, after: int, limit: int) -> Sequence[OutboxRow]:
+        return self._rows(OutboxRow, "outbox", receiver, after, limit)
 
     def receivers(self) -> Sequence[int]:
-        """The shards for which something lies in the outbox."""
+        """The shards with mail in the outbox."""
+        return [receiver for (receiver,) in self._read("receivers")]
 
     def received(self) -> Mapping[int, int]:
         """The last number taken from each other shard."""
+        return dict(self._read("received"))
 
     def position(self, source: str) -> Mapping[str, str]:
         """How far each part of a source was read."""
+        return dict(self._read("position", source))
 
     def positions(self, source: str, parts: Sequence[str]) -> Mapping[str, str]:
         """The same for some parts of a source that may have very many (files)."""
-
-    def commit(self, changes: Changes) -> bool:
-        """False: somebody else has committed since `begin`; nothing was written."""
-
-    def abandon(self) -> None:
-        """Nothing is written. One that is over already (a read may have failed) is left as it is."""
+        return dict(self._read("positions", self._many(parts), source))
 
 
 class ShardStore(Protocol):
@@ -235,7 +299,7 @@ class ShardStore(Protocol):
     def close(self) -> None: ...
 
 
-class CatalogStore(Protocol):
+class CatalogSource(Protocol):
     """Definitions and policies: only appended, under one version number."""
 
     def version(self) -> int: ...
@@ -250,16 +314,28 @@ class CatalogStore(Protocol):
     def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
         """Rows of version `version + 1`. False: the catalog has moved on meanwhile; nothing was written."""
 
+
+class CatalogStore(CatalogSource, Protocol):
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
         """A lock for periodic work: taken if it is free, over, already ours, or longer than any of us would take."""
 
     def begin_filling(self, task: str) -> None:
-        """From here on the store is half made, and is not opened again (StoreUnfinished) until the end."""
+        """From here on the store is incomplete, and is not opened again (StoreUnfinished) until `end_filling`."""
 
     def end_filling(self) -> None: ...
 
     def now(self) -> int:
-        """What the clock of the store says, which is the same for all machines that share it; for leases."""
+        """The clock of the store, which is the same for all machines that share it; for leases."""
+
+
+class Frozen(Protocol):
+    """All shards and the catalog at one instant. Rows are streamed, in the order of their keys."""
+
+    def head(self, shard: int) -> Head: ...
+
+    def rows(self, shard: int, table: Table) -> Iterator[Any]: ...
+
+    def catalog_rows(self, table: Table) -> Iterator[Any]: ...
 
 
 class Facts(NamedTuple):
@@ -301,8 +377,8 @@ class Store(Protocol):
     def checkpoint(self, index: int) -> None:
         """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while."""
 
-    def frozen(self) -> AbstractContextManager[Any]:
-        """All shards at one instant, for a backup."""
+    def frozen(self) -> AbstractContextManager[Frozen]:
+        """For a backup, beside the commits of others."""
 
     def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
         """Others are kept from what must not run beside this: `alone`, or beside all who are not. A crash ends it.

@@ -14,7 +14,7 @@ from conjoin.runtime.reading.stretches import stretches as in_stretches
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, Meets, RowOrder
 from conjoin.store.reading import has_deadline
-from conjoin.store.sql.snapshot import places_of
+from conjoin.store.sql.dialect import places_of
 from conjoin.store.tables import Table
 
 __all__ = [

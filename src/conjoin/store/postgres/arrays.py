@@ -5,7 +5,7 @@ Numbers go in PostgreSQL's binary form. Texts go joined by a character that is i
 server; where that cannot be, they go as an array in quotes, so a statement has two forms. No text may hold NUL.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from struct import Struct
 from typing import Any, NamedTuple
@@ -91,7 +91,3 @@ def _joined(values: Sequence[str | None]) -> str | None:
 def _pairs(count: int) -> Struct:
     """Numbers, each behind its length."""
     return Struct(">" + "iq" * count)
-
-
-_WRITE: dict[type, Callable[[Any], Any]] = {int: number_array, str: _joined}
-_QUOTE: dict[type, Callable[[Any], Any]] = {int: number_array, str: text_array}

@@ -25,40 +25,28 @@ _LOGGED = f"select {', '.join(t.LOG.columns)} from log where version = %s"
 
 def was_committed(connections: Connections, changes: Changes) -> bool:
     """Raises OutcomeUnknown when it cannot be found out."""
+    version = changes.head.version
+    unknown = OutcomeUnknown(f"{connections.place}: the connection was lost in the middle of commit {version}")
     deadline = monotonic() + PATIENCE_S
     while True:
         try:
-            version, logged = _look(connections, changes.head.version)
+            with connections.borrow() as connection:
+                reached = connection.execute(_FENCE).fetchall()[0][0]
+                found = connection.execute(_LOGGED, (version,)).fetchall()
             break
         except StoreFailed as error:
             if monotonic() > deadline:
-                raise _unknown(connections, changes) from error
+                raise unknown from error
             sleep(_PAUSE_S)
-    if version < changes.head.version:
-        return False
-    ours: list[LogRow] = [row for row in changes.put.get(t.LOG, ()) if row.version == changes.head.version]
-    if logged is None or not ours:
-        raise _unknown(connections, changes)
-    return logged == ours[0]
-
-
-def _look(connections: Connections, version: int) -> tuple[int, LogRow | None]:
-    """The version that the shard has now, and what was logged under the one in doubt."""
-    with connections.borrow() as connection:
-        reached = connection.execute(_FENCE).fetchall()[0][0]
-        found = connection.execute(_LOGGED, (version,)).fetchall()
-    return reached, LogRow._make(found[0]) if found else None
-
-
-def _unknown(connections: Connections, changes: Changes) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"{connections.place}: the connection was lost in the middle of commit {changes.head.version}"
-    )
+    outcome = changes.are_committed(reached, LogRow._make(found[0]) if found else None)
+    if outcome is None:
+        raise unknown
+    return outcome
 
 
 @contextmanager
 def whole(connection: Connection, place: str) -> Iterator[None]:
-    """A transaction, all of it or nothing; a connection that is lost in its end leaves nobody who knows which."""
+    """A transaction, all of it or nothing; which, is unknown where the connection is lost at its end."""
     try:
         with connection.transaction():
             yield

@@ -17,39 +17,46 @@ from conjoin.errors import InputError, StoreDamaged, StoreFailed
 from conjoin.shown_urls import shown_url
 from conjoin.store import reading
 from conjoin.store.postgres.arrays import NumberArray, NumberArrayDumper
-from conjoin.store.postgres.errors import DAMAGED, MEANINGS, is_of_the_item, not_connected
-from conjoin.store.postgres.short_texts import asked_short, short
-from conjoin.store.sql.snapshot import SqlDialect, pieces
 
 _CANCELLED = "57014"
-# A row that is written again stays on its page, and no index need hear of it.
-_ROOM = "with (fillfactor = 85)"
-
-
-def _like(pattern: str) -> str:
-    meant = {"*": "%", "?": "_"}
-    return "".join(meant[it] if stands else f"\\{it}" if it in "%_\\" else it for it, stands in pieces(pattern))
-
-
-DIALECT = SqlDialect(
-    texts="unnest(%s::text[]) as many(value)",
-    numbers="unnest(%s::bigint[]) as many(value)",
-    p="%s",
-    find="strpos",
-    # Bytes in their order, as SQLite and Python compare them; and faster than the order of a language.
-    schema={
-        **{"int": "bigint", "text": 'text collate "C"', "blob": "bytea", "clustered": _ROOM, "room": _ROOM},
-        "database": "postgresql",
-        "children_of_said": "json_array_elements(inside.said::json -> 4 -> 1) as child(value)",
-        "child": 'child.value::text collate "C"',
-        "key_of_said": "(said::json ->> 0)::bigint",
-        "called_by_said": "(said::json ->> 9)::bigint",
-    },
-    like="like",
-    pattern=_like,
-    short=short,
-    asked_short=asked_short,
+_TOO_MANY = "the server takes no more connections; raise its max_connections or try again"
+_STARTING = "the server is just starting or stopping; try again in a moment"
+_LET_IN = "the server does not let this user in; look at the user and the password of the address (or PGPASSWORD)"
+_MEANINGS = {
+    "53100": "the disk of the server is full, and nothing of this was written; make room and try again",
+    "53200": "the server has no memory left; give it more or try again",
+    "53300": _TOO_MANY,
+    "25006": "the server takes no writes; name the primary one",
+    "42501": "this user may not do that; give it the right to",
+    "57P01": _STARTING,
+    "57P02": _STARTING,
+    "57P03": _STARTING,
+    "58030": "the disk of the server cannot be read or written; look at it and try again",
+}
+"""By the code of an error."""
+_DAMAGED = ("XX001", "XX002", "3F000", "42P01", "42703")
+"""A damaged page or index; and a schema, table or column that is not there any more."""
+_AT_THE_DOOR = (
+    ("password", _LET_IN),
+    ("pg_hba.conf", _LET_IN),
+    ("authentication", _LET_IN),
+    ('role "', "the server does not know this user; name another one in the address, or create it"),
+    (
+        'database "',
+        "the server has no such database: create it, then make a store with conjoin store init --store",
+    ),
+    ("too many", _TOO_MANY),
+    ("connection slots", _TOO_MANY),
+    ("starting up", _STARTING),
+    ("shutting down", _STARTING),
+    ("recovery mode", _STARTING),
+    ("translate host", "there is no server of that name; look at the address"),
+    ("", "the server does not answer; look whether it runs, and at the address"),
 )
+"""What is said to one who is not connected yet has no code: the first whose words are in it counts."""
+
+_OF_THE_ITEM = ("22", "23", "54")
+"""Classes of codes: a value it cannot take, one that breaks a rule of a table, one beyond a limit of the server."""
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _DEFAULTS = {
@@ -117,7 +124,10 @@ class Connections:
             address = make_conninfo(
                 self._url, **{name: value for name, value in _DEFAULTS.items() if name not in given}
             )
-            connection = self._connected(address)
+            try:
+                connection = psycopg.connect(address, autocommit=True)
+            except psycopg.OperationalError as error:
+                raise not_connected(self.place, error) from error
             settings = sql.SQL(", ").join(
                 sql.SQL("set_config({}, {}, false)").format(name, value) for name, value in self._settings.items()
             )
@@ -126,12 +136,6 @@ class Connections:
             connection.adapters.register_dumper(int, Int8Dumper)
             connection.adapters.register_dumper(NumberArray, NumberArrayDumper)
             return connection
-
-    def _connected(self, address: str) -> Connection:
-        try:
-            return psycopg.connect(address, autocommit=True)
-        except psycopg.OperationalError as error:
-            raise not_connected(self.place, error) from error
 
     def close(self) -> None:
         self._closed = True
@@ -181,14 +185,21 @@ def translated_errors(place: str) -> Iterator[None]:
     try:
         yield
     except (psycopg.DataError, psycopg.IntegrityError):
-        # What it does not take as a value is no failing of the store, but a mistake of ours about one item.
+        # A value that it refuses is no failure of the store, but a mistake of ours about one item.
         raise
     except psycopg.Error as error:
-        if is_of_the_item(error):
-            raise
         kind, its = error.sqlstate or "", reading.current()
+        if kind[:2] in _OF_THE_ITEM:
+            raise
         if kind == _CANCELLED and its is not None:
             raise its.stopped() from error
-        if kind in DAMAGED:
+        if kind in _DAMAGED:
             raise StoreDamaged(place, str(error).strip().splitlines()[0]) from error
-        raise StoreFailed(f"{place}: {MEANINGS.get(kind) or str(error).strip()}") from error
+        raise StoreFailed(f"{place}: {_MEANINGS.get(kind) or str(error).strip()}") from error
+
+
+def not_connected(place: str, error: psycopg.OperationalError) -> StoreFailed:
+    """The words of the server stay beside ours; they never hold the password."""
+    said = " ".join(str(error).rpartition("FATAL:")[2].split())
+    meaning = next(meaning for words, meaning in _AT_THE_DOOR if words in said)
+    return StoreFailed(f"{place}: {meaning} ({said})")

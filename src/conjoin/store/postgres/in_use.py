@@ -12,7 +12,7 @@ from time import monotonic
 
 from conjoin.errors import ConjoinError, StoreInUse
 from conjoin.store.postgres.connections import Connection, Connections, is_usable, translated_errors
-from conjoin.store.sqlite.in_use import in_use
+from conjoin.store.sqlite.data_folder import in_use
 
 _NUMBER = 0x636F6E6A6F696E + 1
 _HOLDERS = """

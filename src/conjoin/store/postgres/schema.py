@@ -11,7 +11,8 @@ from conjoin.errors import StoreExists, StoreMissing, StoreTooNew
 from conjoin.store import schema
 from conjoin.store import tables as t
 from conjoin.store.port import Facts
-from conjoin.store.postgres.connections import DIALECT, Connection, Connections
+from conjoin.store.postgres.connections import Connection, Connections
+from conjoin.store.postgres.dialect import DIALECT
 from conjoin.store.sql.catalog import CATALOG_QUERIES
 
 CATALOG = "catalog"
@@ -54,7 +55,9 @@ def migrate_store(connections: Connections) -> None:
         raise missing(connections)
     with _turn(connections) as connection:
         shards = connection.execute(_FACTS).fetchall()[0][0]
-        _drop_views(connection)
+        with connection.transaction():
+            for table in t.SHARD:
+                connection.execute(f"drop view if exists {VIEWS}.{table.name}")
         for index in range(shards):
             _take_steps(connection, schema_name(index), "shard")
         _make_views(connection, shards)
@@ -115,9 +118,3 @@ def _make_views(connection: Connection, shards: int) -> None:
                 f"select {index} as shard, {columns} from {schema_name(index)}.{table.name}" for index in range(shards)
             )
             connection.execute(f"create or replace view {VIEWS}.{table.name} as {' union all '.join(parts)}")
-
-
-def _drop_views(connection: Connection) -> None:
-    with connection.transaction():
-        for table in t.SHARD:
-            connection.execute(f"drop view if exists {VIEWS}.{table.name}")

@@ -16,25 +16,14 @@ from psycopg.pq import TransactionStatus
 from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
-from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, ShardSnapshot
 from conjoin.store.postgres.arrays import TYPE_NAMES, number_array, text_array
 from conjoin.store.postgres.commit_outcome import was_committed
-from conjoin.store.postgres.connections import (
-    DIALECT,
-    LOOKING_UP,
-    Connection,
-    Connections,
-    is_usable,
-    stoppable,
-    translated_errors,
-)
-from conjoin.store.postgres.reads import SQL
-from conjoin.store.postgres.row_places import SeenRows
-from conjoin.store.postgres.schema import schema_name
+from conjoin.store.postgres.connections import Connection, Connections, is_usable, stoppable, translated_errors
+from conjoin.store.postgres.dialect import DIALECT, SQL
 from conjoin.store.postgres.whole_tables import scan
-from conjoin.store.postgres.writes import writes
-from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
-from conjoin.store.sql.snapshot import Reads
+from conjoin.store.postgres.writes import SeenRows, writes
+from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow
 from conjoin.store.tables import Table
 
 _BEGIN = "begin isolation level repeatable read"
@@ -42,10 +31,6 @@ _BEGIN = "begin isolation level repeatable read"
 _LOCK = "lock table shard in exclusive mode"
 _NOT_COMMITTED = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 _PAGE_ROWS = 1000
-
-
-def shard_connections(url: str, index: int) -> Connections:
-    return Connections(url, schema_name(index), **LOOKING_UP)
 
 
 class PostgresShard:
@@ -67,24 +52,20 @@ class PostgresShard:
                 if locked:
                     connection.execute(_LOCK)
                 found = connection.execute(SQL["head"], prepare=True)
-            head = self._head(found.fetchall())
-        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+            heads = found.fetchall()
+            if not heads:
+                raise StoreDamaged(self.place, NO_HEAD)
+        except BaseException:  # whatever it was, the state of the connection is unknown
             self.end(failed=True)
             raise
-        self._snapshot = PostgresSnapshot(self, connection, head)
+        self._snapshot = PostgresSnapshot(self, connection, Head._make(heads[0]))
         return self._snapshot
 
-    def _head(self, found: list[tuple[Any, ...]]) -> Head:
-        if not found:
-            raise StoreDamaged(self.place, NO_HEAD)
-        return Head._make(found[0])
-
     def reader(self) -> "PostgresShard":
-        """The same shard with a connection of its own while it is used."""
         return PostgresShard(self.index, self.connections, self.check_held)
 
     def end(self, *, failed: bool = False) -> None:
-        """The snapshot is over. What failed leaves a connection in a state that nobody need know."""
+        """The snapshot is over. After a failure the state of the connection is unknown."""
         self._snapshot = None
         if failed and self._connection is not None:
             self._connection.close()
@@ -99,7 +80,7 @@ class PostgresShard:
         return scan(self.connections, table, columns, where)
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
-        """Fill an empty shard. Truncated and filled in one transaction, the rows need no second look by a vacuum."""
+        """Truncated and filled in one transaction, the rows are not visited again by a vacuum."""
         with self.connections.borrow() as connection:
             with connection.transaction():
                 moved = connection.execute(SQL["move_head"], (*head, 0)).rowcount
@@ -109,7 +90,7 @@ class PostgresShard:
             connection.execute(f"analyze {', '.join(table.name for table in rows)}")
 
     def close(self) -> None:
-        """A connection in the middle of something is of no use to the next one."""
+        """A connection in the middle of a transaction is not handed on."""
         connection, self._connection = self._connection, None
         snapshot, self._snapshot = self._snapshot, None
         if connection is not None and snapshot is None:
@@ -123,12 +104,11 @@ class PostgresShard:
         return self._connection
 
 
-class PostgresSnapshot(Reads):
+class PostgresSnapshot(ShardSnapshot):
     def __init__(self, shard: PostgresShard, connection: Connection, head: Head) -> None:
-        self.head = head
+        super().__init__(head)
         self._shard = shard
         self._connection = connection
-        self._open = True
         self._seen = SeenRows()
 
     def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
@@ -143,7 +123,10 @@ class PostgresSnapshot(Reads):
             list(map(MessageRow._make, messages.fetchall())),
             list(map(LockRow._make, locks.fetchall())),
         )
-        self._seen.note_whole(tenant_id, _read_whole(keys, found.subscriptions, most_waiting))
+        if len(found.subscriptions) >= most_waiting:
+            counts = Counter(row.correlation_key for row in found.subscriptions)
+            keys = [key for key in keys if counts[key] < most_waiting]
+        self._seen.note_whole(tenant_id, keys)
         return found
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
@@ -158,7 +141,7 @@ class PostgresSnapshot(Reads):
             self._shard.check_held()
             with translated_errors(self._shard.place):
                 won = self._write(connection, changes)
-        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+        except BaseException:  # whatever it was, the state of the connection is unknown
             self._shard.end(failed=True)
             raise
         self._shard.end()
@@ -173,7 +156,7 @@ class PostgresSnapshot(Reads):
             connection.execute("commit")
             self._shard.end()
         except psycopg.Error:
-            # Without its connection the transaction is over all the same.
+            # Without its connection the transaction is over, too.
             self._shard.end(failed=True)
 
     def _write(self, connection: Connection, changes: Changes) -> bool:
@@ -217,18 +200,10 @@ class PostgresSnapshot(Reads):
         try:
             with translated_errors(self._shard.place), stoppable(self._connection):
                 yield
-        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+        except BaseException:  # whatever it was, the state of the connection is unknown
             self._open = False
             self._shard.end(failed=True)
             raise
-
-
-def _read_whole(keys: Sequence[str], found: Sequence[SubscriptionRow], most: int) -> Sequence[str]:
-    """The keys of which there is nothing beyond what was read."""
-    if len(found) < most:
-        return keys
-    counts = Counter(row.correlation_key for row in found)
-    return [key for key in keys if counts[key] < most]
 
 
 def _copy(connection: Connection, table: Table, rows: Iterable[Any]) -> None:

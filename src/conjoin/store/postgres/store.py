@@ -3,7 +3,7 @@
 A store object may be used from several threads, one thread a shard, and many processes may open the same database.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -14,13 +14,56 @@ import psycopg
 from conjoin.store import reading
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, CatalogStore, Facts, RowOrder
-from conjoin.store.postgres.catalog import PostgresCatalog
-from conjoin.store.postgres.connections import DIALECT, Connections, stoppable
+from conjoin.store.postgres.commit_outcome import whole
+from conjoin.store.postgres.connections import LOOKING_UP, Connections, stoppable
+from conjoin.store.postgres.dialect import DIALECT
 from conjoin.store.postgres.in_use import Holdings
-from conjoin.store.postgres.schema import CATALOG, VIEWS, make_store, migrate_store
-from conjoin.store.postgres.shard import PostgresShard, shard_connections
+from conjoin.store.postgres.schema import CATALOG, VIEWS, make_store, migrate_store, missing, schema_name
+from conjoin.store.postgres.shard import PostgresShard
 from conjoin.store.postgres.whole_tables import FrozenSchemas, frozen_schemas
+from conjoin.store.postgres.writes import puts
+from conjoin.store.sql.catalog import CATALOG_QUERIES, SqlCatalog
 from conjoin.store.tables import Table
+
+_SQL = {name: text.format(p=DIALECT.p) for name, text in CATALOG_QUERIES.items()}
+_NOW = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
+
+
+class PostgresCatalog(SqlCatalog):
+    """The schema `catalog`, with a connection for each call."""
+
+    def __init__(self, connections: Connections, check_held: Callable[[], None]) -> None:
+        self.place = connections.place
+        self._connections = connections
+        self._check_held = check_held
+
+    def facts(self) -> Facts:
+        facts = self._facts()
+        if facts is None:
+            raise missing(self._connections)
+        return facts
+
+    def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
+        self._check_held()
+        with self._connections.borrow() as connection, whole(connection, self.place):
+            if connection.execute(_SQL["move_version"], (version,)).rowcount != 1:
+                return False
+            for table, rows in put.items():
+                for statement, parameters in puts(table, rows):
+                    connection.execute(statement, parameters)
+        return True
+
+    def now(self) -> int:
+        with self._connections.borrow() as connection:
+            return int(connection.execute(_NOW).fetchall()[0][0])
+
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with self._connections.borrow() as connection:
+            return connection.execute(_SQL[statement], parameters, prepare=True).fetchall()
+
+    def _write(self, statement: str, *parameters: Any) -> int:
+        with self._connections.borrow() as connection:
+            return connection.execute(_SQL[statement], parameters).rowcount
 
 
 class PostgresStore:
@@ -35,7 +78,8 @@ class PostgresStore:
         self.catalog: CatalogStore = catalog
         self.facts = catalog.facts()
         self._shards = [
-            PostgresShard(index, shard_connections(url, index), self.check_held) for index in range(self.facts.shards)
+            PostgresShard(index, Connections(url, schema_name(index), **LOOKING_UP), self.check_held)
+            for index in range(self.facts.shards)
         ]
 
     @classmethod
@@ -45,10 +89,6 @@ class PostgresStore:
             make_store(connections, facts)
         finally:
             connections.close()
-        return cls(url)
-
-    @classmethod
-    def open(cls, url: str) -> "PostgresStore":
         return cls(url)
 
     def shard(self, index: int) -> PostgresShard:
@@ -62,7 +102,6 @@ class PostgresStore:
         limit: int,
         order: RowOrder = BY_KEY,
     ) -> Iterable[Any]:
-        """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
         return list(map(table.row._make, self._asked(*DIALECT.list_rows(table, where, after, limit, order))))
 
@@ -81,7 +120,7 @@ class PostgresStore:
             return connection.execute(statement, parameters).fetchall()
 
     def frozen(self) -> AbstractContextManager[FrozenSchemas]:
-        """All shards and the catalog at one instant. Nobody waits for it."""
+        """Nobody waits for it."""
         return frozen_schemas(self._connections)
 
     def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
@@ -101,8 +140,8 @@ class PostgresStore:
         self._connections.close()
 
 
-def _connections(url: str, **settings: str) -> Connections:
-    return Connections(url, f"{CATALOG}, {VIEWS}", **settings)
+def _connections(url: str) -> Connections:
+    return Connections(url, f"{CATALOG}, {VIEWS}")
 
 
 class TemporaryPostgresStore(PostgresStore):

@@ -10,9 +10,9 @@ from itertools import count
 from typing import Any
 
 from conjoin.store.port import Condition, Head
-from conjoin.store.postgres.connections import DIALECT, Connection, Connections, stoppable, translated_errors
+from conjoin.store.postgres.connections import Connection, Connections, stoppable, translated_errors
+from conjoin.store.postgres.dialect import DIALECT
 from conjoin.store.postgres.schema import CATALOG, schema_name
-from conjoin.store.sql.scans import scan_statement
 from conjoin.store.tables import Table
 
 _BEGIN = "begin isolation level repeatable read read only"
@@ -75,7 +75,7 @@ def frozen_schemas(connections: Connections) -> Iterator[FrozenSchemas]:
 def scan(
     connections: Connections, table: str, columns: Sequence[str], where: Sequence[Condition]
 ) -> Iterator[tuple[Any, ...]]:
-    statement, parameters = scan_statement(DIALECT, table, columns, where)
+    statement, parameters = DIALECT.scan(table, columns, where)
     with connections.borrow() as connection:
         connection.execute(_BEGIN)
         connection.execute(_SET)

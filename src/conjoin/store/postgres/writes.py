@@ -1,23 +1,73 @@
 """How rows are put and dropped: one statement a table, whatever the number of rows, with an array for each column.
 
-Rows of the large tables that the snapshot has read are written at their place (see `row_places.py`); all others are
-put in the place of those with the same key, if there are any.
+Of the large tables a snapshot notes where the rows lie that it has read. One that is put again is written at its
+place, without looking for it; one that would have been read and was not is new. That halves the work of a commit. All
+others are put in the place of those with the same key, if there are any. Invariant: a place is good for as long as its
+snapshot is: the server moves no row that a transaction can see, and lets nobody rewrite a table that it has read.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.postgres.arrays import Arrays, arrays, text_array, unnested
-from conjoin.store.postgres.row_places import SeenRows
-from conjoin.store.postgres.short_texts import asked_short, short
+from conjoin.store.postgres.dialect import asked_short, short
 from conjoin.store.tables import Table
 
 Statement = tuple[str, Sequence[Any]]
 _Forms = dict[bool, str]
 """A statement by whether its texts are to be split."""
+_WITHOUT_PLACE = itemgetter(slice(None, -1))
+_PLACE = itemgetter(-1)
+_KEY_OF: dict[Table, Callable[[Any], Any]] = {t.SUBSCRIPTION: itemgetter(0, 1, 2), t.INSTANCE: itemgetter(0)}
+"""The key columns come first in every row, and a row to drop is its key columns."""
+
+
+class RowsByWrite(NamedTuple):
+    """Rows to put, by how they are written."""
+
+    places: Sequence[str]
+    there: Sequence[Any]
+    """Those at these places."""
+    new: Sequence[Any]
+    unknown: Sequence[Any]
+
+
+class SeenRows:
+    def __init__(self) -> None:
+        self._places: dict[Table, dict[Any, str]] = {t.SUBSCRIPTION: {}, t.INSTANCE: {}}
+        self._whole: set[tuple[str, str]] = set()
+
+    def note(self, table: Table, found: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Rows that came with their places, without them."""
+        self._places[table].update(zip(map(_KEY_OF[table], found), map(_PLACE, found), strict=True))
+        return list(map(table.row._make, map(_WITHOUT_PLACE, found)))
+
+    def note_whole(self, tenant_id: str, keys: Iterable[str]) -> None:
+        """All subscriptions under these correlation keys were read: whatever else is put there is new."""
+        self._whole.update((tenant_id, key) for key in keys)
+
+    def forget(self, table: Table, keys: Iterable[tuple[Any, ...]]) -> None:
+        """What is dropped and put again in one commit is at its place no more."""
+        places = self._places.get(table)
+        if places:
+            for key in map(_KEY_OF[table], keys):
+                places.pop(key, None)
+
+    def sort(self, table: Table, rows: Sequence[Any]) -> RowsByWrite:
+        places = self._places.get(table)
+        if not places and not (table is t.SUBSCRIPTION and self._whole):
+            return RowsByWrite((), (), (), rows)
+        assert places is not None
+        # Taken out, so that a row that is put twice is not written twice at one place.
+        taken = [places.pop(key, None) for key in map(_KEY_OF[table], rows)]
+        there = [row for row, place in zip(rows, taken, strict=True) if place is not None]
+        others = [row for row, place in zip(rows, taken, strict=True) if place is None]
+        new = [row for row in others if row[:2] in self._whole] if table is t.SUBSCRIPTION else []
+        unknown = [row for row in others if row[:2] not in self._whole] if new else others
+        return RowsByWrite([place for place in taken if place is not None], there, new, unknown)
 
 
 def writes(changes: Changes, seen: SeenRows) -> Iterator[Statement]:
@@ -77,7 +127,7 @@ def _update(table: Table, split: bool) -> str:
 
 
 def _drop(table: Table, split: bool) -> str:
-    """Each key is looked up by itself, as in `postgres_reads`; the large table cannot come first."""
+    """Each key is looked up by itself, as in `dialect.py`; the large table cannot come first."""
     found = asked_short(" and ".join(f"t.{column} = gone.{column}" for column in table.key))
     return (
         f"delete from {table.name} where ctid = any(array(select t.ctid from"

@@ -1,15 +1,17 @@
-"""The catalog's statements, which both databases share, and its reads made of them."""
+"""The catalog: its statements, which both databases share, and what is made of them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
 from conjoin.errors import StoreDamaged, StoreUnfinished
+from conjoin.store import schema
 from conjoin.store import tables as t
 from conjoin.store.port import Facts
 from conjoin.store.rows import DefinitionRow, PolicyRow
 
 LONGEST_LEASE_US = 24 * 3_600 * 1_000_000
-"""One that ends later was taken when a clock was wrong, and holds nobody up."""
+"""One that ends later was taken when a clock was wrong, and is ignored."""
 _FILLING = "filling"
 
 CATALOG_QUERIES: dict[str, str] = {
@@ -35,14 +37,18 @@ CATALOG_QUERIES: dict[str, str] = {
 }
 
 
-class CatalogReads:
-    """The reading half of a `CatalogStore`, on whatever answers `_read` with the name of a statement."""
+class SqlCatalog(ABC):
+    """A `CatalogStore` on whatever runs a statement by its name."""
 
     place: str
     """The file or address, for errors."""
 
-    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
+    def _write(self, statement: str, *parameters: Any) -> int:
+        """In a transaction of its own; answers how many rows were touched."""
 
     def version(self) -> int:
         found = self._read("version")
@@ -62,7 +68,16 @@ class CatalogReads:
             raise StoreDamaged(self.place, f"the resource {digest} is not there")
         return bytes(found[0][0])
 
-    def _facts(self, schema: int) -> Facts | None:
+    def lease(self, name: str, holder: str, at: int, until: int) -> bool:
+        return self._write("lease", name, holder, until, at, at) == 1
+
+    def begin_filling(self, task: str) -> None:
+        self._write("begin_filling", task)
+
+    def end_filling(self) -> None:
+        self._write("end_filling")
+
+    def _facts(self) -> Facts | None:
         """None in a store that was not made to its end. One that was not filled to its end is refused."""
         found = self._read("facts")
         if not found:
@@ -73,4 +88,4 @@ class CatalogReads:
         shards, profile, unique_business_ids = found[0]
         if not isinstance(shards, int) or shards < 1 or not isinstance(profile, str):
             raise StoreDamaged(self.place, f"its facts cannot be: shards {shards!r}, profile {profile!r}")
-        return Facts(shards, profile, schema, bool(unique_business_ids))
+        return Facts(shards, profile, schema.VERSION, bool(unique_business_ids))

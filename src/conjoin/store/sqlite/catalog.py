@@ -15,7 +15,7 @@ from conjoin.errors import StoreExists
 from conjoin.store import schema
 from conjoin.store import tables as t
 from conjoin.store.port import Facts
-from conjoin.store.sql.catalog import CATALOG_QUERIES, CatalogReads
+from conjoin.store.sql.catalog import CATALOG_QUERIES, SqlCatalog
 from conjoin.store.sqlite.data_folder import missing
 from conjoin.store.sqlite.files import (
     connect,
@@ -32,7 +32,7 @@ _SQL = {name: text.format(p="?") for name, text in CATALOG_QUERIES.items()}
 _PUT = {table: put_statement(table) for table in t.CATALOG}
 
 
-class SqliteCatalog(CatalogReads):
+class SqliteCatalog(SqlCatalog):
     def __init__(self, file: Path, *, synced: bool = True) -> None:
         self.place = str(file)
         self._file = file
@@ -42,8 +42,16 @@ class SqliteCatalog(CatalogReads):
     def facts(self, migrate_shards: Callable[[int], None]) -> Facts:
         """Those of a whole store, brought to the newest schema if it is older: its shards first, the catalog last."""
         if schema_version(self._connection, self._file) < schema.VERSION:
-            self._migrate(migrate_shards)
-        facts = self._facts(schema.VERSION)
+            with self._turn, writing(self._connection, self._file):
+                if schema_version(self._connection, self._file) == 0:
+                    refuse_other_program(self._connection, self._file)
+                    raise missing(self._file.parent)
+                found = self._connection.execute(_SQL["facts"]).fetchone()
+                if found is None:
+                    raise missing(self._file.parent)
+                migrate_shards(found[0])
+                take_steps(self._connection, self._file, "catalog")
+        facts = self._facts()
         if facts is None:
             raise missing(self._file.parent)
         return facts
@@ -55,20 +63,8 @@ class SqliteCatalog(CatalogReads):
                 self._connection.executemany(_PUT[table], rows)
         return moved
 
-    def lease(self, name: str, holder: str, at: int, until: int) -> bool:
-        with self._turn, translated_errors(self._file):
-            return self._connection.execute(_SQL["lease"], (name, holder, until, at, at)).rowcount == 1
-
-    def begin_filling(self, task: str) -> None:
-        with self._turn, writing(self._connection, self._file):
-            self._connection.execute(_SQL["begin_filling"], (task,))
-
-    def end_filling(self) -> None:
-        with self._turn, writing(self._connection, self._file):
-            self._connection.execute(_SQL["end_filling"])
-
     def now(self) -> int:
-        """Who shares a file is on one machine."""
+        """All who share a file are on one machine."""
         return time_ns() // 1_000
 
     def close(self) -> None:
@@ -79,20 +75,13 @@ class SqliteCatalog(CatalogReads):
         with self._turn, translated_errors(self._file):
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
-    def _migrate(self, migrate_shards: Callable[[int], None]) -> None:
+    def _write(self, statement: str, *parameters: Any) -> int:
         with self._turn, writing(self._connection, self._file):
-            if schema_version(self._connection, self._file) == 0:
-                refuse_other_program(self._connection, self._file)
-                raise missing(self._file.parent)
-            found = self._connection.execute(_SQL["facts"]).fetchone()
-            if found is None:
-                raise missing(self._file.parent)
-            migrate_shards(found[0])
-            take_steps(self._connection, self._file, "catalog")
+            return self._connection.execute(_SQL[statement], parameters).rowcount
 
 
 def make_catalog(file: Path, facts: Facts, make_shards: Callable[[], None], *, synced: bool) -> None:
-    """All in one transaction, so that of two who make a store in one place one comes too late."""
+    """All in one transaction, so that of two who make a store in one folder the second is refused."""
     if file.exists():
         with closing(connect(file)) as connection, translated_errors(file):
             refuse_other_program(connection, file)
@@ -106,6 +95,6 @@ def make_catalog(file: Path, facts: Facts, make_shards: Callable[[], None], *, s
 
 
 def refuse_other_program(connection: sqlite3.Connection, file: Path) -> None:
-    """A catalog that was never finished is empty: whatever has tables but none of our versions is not ours."""
+    """A catalog that was never finished is empty: what has tables but none of our versions is not ours."""
     if not schema_version(connection, file) and connection.execute("select 1 from sqlite_master").fetchone():
         raise StoreExists(f"{file} is a database of another program: name an empty or a new folder")

@@ -2,7 +2,7 @@
 
 SQLite may have written the commit to the write-ahead log and failed to sync it: nobody sees it now, and a restart could
 still find it there. The next commit takes its place in the log, so one is made that changes nothing. After it the old
-one has happened or never will; if it fails too, nobody can know.
+one has happened or never will; if it fails too, the outcome is unknown.
 """
 
 import sqlite3
@@ -16,7 +16,6 @@ from conjoin.store.rows import LogRow
 from conjoin.store.sqlite.files import connect, writing
 
 _FENCE = "update shard set version = version"
-_VERSION = "select version from shard"
 _LOGGED = f"select {', '.join(t.LOG.columns)} from log where version = ?"
 
 
@@ -24,21 +23,18 @@ def was_committed(file: Path, changes: Changes, error: sqlite3.OperationalError)
     """Raises OutcomeUnknown when it cannot be found out."""
     unknown = OutcomeUnknown(f"{file}: the disk failed in the middle of commit {changes.head.version} ({error})")
     try:
-        version, logged = _look(file, changes.head.version)
+        outcome = changes.are_committed(*_look(file, changes.head.version))
     except ConjoinError as again:
         raise unknown from again
-    if version < changes.head.version:
-        return False
-    ours: list[LogRow] = [row for row in changes.put.get(t.LOG, ()) if row.version == changes.head.version]
-    if logged is None or not ours:
+    if outcome is None:
         raise unknown from error
-    return logged == ours[0]
+    return outcome
 
 
 def _look(file: Path, version: int) -> tuple[int, LogRow | None]:
     """The version that the shard has now, and what was logged under the one in doubt."""
     with closing(connect(file)) as connection, writing(connection, file):
         connection.execute(_FENCE)
-        reached = connection.execute(_VERSION).fetchone()[0]
+        reached = connection.execute("select version from shard").fetchone()[0]
         found = connection.execute(_LOGGED, (version,)).fetchone()
     return reached, LogRow._make(found) if found else None

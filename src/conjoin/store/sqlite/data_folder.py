@@ -1,16 +1,22 @@
-"""A data directory before any database is opened: is a store there, may one be made there, and if not, why.
+"""A data directory before any database is opened: is a store there, may one be made there, and who works on it.
 
-Every failure of the file system is an error of ours, in one sentence with what to do about it.
+Every failure of the file system is an error of ours, in one sentence with what to do about it. Everybody who writes
+holds `conjoin.lock` shared; who needs the store alone holds it exclusively. The operating system releases it when its
+holder ends, however that happens. The lines in the file only name the holders.
 """
 
 import errno
+import fcntl
 import os
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from io import FileIO
 from pathlib import Path
 from stat import S_ISDIR
 
-from conjoin.errors import InputError, StoreDamaged, StoreExists, StoreFailed, StoreMissing
+from conjoin.errors import InputError, StoreDamaged, StoreExists, StoreFailed, StoreInUse, StoreMissing
 
 CATALOG = "catalog.db"
 LOCK = "conjoin.lock"
@@ -21,6 +27,7 @@ _OURS = ("catalog.db", "shard-", LOCK)
 _HARMLESS = (".", "lost+found")
 """A fresh volume has such files."""
 _MOST_NAMED = 3
+_MOST_HOLDERS = 5
 _LEAST_FREE_BYTES = 64 * 1024
 _WORLD = {errno.ENOSPC: FULL, errno.EDQUOT: FULL, errno.EIO: BROKEN}
 _PATHS = {
@@ -106,3 +113,59 @@ def _is_folder(path: Path) -> bool:
     if not S_ISDIR(found.st_mode):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     return True
+
+
+@contextmanager
+def folder_held(folder: Path, task: str, *, alone: bool = False) -> Iterator[None]:
+    """Raises StoreInUse at once when others are in the way, with their `task`."""
+    try:
+        file = FileIO(folder / LOCK, "a+")
+    except OSError:
+        if alone:
+            with system_errors(folder):
+                raise
+        # Where nothing can be written, nobody has to be kept from writing.
+        yield
+        return
+    with closing(file):
+        if not _locked(file, alone):
+            raise StoreInUse(in_use(str(folder), _holders(file), alone=alone))
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        # Only for people: the lock is held on a full disk, too.
+        with suppress(OSError):
+            file.write(f"{os.getpid()}\t{socket.gethostname()}\t{since}\t{task}\n".encode())
+        yield
+        if alone:
+            file.truncate(0)
+
+
+def in_use(place: str, holders: list[str], *, alone: bool) -> str:
+    named = "; ".join(holders[:_MOST_HOLDERS]) or "another process"
+    advice = "stop that first: this needs the store for itself" if alone else "wait until that is done"
+    return f"{place} is in use by {named}: {advice}"
+
+
+def _locked(file: FileIO, alone: bool) -> bool:
+    """The first one empties the file, so that only those who may still be there are named."""
+    if _try(file, fcntl.LOCK_EX):
+        file.truncate(0)
+        return alone or _try(file, fcntl.LOCK_SH)
+    return not alone and _try(file, fcntl.LOCK_SH)
+
+
+def _try(file: FileIO, kind: int) -> bool:
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holders(file: FileIO) -> list[str]:
+    file.seek(0)
+    lines = [line.split("\t") for line in file.read().decode(errors="replace").splitlines()]
+    return [
+        f"{task} (process {pid} on {host}, since {since})"
+        for pid, host, since, task in (line for line in lines if len(line) == 4)
+        if host != socket.gethostname() or Path(f"/proc/{pid}").exists() or not Path("/proc/self").exists()
+    ]

@@ -3,16 +3,17 @@
 The write-ahead log is copied into the file beside the commits (`checkpoint`), not in them.
 """
 
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from conjoin.errors import ConjoinError, OutcomeUnknown, StoreDamaged, StoreFailed, StoreTooNew
 from conjoin.store import reading, schema
-from conjoin.store.sql.snapshot import SqlDialect, pieces
+from conjoin.store.sql.dialect import SqlDialect, pieces
 from conjoin.store.sqlite.data_folder import BROKEN, FULL, READ_ONLY, is_full, system_error
 from conjoin.store.tables import Table
 
@@ -33,6 +34,8 @@ DIALECT = SqlDialect(
         "key_of_said": "json_extract(said, '$[0]')",
         "called_by_said": "json_extract(said, '$[9]')",
     },
+    lookup="cross join {table} as t where {condition}",
+    first="cross join {table} as t where t.key in (select t.key from {table} as t where {condition})",
     like="glob",
     pattern=_glob,
 )
@@ -55,6 +58,11 @@ _MEANINGS = {
     sqlite3.SQLITE_PERM: READ_ONLY,
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened; look at the rights of the file and at the limit of open files",
 }
+
+
+def bound(parameters: list[Any]) -> list[Any]:
+    """A list is the parameter that makes the table `many`."""
+    return [json.dumps(value) if isinstance(value, list) else value for value in parameters]
 
 
 def put_statement(table: Table) -> str:
@@ -123,26 +131,22 @@ def take_steps(connection: sqlite3.Connection, file: Path, part: str) -> None:
 
 @contextmanager
 def writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
-    """A transaction that nobody else writes beside: all of it or nothing."""
+    """A transaction beside which nobody else writes: all of it or nothing."""
     with translated_errors(file):
         connection.execute("begin immediate")
         try:
             yield
-            end_writing(connection, file)
+            try:
+                connection.execute("commit")
+            except sqlite3.OperationalError as error:
+                # SQLite has written it, and cannot sync: it may be there after the next start.
+                if is_doubtful(error):
+                    raise OutcomeUnknown(f"{file}: the disk failed in the middle of a commit ({error})") from error
+                raise
         finally:
             # A failed statement may have ended the transaction by itself.
             if connection.in_transaction:
                 connection.execute("rollback")
-
-
-def end_writing(connection: sqlite3.Connection, file: Path) -> None:
-    """A commit that fails at the disk may be there after the next start: SQLite has written it, and cannot sync."""
-    try:
-        connection.execute("commit")
-    except sqlite3.OperationalError as error:
-        if is_doubtful(error):
-            raise OutcomeUnknown(f"{file}: the disk failed in the middle of a commit ({error})") from error
-        raise
 
 
 def is_doubtful(error: sqlite3.OperationalError) -> bool:
@@ -152,12 +156,8 @@ def is_doubtful(error: sqlite3.OperationalError) -> bool:
 
 def checkpoint(file: Path) -> None:
     """Copy what is committed from the write-ahead log into the file, as far as nobody still reads the old."""
-    connection = connect(file)
-    try:
-        with translated_errors(file):
-            connection.execute("pragma wal_checkpoint(passive)")
-    finally:
-        connection.close()
+    with closing(connect(file)) as connection, translated_errors(file):
+        connection.execute("pragma wal_checkpoint(passive)")
 
 
 class translated_errors:  # noqa: N801 - used as a function: with translated_errors(file)

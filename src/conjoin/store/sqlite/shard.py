@@ -17,14 +17,13 @@ from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import reading
 from conjoin.store import tables as t
-from conjoin.store.port import NO_HEAD, Changes, Condition, Head
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head, ShardSnapshot
 from conjoin.store.rows import LogRow
-from conjoin.store.sql.scans import scan_statement
-from conjoin.store.sql.snapshot import Reads
 from conjoin.store.sqlite.commit_outcome import was_committed
 from conjoin.store.sqlite.files import (
     DIALECT,
     WAIT_S,
+    bound,
     connect,
     create,
     is_doubtful,
@@ -83,11 +82,10 @@ class SqliteShard:
         return self._snapshot
 
     def reader(self) -> "SqliteShard":
-        """The same shard with a connection of its own."""
         return SqliteShard(self.file, self.index, synced=self._synced)
 
     def end(self, *, failed: bool = False) -> None:
-        """The snapshot is over. After a failure nobody need know the state of the connection: a new one is made."""
+        """The snapshot is over. After a failure the state of the connection is unknown: the next begins a new one."""
         self._snapshot = None
         if failed:
             self.close()
@@ -98,13 +96,12 @@ class SqliteShard:
             yield from map(LogRow._make, connection.execute(statement, parameters))
 
     def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
-        statement, parameters = scan_statement(DIALECT, table, columns, where)
-        bound = [_as_json(value).decode() if isinstance(value, list) else value for value in parameters]
+        statement, parameters = DIALECT.scan(table, columns, where)
         with closing(connect(self.file)) as connection, translated_errors(self.file):
-            yield from connection.execute(statement, bound)
+            yield from connection.execute(statement, bound(parameters))
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
-        """Fill an empty shard. Fast because nothing waits for the disk before the end."""
+        """Fast because nothing waits for the disk before the end."""
         with closing(connect(self.file, synced=False)) as connection, translated_errors(self.file):
             connection.execute("pragma wal_autocheckpoint = 0")
             connection.execute(f"pragma cache_size = -{_LOAD_CACHE_KB}")
@@ -133,12 +130,11 @@ class SqliteShard:
         return self._connection
 
 
-class SqliteSnapshot(Reads):
+class SqliteSnapshot(ShardSnapshot):
     def __init__(self, shard: SqliteShard, connection: sqlite3.Connection, head: Head) -> None:
-        self.head = head
+        super().__init__(head)
         self._shard = shard
         self._connection = connection
-        self._open = True
 
     def commit(self, changes: Changes) -> bool:
         assert changes.head.version > self.head.version, "a commit has a version of its own"
@@ -158,6 +154,20 @@ class SqliteSnapshot(Reads):
             raise
         self._shard.end()
         return won
+
+    def _take_turn(self, head: Head) -> bool:
+        """Become the one who writes; only those whose snapshot is still the newest can."""
+        deadline = monotonic() + WAIT_S
+        while True:
+            try:
+                return self._connection.execute(_SQL["move_head"], (*head, self.head.version)).rowcount == 1
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY_SNAPSHOT:
+                    return False
+                # Another process is writing and may still roll back. SQLite does not wait by itself here.
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > deadline:
+                    raise
+                sleep(_PAUSE_S)
 
     def _end_commit(self, connection: sqlite3.Connection, changes: Changes) -> None:
         """Returns only if the commit is there; raises StoreFailed only if it is not."""
@@ -185,20 +195,6 @@ class SqliteSnapshot(Reads):
         assert self._open, "this snapshot is over"
         self._open = False
         return self._connection
-
-    def _take_turn(self, head: Head) -> bool:
-        """Become the one who writes; only those whose snapshot is still the newest can."""
-        patience = monotonic() + WAIT_S
-        while True:
-            try:
-                return self._connection.execute(_SQL["move_head"], (*head, self.head.version)).rowcount == 1
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY_SNAPSHOT:
-                    return False
-                # Somebody else is writing and may yet think better of it. SQLite does not wait by itself here.
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > patience:
-                    raise
-                sleep(_PAUSE_S)
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         assert self._open, "this snapshot is over"

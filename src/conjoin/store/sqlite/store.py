@@ -1,11 +1,14 @@
 """SQLite: a data directory with `catalog.db` and one file a shard; a person can open any of them and look.
 
-A store object may be used from several threads, one thread a shard. Several processes may open the same directory.
+A store object may be used from several threads, one thread a shard. Several processes may open the same directory. For
+a backup all writers are stopped for a moment, in which a read transaction is begun on each file: the readers keep what
+they saw, and what others commit from then on stays in the write-ahead logs.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing
+import logging
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
@@ -13,18 +16,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from conjoin.errors import StoreExists
+from conjoin.errors import ConjoinError, StoreDamaged, StoreExists, StoreTooNew
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, CatalogStore, Facts, RowOrder
-from conjoin.store.readable import UNREADABLE, Looking, Readable
-from conjoin.store.sql.snapshot import places_of
+from conjoin.store.port import BY_KEY, CatalogStore, Facts, Head, RowOrder
+from conjoin.store.sql.dialect import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
-from conjoin.store.sqlite.data_folder import CATALOG, make_folder, require_store
-from conjoin.store.sqlite.files import DIALECT, checkpoint, connect, translated_errors
-from conjoin.store.sqlite.frozen import FrozenFiles, frozen_files
-from conjoin.store.sqlite.in_use import folder_held
-from conjoin.store.sqlite.shard import SqliteShard
+from conjoin.store.sqlite.data_folder import CATALOG, folder_held, make_folder, require_store
+from conjoin.store.sqlite.files import DIALECT, bound, checkpoint, connect, translated_errors, writing
+from conjoin.store.sqlite.shard import SqliteShard, read_head
 from conjoin.store.tables import Table
+
+UNREADABLE = (StoreDamaged, StoreTooNew)
+"""These stay until an operator repairs the shard; anything else may be over when the list is requested again."""
+_log = logging.getLogger(__name__)
 
 
 class SqliteStore:
@@ -33,8 +37,9 @@ class SqliteStore:
         self.folder = folder
         self.address = str(folder.absolute())
         self.lists_go_on = False
-        self.readable = Readable()
-        self._remains: TemporaryDirectory[str] | None = None
+        self.broken: dict[int, ConjoinError] = {}
+        """By shard: why it could not be read when it was last tried. For all threads, changed one item at a time."""
+        self._temporary: TemporaryDirectory[str] | None = None
         self._catalog = SqliteCatalog(folder / CATALOG, synced=synced)
         try:
             self.facts = self._catalog.facts(self._migrate_shards)
@@ -48,9 +53,16 @@ class SqliteStore:
 
     @classmethod
     def create(cls, folder: Path, facts: Facts, *, synced: bool = True) -> "SqliteStore":
-        """What a crash left half made is made anew."""
+        """What a crash left incomplete is made anew."""
+
+        def make_shards() -> None:
+            for left in sorted(folder.glob("shard-*.db")):
+                _remove_unused(left)
+            for index in range(facts.shards):
+                SqliteShard(_shard_file(folder, index), index, synced=synced).create()
+
         make_folder(folder)
-        make_catalog(folder / CATALOG, facts, lambda: _make_shards(folder, facts.shards, synced), synced=synced)
+        make_catalog(folder / CATALOG, facts, make_shards, synced=synced)
         return cls(folder, synced=synced)
 
     @classmethod
@@ -58,7 +70,7 @@ class SqliteStore:
         """For tests: gone when it is closed, and nothing waits for the disk."""
         folder = TemporaryDirectory(prefix="conjoin-")
         store = cls.create(Path(folder.name), facts, synced=False)
-        store._remains = folder
+        store._temporary = folder
         return store
 
     def shard(self, index: int) -> SqliteShard:
@@ -72,36 +84,72 @@ class SqliteStore:
         limit: int,
         order: RowOrder = BY_KEY,
     ) -> Iterable[Any]:
-        """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page."""
+        """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page.
+
+        A record that is looked up by its key is never said to be missing because its shard could not be read.
+        """
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
-        listing = DIALECT.list_rows(table, where, after, limit, order)
-        by = attrgetter(*places_of(table, order))
-        parts = [_listed(file, table, *listing) for file in self._files(table)]
-        if self.lists_go_on and table not in t.CATALOG:
-            looking = Looking(self.readable, where)
-            found = merge(*(looking.rows(*part) for part in enumerate(parts)), key=by, reverse=order.backward)
-            return looking.whole(list(islice(found, limit)))
-        return list(islice(merge(*parts, key=by, reverse=order.backward), limit))
+        statement, parameters = DIALECT.list_rows(table, where, after, limit, order)
+        failed: list[ConjoinError] = []
+
+        def rows_of(index: int, file: Path) -> Iterator[Any]:
+            try:
+                yield from map(table.row._make, _read(file, statement, parameters))
+            except UNREADABLE as error:
+                if not self._skip(table, index, error):
+                    raise
+                failed.append(error)
+            else:
+                if table not in t.CATALOG and self.broken.pop(index, None) is not None:
+                    _log.warning("shard %s can be read again", index)
+
+        parts = [rows_of(*part) for part in enumerate(self._files(table))]
+        merged = merge(*parts, key=attrgetter(*places_of(table, order)), reverse=order.backward)
+        found = list(islice(merged, limit))
+        keys = where.get("key")
+        wanted = len(keys) if isinstance(keys, tuple) else int(isinstance(keys, int))
+        if failed and len(found) < wanted:
+            raise failed[-1]
+        return found
 
     def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
         found = 0
         for index, file in enumerate(self._files(table)):
             try:
-                [(its,)] = _asked(file, *DIALECT.count_rows(table, where, most - found))
+                [(count,)] = _read(file, *DIALECT.count_rows(table, where, most - found))
+                found += count
             except UNREADABLE as error:
-                if not self.lists_go_on or table in t.CATALOG:
+                if not self._skip(table, index, error):
                     raise
-                self.readable.failed(index, error)
-                continue
-            found += its
         return found
+
+    def _skip(self, table: Table, index: int, error: ConjoinError) -> bool:
+        """Lists of a server go on without a shard that cannot be read, and the log says which one."""
+        if not self.lists_go_on or table in t.CATALOG:
+            return False
+        if index not in self.broken:
+            _log.error("lists leave out shard %s: %s", index, error)
+        self.broken[index] = error
+        return True
 
     def _files(self, table: Table) -> list[Path]:
         return [self.folder / CATALOG] if table in t.CATALOG else [shard.file for shard in self._shards]
 
-    def frozen(self) -> AbstractContextManager[FrozenFiles]:
-        """All shards and the catalog at one instant. Nobody waits longer than it takes to look at each."""
-        return frozen_files(self.folder / CATALOG, [shard.file for shard in self._shards])
+    @contextmanager
+    def frozen(self) -> Iterator["FrozenFiles"]:
+        """Files are stopped in their order, so that two who freeze at the same time do not wait for each other."""
+        files = [self.folder / CATALOG, *(shard.file for shard in self._shards)]
+        with ExitStack() as opened:
+            readers = [(opened.enter_context(closing(connect(file))), file) for file in files]
+            with ExitStack() as stopped:
+                for file in files:
+                    stopped.enter_context(writing(stopped.enter_context(closing(connect(file))), file))
+                for connection, file in readers:
+                    with translated_errors(file):
+                        # A read transaction begins with its first read.
+                        connection.execute("begin")
+                        connection.execute("select count(*) from sqlite_master").fetchone()
+            yield FrozenFiles(readers)
 
     def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
         return folder_held(self.folder, task, alone=alone)
@@ -110,30 +158,46 @@ class SqliteStore:
         """The lock of a file lasts as long as its process."""
 
     def checkpoint(self, index: int) -> None:
-        """Copy a shard's write-ahead log into its file; beside the commits, in a thread of the caller's."""
         checkpoint(self._shards[index].file)
 
     def close(self) -> None:
         for shard in self._shards:
             shard.close()
         self._catalog.close()
-        if self._remains is not None:
-            self._remains.cleanup()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def _migrate_shards(self, count: int) -> None:
         for index in range(count):
             SqliteShard(_shard_file(self.folder, index), index).migrate()
 
 
+class FrozenFiles:
+    """The files of a store, catalog first, each in a read transaction. Rows are streamed."""
+
+    def __init__(self, readers: Sequence[tuple[sqlite3.Connection, Path]]) -> None:
+        self._catalog, *self._shards = readers
+
+    def head(self, shard: int) -> Head:
+        connection, file = self._shards[shard]
+        with translated_errors(file):
+            return read_head(connection, file)
+
+    def rows(self, shard: int, table: Table) -> Iterator[Any]:
+        return _whole_table(*self._shards[shard], table)
+
+    def catalog_rows(self, table: Table) -> Iterator[Any]:
+        return _whole_table(*self._catalog, table)
+
+
+def _whole_table(connection: sqlite3.Connection, file: Path, table: Table) -> Iterator[Any]:
+    statement, parameters = DIALECT.list_rows(table)
+    with translated_errors(file):
+        yield from map(table.row._make, connection.execute(statement, parameters))
+
+
 def _shard_file(folder: Path, index: int) -> Path:
     return folder / f"shard-{index:02}.db"
-
-
-def _make_shards(folder: Path, count: int, synced: bool) -> None:
-    for left in sorted(folder.glob("shard-*.db")):
-        _remove_unused(left)
-    for index in range(count):
-        SqliteShard(_shard_file(folder, index), index, synced=synced).create()
 
 
 def _remove_unused(file: Path) -> None:
@@ -147,11 +211,6 @@ def _remove_unused(file: Path) -> None:
         file.with_name(file.name + end).unlink(missing_ok=True)
 
 
-def _listed(file: Path, table: Table, statement: str, parameters: list[Any]) -> Iterator[Any]:
-    yield from map(table.row._make, _asked(file, statement, parameters))
-
-
-def _asked(file: Path, statement: str, parameters: list[Any]) -> Iterator[tuple[Any, ...]]:
+def _read(file: Path, statement: str, parameters: list[Any]) -> Iterator[tuple[Any, ...]]:
     with closing(connect(file)) as connection, translated_errors(file):
-        bound = [json.dumps(value) if isinstance(value, list) else value for value in parameters]
-        yield from connection.execute(statement, bound)
+        yield from connection.execute(statement, bound(parameters))

@@ -1,0 +1,183 @@
+"""How each database says what both are asked: the words of its SQL, and the statements of lists, counts and scans.
+
+Names are looked up among those that there are, and values are parameters: nothing that a client sent becomes text of a
+statement unseen.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conjoin.store import tables as t
+from conjoin.store.port import BY_KEY, Before, Condition, Meets, RowOrder
+from conjoin.store.sql.statements import FIRST_OF_GROUPS, LOOKUPS, QUERIES, READS
+from conjoin.store.tables import Table
+
+_TABLES = {table.name: table for table in t.SHARD}
+_ANY: Mapping[str, Any] = {}
+_COMPARISONS = {operator: operator for operator in ("=", "<>", "<", "<=", ">", ">=")}
+_WITH_NULL = {"=": "is null", "<>": "is not null"}
+_AS_IN_SCHEMA = {
+    ("verdict", "<>", "correlated"): "verdict <> 'correlated'",
+    ("state", "<>", "completed"): "state <> 'completed'",
+    ("live", "=", 1): "live = 1",
+    ("parent_key", "<>", 0): "parent_key <> 0",
+}
+"""An index over some of the rows is used where its condition is asked in its own words."""
+_BY_BEGINNING = frozenset({("message", "name"), ("message", "correlation_key")})
+_BEGINNING = 100
+"""An index holds so many characters of these columns."""
+
+
+@dataclass(frozen=True)
+class SqlDialect:
+    """The words of a database."""
+
+    texts: str
+    numbers: str
+    p: str
+    find: str
+    schema: Mapping[str, str]
+    lookup: str
+    """How the rows of `{table}` that meet `{condition}` are looked up for each value of a parameter."""
+    first: str
+    """The same where the condition has an order and a limit of its own."""
+    like: str
+    """Compares with a pattern, case-sensitively."""
+    pattern: Callable[[str], str]
+    """A pattern with * and ? in the words of the database."""
+    short: Callable[[str], str] = str
+    """A column as it stands in an index: where that has little space, not every text stands there as it is."""
+    asked_short: Callable[[str], str] = str
+    """A statement with columns compared as they stand in an index."""
+
+    def statements(self) -> dict[str, str]:
+        words = {"texts": self.texts, "numbers": self.numbers, "p": self.p, "find": self.find}
+        words["group_key"] = self.short("t.group_key")
+        texts = dict(QUERIES)
+        for name, (table, text) in READS.items():
+            texts[name] = f"select {_listed(table.columns)} {text}"
+        for name, (table, many, condition, columns) in LOOKUPS.items():
+            rows = self.lookup.format(table=table.name, condition=condition)
+            texts[name] = f"select {_listed(columns or table.columns)} from {{{many}}} {rows}"
+        for name, condition in FIRST_OF_GROUPS.items():
+            rows = self.first.format(table=t.INBOX.name, condition=f"t.group_key = many.value and {condition}")
+            texts[name] = f"select {_listed(t.INBOX.columns)} from {{texts}} {rows}"
+        return {name: self.asked_short(text.format(**words)) for name, text in texts.items()}
+
+    def list_rows(
+        self,
+        table: Table,
+        where: Mapping[str, Any] = _ANY,
+        after: tuple[Any, ...] | None = None,
+        limit: int | None = None,
+        order: RowOrder = BY_KEY,
+    ) -> tuple[str, list[Any]]:
+        """A statement for rows in an order, and its parameters; one that is a list stands for the table `many`."""
+        tests, parameters = self._conditions(table, where)
+        columns = places_of(table, order)
+        # What people want in order orders as it is, the key as it stands in its index.
+        by = [column if column in order.columns else self.short(column) for column in columns]
+        if after is not None:
+            values = ", ".join(it.replace(column, self.p) for it, column in zip(by, columns, strict=True))
+            tests.append(f"({', '.join(by)}) {'<' if order.backward else '>'} ({values})")
+            parameters.extend(after)
+        way = " desc" if order.backward else ""
+        text = f"select {', '.join(table.columns)} from {table.name}{_where(tests)}"
+        text += f" order by {', '.join(column + way for column in by)}"
+        return (text, parameters) if limit is None else (f"{text} limit {self.p}", [*parameters, limit])
+
+    def count_rows(self, table: Table, where: Mapping[str, Any], most: int) -> tuple[str, list[Any]]:
+        tests, parameters = self._conditions(table, where)
+        found = f"select 1 as one from {table.name}{_where(tests)} limit {self.p}"
+        return f"select count(*) from ({found}) as counted", [*parameters, most]
+
+    def scan(self, name: str, columns: Sequence[str], where: Sequence[Condition]) -> tuple[str, list[Any]]:
+        """All rows of a table that meet the conditions. Raises KeyError for names that are not ours."""
+        table = _TABLES[name]
+        for column in (*columns, *(condition[0] for condition in where)):
+            if column not in table.columns:
+                raise KeyError(f"{name}.{column}")
+        tests = []
+        for column, operator, value in where:
+            if value is None:
+                tests.append(f"{column} {_WITH_NULL[operator]}")
+            elif operator == "in":
+                tests.append(f"{column} in {self._values(table, column)}")
+            else:
+                tests.append(f"{column} {_COMPARISONS[operator]} {self.p}")
+        text = f"select {', '.join(columns)} from {table.name}{_where(tests)}"
+        return text, [value for _, _, value in where if value is not None]
+
+    def _conditions(self, table: Table, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+        tests: list[str] = []
+        parameters: list[Any] = []
+        for column, value in where.items():
+            if column not in table.columns:
+                raise KeyError(f"{table.name}.{column}")
+            for operator, operand in _tests(value):
+                in_schema = None if isinstance(operand, tuple) else _AS_IN_SCHEMA.get((column, operator, operand))
+                if operator == "=" and (table.name, column) in _BY_BEGINNING:
+                    # Beginning and rest: with the column as a whole SQLite would not see that an index has the former.
+                    tests.append(f"substr({column}, 1, {_BEGINNING}) = {self.p}")
+                    tests.append(f"substr({column}, {_BEGINNING + 1}) = {self.p}")
+                    parameters += [operand[:_BEGINNING], operand[_BEGINNING:]]
+                elif operand is None:
+                    tests.append(f"{column} {'is null' if operator == '=' else 'is not null'}")
+                elif in_schema is not None:
+                    tests.append(in_schema)
+                else:
+                    tests.append(self._test(table, column, operator))
+                    parameters.append(self._parameter(operator, operand))
+        return tests, parameters
+
+    def _test(self, table: Table, column: str, operator: str) -> str:
+        if operator in ("in", "not in"):
+            test = f"{column} {operator} {self._values(table, column)}"
+        else:
+            test = self.asked_short(f"{column} {self.like if operator == 'like' else _COMPARISONS[operator]} {self.p}")
+        # To the database null is neither equal to a value nor different from it.
+        return f"({test} or {column} is null)" if operator in ("<>", "not in") else test
+
+    def _values(self, table: Table, column: str) -> str:
+        is_number = table.types[table.columns.index(column)] is int
+        return f"(select many.value from {self.numbers if is_number else self.texts})"
+
+    def _parameter(self, operator: str, value: Any) -> Any:
+        if operator == "like":
+            return self.pattern(value)
+        return list(value) if isinstance(value, tuple) else value
+
+
+def places_of(table: Table, order: RowOrder) -> tuple[str, ...]:
+    """The columns that tell where a row stands in an order."""
+    return (*order.columns, *(column for column in table.key if column not in order.columns))
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(f"t.{column}" for column in columns)
+
+
+def _where(tests: Sequence[str]) -> str:
+    return f" where {' and '.join(tests)}" if tests else ""
+
+
+def _tests(value: Any) -> tuple[tuple[str, Any], ...]:
+    """What a condition of a list asks of its column."""
+    if isinstance(value, Meets):
+        return value.tests
+    if isinstance(value, Before):
+        return (("<", value.value),)
+    return (("in" if isinstance(value, tuple) else "=", value),)
+
+
+def pieces(pattern: str) -> list[tuple[str, bool]]:
+    """The characters of a pattern, each with whether it stands for others."""
+    found, escaped = [], False
+    for character in pattern:
+        if character == "\\" and not escaped:
+            escaped = True
+            continue
+        found.append((character, character in "*?" and not escaped))
+        escaped = False
+    return found
