@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from benchmarks.broker.state import key_of, paid
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker

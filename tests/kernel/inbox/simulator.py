@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, book, due_at_of, operate, plan
-from conjoin.kernel.inbox.grouping import group_key_of
+from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.message import TARGET_ERROR, Hint
 from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, intend

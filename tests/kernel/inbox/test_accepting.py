@@ -6,9 +6,9 @@ import pytest
 
 from conjoin.kernel.inbox import InboxMessage, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.configuration.filters import Types
-from conjoin.kernel.inbox.configuration.headers import RejectedRow
+from conjoin.kernel.inbox.headers import RejectedRow
 from conjoin.kernel.inbox.message import Hint, MessageType, identity_of
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import read_policies

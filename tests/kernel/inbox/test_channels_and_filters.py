@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from conjoin.kernel.inbox.configuration.channels import Channel, read_channels
+from conjoin.kernel.inbox.channels import Channel, read_channels
 from conjoin.kernel.inbox.configuration.filters import EVERYTHING, read_filter
 from conjoin.kernel.inbox.message import MessageType
 

@@ -4,7 +4,7 @@ import pytest
 
 from conjoin.kernel.inbox import InboxMessage, accept
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import DECODE_ERROR, Hint, identity_of
 from conjoin.kernel.inbox.operations import Pause, Resume
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conjoin.kernel.inbox.configuration.headers import Headers, MessageHeaders, RejectedRow, header_texts, read_headers
+from conjoin.kernel.inbox.headers import Headers, MessageHeaders, RejectedRow, header_texts, read_headers
 from conjoin.kernel.inbox.message import MessageType
 
 ALL_OF_THEM = {

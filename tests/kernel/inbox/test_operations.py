@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.inbox import InboxMessage, due_at_of, operate
-from conjoin.kernel.inbox.grouping import group_key_of
+from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.message import Ending, Fault, Hint
 from conjoin.kernel.inbox.operations import (
     Correct,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.configuration.filters import Types
 from conjoin.store import tables as t
 from tests.pipeline.inbox.stores import make

@@ -6,7 +6,7 @@ from typing import Any
 
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Delivered, Outcome

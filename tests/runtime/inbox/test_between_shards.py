@@ -155,7 +155,7 @@ def test_whoever_comes_to_a_named_group_while_it_is_put_to_rest_is_not_forgotten
     sharded: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The arrival lies between the last look at the group and the commit that says when to look again."""
-    from conjoin.runtime.inbox.across_shards import spanning
+    from conjoin.runtime.inbox import cross_shard as spanning
 
     bench = sharded()
     first, second = key_on(0), key_on(0, 1)

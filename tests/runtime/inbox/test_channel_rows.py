@@ -7,7 +7,7 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.accepting import Arrival
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, OperationRefused
 from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken

@@ -9,7 +9,7 @@ from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Pause, Release
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox import inbox as inbox_module
-from conjoin.runtime.inbox.across_shards.homes import home_of_row
+from conjoin.runtime.inbox.placement import home_of_row
 from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.upkeep.backup import backup_store, restore_store
 from conjoin.runtime.upkeep.reshard import reshard_store

@@ -13,7 +13,8 @@ from conjoin.kernel.inbox.message import Ending, Fault, Hint, MessageType
 from conjoin.kernel.inbox.operations import Correct
 from conjoin.kernel.inbox.outcomes import Delivered, Failed
 from conjoin.runtime.inbox import requests as r
-from conjoin.runtime.inbox.across_shards.homes import (
+from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.placement import (
     MOVING,
     OWN,
     REMOTE,
@@ -22,7 +23,6 @@ from conjoin.runtime.inbox.across_shards.homes import (
     reach_of,
     stored_group,
 )
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.receiving.hints import read_hint
 from conjoin.runtime.inbox.rows import Filed, content_of, read_row, row_of, text_to_keep, with_content
 from conjoin.runtime.inbox.targets import deliver

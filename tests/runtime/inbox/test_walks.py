@@ -18,7 +18,7 @@ from conjoin.kernel.inbox.message import FAULTS, Hint
 from conjoin.kernel.inbox.operations import Delete, Operation, Pause, Release, Resume, RetryNow, SetNextRetry
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, Unanswered
 from conjoin.kernel.instants import ALWAYS, NEVER
-from conjoin.runtime.inbox.across_shards import spanning
+from conjoin.runtime.inbox import cross_shard as spanning
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.on_shard import due_groups as looks
 from conjoin.runtime.inbox.on_shard.offers import Offers

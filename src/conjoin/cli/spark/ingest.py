@@ -25,7 +25,7 @@ from conjoin.runtime.ingest.mapping import load_mapping, written_mapping
 
 if TYPE_CHECKING:
     from conjoin.kernel.inbox import InboxSettings
-    from conjoin.kernel.inbox.configuration.channels import Channel
+    from conjoin.kernel.inbox.channels import Channel
     from conjoin.pipeline.ingest.batch import Ingest, Ingested
 
 _LOOK_EVERY_S = 0.5

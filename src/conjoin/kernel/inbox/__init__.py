@@ -7,12 +7,12 @@ others keep the rows and make the calls. Invariant: a well-typed call never rais
 
 from conjoin.kernel.inbox.accepting import accept
 from conjoin.kernel.inbox.configuration.reading import read_settings
-from conjoin.kernel.inbox.configuration.settings import PRESETS, InboxSettings
 from conjoin.kernel.inbox.due import due_at_of
 from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.operations import operate
 from conjoin.kernel.inbox.outcomes import book
 from conjoin.kernel.inbox.run import plan
+from conjoin.kernel.inbox.settings import PRESETS, InboxSettings
 from conjoin.kernel.inbox.verdicts import verdict_of
 
 __all__ = [

@@ -7,17 +7,17 @@ accepted.
 
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.configuration.channels import Channel
-from conjoin.kernel.inbox.configuration.headers import (
+from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.groups import group_key_of
+from conjoin.kernel.inbox.headers import (
     MessageHeaders,
     RejectedRow,
     dead_letter,
     header_texts,
     read_headers,
 )
-from conjoin.kernel.inbox.configuration.settings import EVENT_TIME, InboxSettings
-from conjoin.kernel.inbox.grouping import group_key_of
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint, InboxMessage, MessageType
+from conjoin.kernel.inbox.settings import EVENT_TIME, InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER, after
 from conjoin.kernel.policies import Policies, Policy
 

@@ -6,10 +6,10 @@ a queue of messages that come early would write a line each at every poll.
 
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.configuration.settings import InboxSettings
 from conjoin.kernel.inbox.error_text import cut_text
 from conjoin.kernel.inbox.message import TARGET_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import Delivered, Expired, Failed, Outcome, is_counted
+from conjoin.kernel.inbox.settings import InboxSettings
 
 
 class AttemptLine(NamedTuple):

@@ -6,8 +6,8 @@ waits for his group stays due, so a run goes on after the last row of a page and
 Invariant: what a run has booked is not due again at the instant of that run.
 """
 
-from conjoin.kernel.inbox.configuration.settings import InboxSettings
 from conjoin.kernel.inbox.message import ENDED, UNCERTAIN, WAITING, InboxMessage, is_expired
+from conjoin.kernel.inbox.settings import InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER, after
 
 TRY, EXPIRE, LAPSE = "try", "expire", "lapse"

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from conjoin.kernel.inbox.configuration.settings import InboxSettings
-from conjoin.kernel.inbox.grouping import group_key_of
+from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.message import (
     ATTEMPTS_EXHAUSTED,
     DELETED,
@@ -26,6 +25,7 @@ from conjoin.kernel.inbox.message import (
     InboxMessage,
 )
 from conjoin.kernel.inbox.retries import is_exhausted
+from conjoin.kernel.inbox.settings import InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.times.iso8601 import instant_text
 

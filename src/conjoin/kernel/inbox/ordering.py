@@ -6,8 +6,8 @@ the message: numbers first, then texts, then messages that have no value to sort
 
 from collections.abc import Callable
 
-from conjoin.kernel.inbox.configuration.settings import EXPRESSION_MARK, MESSAGE_ID, InboxSettings
 from conjoin.kernel.inbox.message import InboxMessage
+from conjoin.kernel.inbox.settings import EXPRESSION_MARK, MESSAGE_ID, InboxSettings
 
 OrderKey = tuple[int, float, str, int, int, int]
 

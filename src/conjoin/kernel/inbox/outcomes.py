@@ -7,7 +7,6 @@ is stored before the call and the outcome after it, so a crash in between is see
 
 from dataclasses import dataclass
 
-from conjoin.kernel.inbox.configuration.settings import HOLD, InboxSettings
 from conjoin.kernel.inbox.error_text import cut_text
 from conjoin.kernel.inbox.message import (
     ATTEMPTS_EXHAUSTED,
@@ -26,6 +25,7 @@ from conjoin.kernel.inbox.message import (
     reason_of_expiry,
 )
 from conjoin.kernel.inbox.retries import is_exhausted, next_retry_at
+from conjoin.kernel.inbox.settings import HOLD, InboxSettings
 
 HANDED_OVER = "handed_over"
 """The reason of a delivery of which nobody says who took it: a remote system has it, or our own engine keeps it."""

@@ -4,8 +4,8 @@
 means are settings, because the document and its program disagree on each of them.
 """
 
-from conjoin.kernel.inbox.configuration.settings import AGE, ATTEMPT, EXCEEDED, InboxSettings
 from conjoin.kernel.inbox.message import InboxMessage
+from conjoin.kernel.inbox.settings import AGE, ATTEMPT, EXCEEDED, InboxSettings
 from conjoin.kernel.instants import NEVER, after
 
 

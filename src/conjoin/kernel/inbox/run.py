@@ -8,11 +8,11 @@ overtakes a message that keeps its place and is not tried; in mode `all` only th
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.configuration.settings import FAIL_FIRST, STRICT, InboxSettings
 from conjoin.kernel.inbox.due import EXPIRE, LAPSE, TRY, what_is_due
 from conjoin.kernel.inbox.message import ENDED, PARKED, PAUSED, UNCERTAIN, WAITING, InboxMessage
 from conjoin.kernel.inbox.ordering import order_of
 from conjoin.kernel.inbox.outcomes import Delivered, Expired, Outcome, Unanswered
+from conjoin.kernel.inbox.settings import FAIL_FIRST, STRICT, InboxSettings
 from conjoin.kernel.inbox.verdicts import verdict_of
 
 BEHIND, GROUP_WAITS, BEYOND_BATCH = "behind", "group_waits", "beyond_batch"

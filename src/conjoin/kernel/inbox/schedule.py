@@ -6,7 +6,7 @@ run that outlives its lease loses at the commit. Nothing here waits or looks at 
 
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.configuration.settings import InboxSettings
+from conjoin.kernel.inbox.settings import InboxSettings
 from conjoin.kernel.instants import NEVER, after
 
 RUN, CLEANUP = "inbox-run", "inbox-cleanup"

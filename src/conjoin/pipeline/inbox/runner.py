@@ -13,9 +13,9 @@ from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain
 from conjoin.pipeline.session.shard_tasks import on_each_shard
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING
 from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.placement import MOVING, OWN, REMOTE, SPANNING
 from conjoin.runtime.inbox.receiving.arriving import PART, SOURCE, rules_of
 from conjoin.runtime.inbox.requests import AT_ONCE
 from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, always

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.ingest.packs import IngestRow
 from conjoin.runtime.codec.json_text import read_json

@@ -19,7 +19,7 @@ from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.inbox.across_shards.homes import home_of
+from conjoin.runtime.inbox.placement import home_of
 from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping

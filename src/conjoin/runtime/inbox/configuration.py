@@ -10,10 +10,10 @@ from typing import NamedTuple
 from conjoin.errors import SettingsError
 from conjoin.feel import FeelSyntaxError, compile_expression
 from conjoin.kernel.inbox import InboxSettings, read_settings
+from conjoin.kernel.inbox.channels import Channel, read_channels
 from conjoin.kernel.inbox.configuration.aliases import CHANNELS, translate
-from conjoin.kernel.inbox.configuration.channels import Channel, read_channels
-from conjoin.kernel.inbox.configuration.settings import EXPRESSION_MARK
-from conjoin.runtime.inbox.receiving.mapping import read_mapping
+from conjoin.kernel.inbox.settings import EXPRESSION_MARK
+from conjoin.runtime.inbox.mapping import read_mapping
 from conjoin.runtime.targets import RemoteTarget, read_target
 from conjoin.shown_urls import kind_of
 

@@ -11,16 +11,16 @@ from typing import Any
 
 from conjoin.errors import InputError
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.configuration.channels import Channel
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Operation, OperationRefused
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.across_shards.homes import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
 from conjoin.runtime.inbox.across_shards.moving import finish_moves
 from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
 from conjoin.runtime.inbox.metrics import Gauges, InboxMeter, Sample
+from conjoin.runtime.inbox.placement import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
 from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
 from conjoin.runtime.inbox.receiving.hints import read_hint
 from conjoin.runtime.inbox.receiving.receiving import Reception

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
 from conjoin.kernel.inbox.operations import Operation, OperationRefused
-from conjoin.runtime.inbox.across_shards.homes import moving_group
+from conjoin.runtime.inbox.placement import moving_group
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.store.rows import InboxRow
 

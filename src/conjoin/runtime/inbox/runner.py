@@ -13,8 +13,8 @@ from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.outcomes import Outcome
 from conjoin.runtime.inbox.across_shards.moving import finish_moves
 from conjoin.runtime.inbox.across_shards.shards import Shards
-from conjoin.runtime.inbox.across_shards.spanning import SpanningRun
 from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.cross_shard import SpanningRun
 from conjoin.runtime.inbox.on_shard.offers import asked_of
 from conjoin.runtime.inbox.receiving.arriving import rules_of
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxBook, InboxCleanup, InboxIntend, InboxRules, InboxRun

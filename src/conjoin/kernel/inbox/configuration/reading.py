@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from conjoin.kernel.inbox.configuration.settings import (
+from conjoin.kernel.inbox.settings import (
     CHOICES,
     EVENT_TIME,
     EXPRESSION_MARK,

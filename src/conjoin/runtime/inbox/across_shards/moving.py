@@ -4,9 +4,9 @@ Stored there first, removed here then, and each step can be taken again: whateve
 once, and is tried only at its home. Every run begins with this.
 """
 
-from conjoin.kernel.inbox.grouping import group_key_of
-from conjoin.runtime.inbox.across_shards.homes import MOVING, home_of, stored_group
+from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.runtime.inbox.across_shards.shards import Shards
+from conjoin.runtime.inbox.placement import MOVING, home_of, stored_group
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxMoveIn, InboxMoveOut, Moved
 from conjoin.runtime.inbox.rows import read_row, with_content
 from conjoin.store.port import ShardSnapshot

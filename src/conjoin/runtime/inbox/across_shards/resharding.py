@@ -7,7 +7,7 @@ every group with somebody in line is looked at once by the next run.
 from collections.abc import Iterator
 from typing import Any
 
-from conjoin.runtime.inbox.across_shards.homes import home_of_row, reach_of
+from conjoin.runtime.inbox.placement import home_of_row, reach_of
 from conjoin.runtime.inbox.receiving.arriving import SOURCE
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxGroupRow, PositionRow

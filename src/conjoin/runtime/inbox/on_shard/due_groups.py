@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, due_at_of, plan
-from conjoin.kernel.inbox.configuration.settings import FAIL_FIRST, STRICT
 from conjoin.kernel.inbox.due import TRY, what_is_due
 from conjoin.kernel.inbox.message import PARKED, UNCERTAIN
 from conjoin.kernel.inbox.run import states_in_plan
+from conjoin.kernel.inbox.settings import FAIL_FIRST, STRICT
 from conjoin.runtime.inbox.rows import Filed, read_row
 from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import InboxRow

@@ -5,13 +5,13 @@ put aside here as one that moves, is stored there, and only then goes from here.
 """
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
-from conjoin.kernel.inbox.grouping import group_key_of
+from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.message import DELETED, Ending, is_expired
 from conjoin.kernel.inbox.operations import Correct, OperationRefused, operation_line
 from conjoin.kernel.inbox.outcomes import Expired
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.inbox.across_shards.homes import MOVING, home_of, moving_group, reach_of, stored_group
 from conjoin.runtime.inbox.on_shard.work import InboxWork
+from conjoin.runtime.inbox.placement import MOVING, home_of, moving_group, reach_of, stored_group
 from conjoin.runtime.inbox.receiving.storable import unstorable
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxMoveIn, InboxMoveOut, InboxOperate, InboxReply
 from conjoin.runtime.inbox.rows import Filed, read_row, with_content

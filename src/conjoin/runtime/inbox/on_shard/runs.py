@@ -8,11 +8,11 @@ from conjoin.kernel.inbox import InboxMessage, InboxSettings, plan
 from conjoin.kernel.inbox.due import EXPIRE, LAPSE, TRY, what_is_due
 from conjoin.kernel.inbox.outcomes import Expired, Outcome, Unanswered
 from conjoin.kernel.inbox.run import RunPlan
-from conjoin.runtime.inbox.across_shards.homes import OWN
 from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.on_shard.offers import asked_of
 from conjoin.runtime.inbox.on_shard.tries import as_planned, goes_on_after, is_on_its_way, late_outcome, try_message
 from conjoin.runtime.inbox.on_shard.work import InboxWork
+from conjoin.runtime.inbox.placement import OWN
 from conjoin.runtime.inbox.requests import InboxReply, InboxRest, InboxRun, InboxTurn
 from conjoin.store.rows import InboxGroupRow
 

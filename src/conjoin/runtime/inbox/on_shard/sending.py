@@ -7,10 +7,10 @@ it uncertain, and it lapses when nobody can be waiting for the answer any more.
 from conjoin.kernel.inbox import InboxMessage, plan
 from conjoin.kernel.inbox.outcomes import intend
 from conjoin.kernel.inbox.run import goes_on
-from conjoin.runtime.inbox.across_shards.homes import REMOTE
 from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.on_shard.offers import asked_of
 from conjoin.runtime.inbox.on_shard.work import InboxWork
+from conjoin.runtime.inbox.placement import REMOTE
 from conjoin.runtime.inbox.requests import InboxBook, InboxIntend, InboxReply
 from conjoin.store.rows import InboxGroupRow
 

@@ -6,10 +6,10 @@ that it was offered as. It does not lapse meanwhile: the engine has it, so it ma
 
 from conjoin.fault_points import passing
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.configuration.settings import FAIL_FIRST
 from conjoin.kernel.inbox.message import MAPPING_ERROR, TARGET_ERROR, UNCERTAIN, is_expired
 from conjoin.kernel.inbox.outcomes import Expired, Failed, Outcome, intend
 from conjoin.kernel.inbox.run import goes_on
+from conjoin.kernel.inbox.settings import FAIL_FIRST
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.on_shard.offers import asked_of
 from conjoin.runtime.inbox.on_shard.work import InboxWork

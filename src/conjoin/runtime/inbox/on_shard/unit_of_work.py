@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.runtime.inbox.across_shards.homes import reach_of
+from conjoin.runtime.inbox.placement import reach_of
 from conjoin.runtime.inbox.rows import Filed, content_of, read_row, row_of, text_to_keep, with_content
 from conjoin.store import tables as t
 from conjoin.store.port import ShardSnapshot

@@ -7,11 +7,11 @@ not wake it, if those hold it back by the rules that the shard has noted.
 from collections.abc import Iterable
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.configuration.settings import FAIL_FIRST
 from conjoin.kernel.inbox.due import turn_at
 from conjoin.kernel.inbox.message import identity_of
-from conjoin.runtime.inbox.across_shards.homes import SPANNING, reach_of
+from conjoin.kernel.inbox.settings import FAIL_FIRST
 from conjoin.runtime.inbox.on_shard.work import InboxWork
+from conjoin.runtime.inbox.placement import SPANNING, reach_of
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxArrivals, InboxReply, InboxRules
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.store.rows import PositionRow

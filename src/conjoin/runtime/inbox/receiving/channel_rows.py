@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
-from conjoin.kernel.inbox.configuration.channels import Channel
-from conjoin.kernel.inbox.configuration.headers import RejectedRow as BadHeader
-from conjoin.kernel.inbox.configuration.headers import header_texts, read_headers
+from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.headers import RejectedRow as BadHeader
+from conjoin.kernel.inbox.headers import header_texts, read_headers
 from conjoin.kernel.inbox.message import Hint
 from conjoin.runtime.codec.json_text import json_bytes, json_text
+from conjoin.runtime.inbox.mapping import FIELDS, ChannelMapping, mapped, read_mapping, unknown_field
 from conjoin.runtime.inbox.on_shard.offers import JSON
-from conjoin.runtime.inbox.receiving.mapping import FIELDS, ChannelMapping, mapped, read_mapping, unknown_field
 from conjoin.runtime.inbox.rows import text_to_keep
 from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
 from conjoin.runtime.ingest.rows import Unusable, json_object

@@ -11,15 +11,15 @@ from typing import Any
 from conjoin.feel import compile_expression
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
-from conjoin.kernel.inbox.configuration.channels import Channel
-from conjoin.kernel.inbox.configuration.settings import EXPRESSION_MARK
+from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.settings import EXPRESSION_MARK
 from conjoin.kernel.policies import Policies
 from conjoin.kernel.storable import whole_number
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.across_shards.group_order import place_of
-from conjoin.runtime.inbox.across_shards.homes import home_of, stored_group
 from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.placement import home_of, stored_group
 from conjoin.runtime.inbox.receiving.channel_rows import Taken
 from conjoin.runtime.inbox.receiving.storable import unstorable
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxArrivals

@@ -12,11 +12,11 @@ from conjoin.kernel.inbox import InboxMessage, InboxSettings, plan
 from conjoin.kernel.inbox.due import TRY, what_is_due
 from conjoin.kernel.inbox.outcomes import Outcome
 from conjoin.kernel.inbox.run import RunPlan
-from conjoin.runtime.inbox.across_shards.homes import SPANNING
 from conjoin.runtime.inbox.across_shards.shards import Shards
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.on_shard.due_groups import DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.on_shard.tries import goes_on_after, is_on_its_way, not_lapsed
+from conjoin.runtime.inbox.placement import SPANNING
 from conjoin.runtime.inbox.requests import InboxRest, InboxTurn
 from conjoin.runtime.inbox.rows import Filed
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.feel import FeelSyntaxError, compile_expression
-from conjoin.kernel.inbox.configuration.settings import EXPRESSION_MARK
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint
+from conjoin.kernel.inbox.settings import EXPRESSION_MARK
 from conjoin.kernel.instants import NEVER
 from conjoin.runtime.inbox.receiving.hints import SPELLINGS, as_text, read_hint
 from conjoin.runtime.ingest.rows import Unusable
