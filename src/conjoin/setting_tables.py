@@ -40,26 +40,38 @@ def read_table(
     environment: Mapping[str, str] = NO_VARIABLES,
     spelled: Mapping[str, str] = NO_VARIABLES,
 ) -> AnyTable:
-    """Raises `SettingsError`. `environment` has the variables that a `SecretText` may name.
+    """Raises `SettingsError` with all problems that `check_table` finds."""
+    read, problems = check_table(table, written, where, environment, spelled)
+    if problems:
+        raise SettingsError(problems)
+    return read
 
-    `spelled` has the keys that are written in another way than they are declared.
+
+def check_table(
+    table: type[AnyTable],
+    written: object,
+    where: str = "",
+    environment: Mapping[str, str] = NO_VARIABLES,
+    spelled: Mapping[str, str] = NO_VARIABLES,
+) -> tuple[AnyTable, list[str]]:
+    """The table, with defaults in place of what is wrong, and all problems.
+
+    `environment` has the variables that a `SecretText` may name, `spelled` the keys that are written in another way
+    than they are declared.
     """
     if not isinstance(written, Mapping):
-        raise SettingsError([f"{where}: {kind_of(written)} is not a table of settings"])
+        return table(), [f"{where}: {kind_of(written)} is not a table of settings"]
     problems: dict[str, str] = {}
     try:
         read = table.model_validate(written, context=environment)
     except ValidationError as error:
         problems = {str(detail["loc"][0]): _sentence(table, detail) for detail in error.errors(include_url=False)}
-        # What is right is still checked for contradictions.
         right = {key: value for key, value in written.items() if key not in problems}
         read = table.model_validate(right, context=environment)
     problems = {**dict(read.contradictions()), **problems}
-    if not problems:
-        return read
     keys = [*(key for key in written if key in problems), *(key for key in problems if key not in written)]
     places = {key: ".".join(filter(None, (where, spelled.get(key, key)))) for key in keys}
-    raise SettingsError([f"{places[key]}: {problems[key]}" for key in keys])
+    return read, [f"{places[key]}: {problems[key]}" for key in keys]
 
 
 def _sentence(table: type[SettingTable], detail: ErrorDetails) -> str:

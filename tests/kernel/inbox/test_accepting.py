@@ -6,8 +6,7 @@ import pytest
 
 from conjoin.kernel.inbox import InboxMessage, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
-from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.configuration.filters import Types
+from conjoin.kernel.inbox.channels import Channel, Types
 from conjoin.kernel.inbox.headers import RejectedRow
 from conjoin.kernel.inbox.message import Hint, MessageType, identity_of
 from conjoin.kernel.instants import ALWAYS, NEVER

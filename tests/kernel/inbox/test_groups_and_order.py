@@ -7,9 +7,8 @@ from types import MappingProxyType
 import pytest
 
 from conjoin.kernel.inbox import InboxMessage
-from conjoin.kernel.inbox.groups import group_key_of
+from conjoin.kernel.inbox.groups import group_key_of, order_of
 from conjoin.kernel.inbox.message import Hint
-from conjoin.kernel.inbox.ordering import order_of
 from tests.kernel.inbox.simulator import make, preset
 
 

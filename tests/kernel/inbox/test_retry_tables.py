@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.retries import delay_ms, is_exhausted
+from conjoin.kernel.inbox.outcomes import delay_ms, is_exhausted
 from tests.kernel.inbox.simulator import Inbox, S, always_fails, make, preset
 
 TABLE = {"poll_initial_delay": 6_000, "backoff_base": 2.0, "backoff_cap": 600_000, "max_attempts": 5}

@@ -5,16 +5,16 @@ from dataclasses import asdict
 
 import pytest
 
-from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, accept, book, due_at_of, plan, read_settings
+from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, accept, book, due_at_of, plan
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.configuration.reading import NAMES
 from conjoin.kernel.inbox.due import is_removable
+from conjoin.kernel.inbox.groups import order_of
 from conjoin.kernel.inbox.message import Ending
-from conjoin.kernel.inbox.ordering import order_of
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
 from conjoin.kernel.inbox.schedule import CLEANUP, RUN, Lease, next_job_at, take_lease
 from conjoin.kernel.inbox.settings import CHOICES
+from conjoin.runtime.inbox.configuration import NAMES, read_settings
 from tests.kernel.inbox.simulator import Inbox, S, always_fails, fails_for, make, preset
 
 Seen = Callable[[InboxSettings], object]

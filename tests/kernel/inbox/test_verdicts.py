@@ -5,10 +5,17 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.inbox import InboxMessage, book, verdict_of
-from conjoin.kernel.inbox.attempts import AttemptLine, attempt_line
-from conjoin.kernel.inbox.error_text import cut_text
 from conjoin.kernel.inbox.message import FAULTS, Ending, Fault
-from conjoin.kernel.inbox.outcomes import Delivered, Expired, Failed, Outcome, Unanswered
+from conjoin.kernel.inbox.outcomes import (
+    AttemptLine,
+    Delivered,
+    Expired,
+    Failed,
+    Outcome,
+    Unanswered,
+    attempt_line,
+    cut_text,
+)
 from conjoin.kernel.inbox.verdicts import REASONS
 from conjoin.kernel.verdicts import verdicts as correlation
 from conjoin.kernel.verdicts.sentences import sentence

@@ -11,11 +11,10 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
+from conjoin.kernel.inbox.groups import order_of
 from conjoin.kernel.inbox.message import ENDED, FAULTS
 from conjoin.kernel.inbox.operations import Delete, Operation, Pause, Release, Resume, RetryNow
-from conjoin.kernel.inbox.ordering import order_of
-from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, Unanswered
-from conjoin.kernel.inbox.retries import is_exhausted
+from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, Unanswered, is_exhausted
 from conjoin.kernel.inbox.run import states_in_plan
 from conjoin.kernel.instants import NEVER
 from tests.conftest import the_seed

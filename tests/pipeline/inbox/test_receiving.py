@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.configuration.filters import Types
+from conjoin.kernel.inbox.channels import Channel, Types
 from conjoin.store import tables as t
 from tests.pipeline.inbox.stores import make
 from tests.runtime.inbox.bench import Bench, preset

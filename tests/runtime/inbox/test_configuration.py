@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from conjoin.errors import SettingsError
-from conjoin.kernel.inbox import PRESETS, read_settings
+from conjoin.kernel.inbox import PRESETS
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.configuration.aliases import ALIASES
-from conjoin.kernel.inbox.configuration.reading import NAMES
-from conjoin.runtime.inbox.configuration import read_configuration, read_inbox
+from conjoin.runtime.inbox.configuration import ALIASES, NAMES, read_configuration, read_inbox, read_settings
 
 OURS = """
 preset = "correlate-docs"

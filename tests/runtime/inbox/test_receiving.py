@@ -5,8 +5,7 @@ from random import Random
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.configuration.filters import Types
+from conjoin.kernel.inbox.channels import Channel, Types
 from conjoin.kernel.inbox.message import Hint
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.receiving.storable import LONGEST_ID

@@ -5,9 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from conjoin.kernel.inbox.attempts import attempt_line
 from conjoin.kernel.inbox.message import DONE, MAPPING_ERROR, PARKED, WAITING
-from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered, book, intend
+from conjoin.kernel.inbox.outcomes import Delivered, Failed, Unanswered, attempt_line, book, intend
 from conjoin.kernel.inbox.settings import HOLD, InboxSettings
 from conjoin.runtime.targets import Camunda7, Camunda8, Credentials, HttpCarrier, RemoteTarget
 from tests.runtime.targets import servers

@@ -1,12 +1,11 @@
-"""The inbox's rules: messages that are tried in batches, retried, parked and looked after, as pure functions.
+"""The inbox's rules: messages that are tried in batches, retried, parked and operated on, as pure functions.
 
-A message comes in through `accept`; `due_at_of` says when it is worth looking at; `plan` says which of a group are
-tried at an instant; `book` notes what a try came to, `operate` what a person did. It knows no store and no target:
-others keep the rows and make the calls. Invariant: a well-typed call never raises, and no message gets lost.
+A message comes in through `accept`; `due_at_of` says when something happens to it; `plan` says which of a group are
+tried at an instant; `book` notes the outcome of an attempt, `operate` what an operator did. It knows no store and no
+target: others keep the rows and make the calls. Invariant: a well-typed call never raises, and no message gets lost.
 """
 
 from conjoin.kernel.inbox.accepting import accept
-from conjoin.kernel.inbox.configuration.reading import read_settings
 from conjoin.kernel.inbox.due import due_at_of
 from conjoin.kernel.inbox.message import InboxMessage
 from conjoin.kernel.inbox.operations import operate
@@ -24,6 +23,5 @@ __all__ = [
     "due_at_of",
     "operate",
     "plan",
-    "read_settings",
     "verdict_of",
 ]

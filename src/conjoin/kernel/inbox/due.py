@@ -1,8 +1,8 @@
 """Due: when something happens to a message by itself, and what.
 
 `due_at_of` is meant to be stored beside the message, in one indexed column: what is due is then `due_at <= now`, and
-rows that wait, are parked or have ended never hide one that is due. None: nothing happens until a person acts. Whoever
-waits for his group stays due, so a run goes on after the last row of a page and never starts again at the first.
+rows that wait, are parked or have ended never hide one that is due. None: nothing happens until an operator acts. What
+waits for its group stays due, so a run goes on after the last row of a page and never starts again at the first.
 Invariant: what a run has booked is not due again at the instant of that run.
 """
 
@@ -42,10 +42,6 @@ def what_is_due(message: InboxMessage, now: int, settings: InboxSettings) -> str
     return None
 
 
-def is_due(message: InboxMessage, now: int, settings: InboxSettings) -> bool:
-    return what_is_due(message, now, settings) is not None
-
-
 def is_removable(message: InboxMessage, now: int, settings: InboxSettings) -> bool:
     """Has it ended so long ago that cleanup removes its row?"""
     if message.ending is None or settings.retention is None:
@@ -54,5 +50,5 @@ def is_removable(message: InboxMessage, now: int, settings: InboxSettings) -> bo
 
 
 def _lapses_at(message: InboxMessage, settings: InboxSettings) -> int:
-    """Whoever made the call has lost the lock of the schedule by then, so the answer is not coming any more."""
+    """By then the caller has lost the lock of the schedule, so the answer is not coming any more."""
     return after(ALWAYS if message.tried_at is None else message.tried_at, settings.lock_at_most)

@@ -1,15 +1,15 @@
 """The `X-CORRELATE-*` headers: what a message says of itself.
 
 Their names are read whatever the case, their values as text or bytes; of a header given twice the last one counts.
-A header that cannot be read makes a dead letter of its message, which says so; it never stops the others. What the
-headers leave open is None.
+A header that cannot be read makes a dead letter of its message and never stops the others. What the headers leave open
+is None.
 """
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.configuration.reading import read_encoding
 from conjoin.kernel.inbox.message import MessageType
+from conjoin.kernel.inbox.settings import encoding_name
 from conjoin.times.durations import read_span_ms
 from conjoin.times.iso8601 import read_instant
 
@@ -51,7 +51,7 @@ def read_headers(headers: Headers) -> MessageHeaders | RejectedRow:
     type_ = _type_of(ours)
     if isinstance(type_, RejectedRow):
         return type_
-    encoding = read_encoding(ours.get("payload-encoding"))[0]
+    encoding = encoding_name(ours["payload-encoding"]) if "payload-encoding" in ours else None
     return MessageHeaders(
         ours.get("id"), times.get("timestamp"), times.get("ttl"), times.get("expiration"), encoding, type_
     )

@@ -13,9 +13,9 @@ from conjoin.kernel.instants import ALWAYS, NEVER
 WAITING = "waiting"
 """Tried when it is due."""
 PAUSED = "paused"
-"""Keeps its place but is not tried until a person resumes it."""
+"""Keeps its place but is not tried until an operator resumes it."""
 PARKED = "parked"
-"""Given up, and out of the way of others; a person may release it. `parked_for` says why."""
+"""Given up, and out of the way of others; an operator may release it. `parked_for` says why."""
 UNCERTAIN = "uncertain"
 """A remote target was called and no answer is booked: under way now, or lost in a crash."""
 DONE = "done"
@@ -23,17 +23,17 @@ DONE = "done"
 EXPIRED = "expired"
 """Its expiration came first."""
 DELETED = "deleted"
-"""A person took it out. The row stays for its retention, so that a redelivery is still known."""
+"""An operator removed it. The row stays for its retention, so that a redelivery is still known."""
 
 STATES = (WAITING, PAUSED, PARKED, UNCERTAIN, DONE, EXPIRED, DELETED)
 ENDED = (DONE, EXPIRED, DELETED)
 
 DECODE_ERROR, MAPPING_ERROR, TARGET_ERROR = "decode_error", "mapping_error", "target_error"
 FAULTS = (DECODE_ERROR, MAPPING_ERROR, TARGET_ERROR)
-"""Where an attempt failed: its payload could not be read, no hint could be made of it, or the target said no."""
+"""Where an attempt failed: its payload could not be read, no hint could be made of it, or the target refused."""
 
 ATTEMPTS_EXHAUSTED, HELD = "attempts_exhausted", "held"
-"""Why a message is parked: it was tried often enough, or its error says that trying again is of no use."""
+"""Why a message is parked: its attempts are used up, or its error says that a retry is of no use."""
 
 DEFAULT_TENANT = "<default>"
 NOTHING: Mapping[str, Any] = {}
@@ -52,7 +52,7 @@ class MessageType(NamedTuple):
 
 
 class Hint(NamedTuple):
-    """How a message finds its target. Our own engine asks for the first four, remote ones for what they know of.
+    """How a message finds its target. Our own engine uses the first four, remote systems what they know of.
 
     Variables are values as JSON has them.
     """
@@ -61,7 +61,7 @@ class Hint(NamedTuple):
     correlation_key: str = ""
     variables: Mapping[str, Any] = NOTHING
     message_id: str = ""
-    """The id that the target is told; empty: that of the inbox message."""
+    """The id that is sent to the target; empty: that of the inbox message."""
     correlation_variables: Mapping[str, Any] = NOTHING
     business_key: str = ""
     process_definition_id: str = ""
@@ -71,7 +71,7 @@ class Hint(NamedTuple):
     """Of the target, where it is called otherwise than here."""
     is_start: bool = False
     group: str = ""
-    """The grouping key, where whoever maps the message knows better than the default."""
+    """The grouping key, where the mapping knows better than the default."""
 
 
 class Fault(NamedTuple):
@@ -100,7 +100,7 @@ class InboxMessage(NamedTuple):
     event_at: int
     ingested_at: int
     position: int
-    """Its place in its source: an offset, a line."""
+    """In its source: an offset, a line."""
     tenant_id: str = DEFAULT_TENANT
     type: MessageType = MessageType()
     encoding: str = "json"

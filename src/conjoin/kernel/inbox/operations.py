@@ -1,11 +1,10 @@
-"""Operations: what a person can do with a message that is in the inbox.
+"""Operations: what an operator can do with a message that is in the inbox.
 
 Each is answered with the message as it is then, or with a refusal: a business no, with a code. What has ended stays
-ended, and while a target is being called (`uncertain`) nobody interferes: the answer, or the end of the lease, comes
-first. Whoever carries one out keeps the line that says who did it.
+ended, and while a target is being called (`uncertain`) nothing is changed: the answer, or the end of the lease, comes
+first. `operation_line` says who did what, for the history.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from conjoin.kernel.inbox.message import (
     Hint,
     InboxMessage,
 )
-from conjoin.kernel.inbox.retries import is_exhausted
+from conjoin.kernel.inbox.outcomes import is_exhausted
 from conjoin.kernel.inbox.settings import InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.times.iso8601 import instant_text
@@ -67,7 +66,7 @@ class SetNextRetry:
 
 @dataclass(frozen=True, slots=True)
 class Correct:
-    """Mend what it carries or whom it is for, and try it anew at the next run. None: as it is.
+    """Change what it carries or whom it is for, and try it anew at the next run. None: as it is.
 
     With a payload alone the hint stays, without its variables: they were those of the old payload.
     """
@@ -92,7 +91,7 @@ class OperationRefused(NamedTuple):
 
 
 class OperationLine(NamedTuple):
-    """One line of what people did: when, who, what, and with which values."""
+    """One line of the history: when, who, what, and with which values."""
 
     message_key: int
     at: int
@@ -104,53 +103,48 @@ class OperationLine(NamedTuple):
 Answer = InboxMessage | OperationRefused
 
 
+_NAMES: dict[type, str] = {
+    **{Pause: "pause", Resume: "resume", RetryNow: "retry", Release: "release", SetAttempts: "set_attempts"},
+    **{SetNextRetry: "set_next_retry", Correct: "correct", Delete: "delete"},
+}
+
+
 def operate(message: InboxMessage, operation: Operation, now: int, settings: InboxSettings) -> Answer:
-    if message.state in ENDED:
-        return OperationRefused("ended", f"the message is {message.state}")
-    if message.state == UNCERTAIN:
+    state = message.state
+    if state in ENDED:
+        return OperationRefused("ended", f"the message is {state}")
+    if state == UNCERTAIN:
         return OperationRefused("uncertain", "its target has been called and has not answered yet")
-    return _OPERATE[type(operation)](message, operation, now, settings)
+    match operation:
+        case Pause():
+            return message._replace(state=PAUSED)
+        case Resume():
+            if state != PAUSED:
+                return OperationRefused("not_paused", f"the message is {state}")
+            return message._replace(state=PARKED if message.parked_for else WAITING)
+        case RetryNow():
+            if state == PAUSED:
+                return OperationRefused("paused", "the message is paused; resume it first")
+            return message._replace(state=WAITING, next_retry_at=now, parked_for="")
+        case Release():
+            if state != PARKED:
+                return OperationRefused("not_parked", f"the message is {state}")
+            return message._replace(state=WAITING, attempts=0, next_retry_at=now, parked_for="")
+        case SetAttempts(attempts):
+            return _set_attempts(message, attempts, settings)
+        case SetNextRetry(at):
+            if message.parked_for:
+                return OperationRefused("parked", "the message is parked; release it first")
+            if not ALWAYS <= at <= NEVER:
+                return OperationRefused("invalid", f"there is no instant {at}")
+            return message._replace(next_retry_at=at)
+        case Correct(payload, hint):
+            return _corrected(message, payload, hint, now, settings)
+        case Delete():
+            return message._replace(state=DELETED, ending=Ending("discarded", "deleted", now))
 
 
-def operation_line(message: InboxMessage, operation: Operation, who: str, now: int) -> OperationLine:
-    """The record of an operation. A payload is told by its size: the message has it."""
-    given = {field.name: getattr(operation, field.name) for field in fields(operation)}
-    if isinstance(operation, SetNextRetry):
-        given["at"] = instant_text(operation.at)
-    detail = {name: _told(value) for name, value in given.items() if value is not None}
-    return OperationLine(message.key, now, who, _NAMES[type(operation)], detail)
-
-
-def _told(value: object) -> object:
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    return {field: part for field, part in value._asdict().items() if part} if isinstance(value, Hint) else value
-
-
-def _pause(message: InboxMessage, operation: Pause, now: int, settings: InboxSettings) -> Answer:
-    return message._replace(state=PAUSED)
-
-
-def _resume(message: InboxMessage, operation: Resume, now: int, settings: InboxSettings) -> Answer:
-    if message.state != PAUSED:
-        return OperationRefused("not_paused", f"the message is {message.state}")
-    return message._replace(state=PARKED if message.parked_for else WAITING)
-
-
-def _retry_now(message: InboxMessage, operation: RetryNow, now: int, settings: InboxSettings) -> Answer:
-    if message.state == PAUSED:
-        return OperationRefused("paused", "the message is paused; resume it first")
-    return message._replace(state=WAITING, next_retry_at=now, parked_for="")
-
-
-def _release(message: InboxMessage, operation: Release, now: int, settings: InboxSettings) -> Answer:
-    if message.state != PARKED:
-        return OperationRefused("not_parked", f"the message is {message.state}")
-    return message._replace(state=WAITING, attempts=0, next_retry_at=now, parked_for="")
-
-
-def _set_attempts(message: InboxMessage, operation: SetAttempts, now: int, settings: InboxSettings) -> Answer:
-    attempts = operation.attempts
+def _set_attempts(message: InboxMessage, attempts: int, settings: InboxSettings) -> Answer:
     if not 0 <= attempts <= _MOST_ATTEMPTS:
         return OperationRefused("invalid", f"attempts cannot be {attempts}")
     parked_for = ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
@@ -161,24 +155,16 @@ def _set_attempts(message: InboxMessage, operation: SetAttempts, now: int, setti
     return message._replace(state=state, attempts=attempts, parked_for=parked_for)
 
 
-def _set_next_retry(message: InboxMessage, operation: SetNextRetry, now: int, settings: InboxSettings) -> Answer:
-    if message.parked_for:
-        return OperationRefused("parked", "the message is parked; release it first")
-    if not ALWAYS <= operation.at <= NEVER:
-        return OperationRefused("invalid", f"there is no instant {operation.at}")
-    return message._replace(next_retry_at=operation.at)
-
-
-def _correct(message: InboxMessage, operation: Correct, now: int, settings: InboxSettings) -> Answer:
-    if operation.payload is None and operation.hint is None:
+def _corrected(
+    message: InboxMessage, payload: bytes | None, hint: Hint | None, now: int, settings: InboxSettings
+) -> Answer:
+    if payload is None and hint is None:
         return OperationRefused("invalid", "neither a payload nor a hint is given")
-    if operation.payload is not None and len(operation.payload) > settings.payload_max:
-        return OperationRefused(
-            "too_large", f"the payload has {len(operation.payload)} bytes, more than {settings.payload_max}"
-        )
+    if payload is not None and len(payload) > settings.payload_max:
+        return OperationRefused("too_large", f"the payload has {len(payload)} bytes, more than {settings.payload_max}")
     corrected = message._replace(
-        payload=message.payload if operation.payload is None else operation.payload,
-        hint=_corrected_hint(message.hint, operation),
+        payload=message.payload if payload is None else payload,
+        hint=message.hint._replace(variables=NOTHING) if hint is None else hint,
         state=PAUSED if message.state == PAUSED else WAITING,
         attempts=0,
         next_retry_at=now,
@@ -188,34 +174,16 @@ def _correct(message: InboxMessage, operation: Correct, now: int, settings: Inbo
     return corrected._replace(group_key=group_key_of(corrected))
 
 
-def _corrected_hint(before: Hint, operation: Correct) -> Hint:
-    if operation.hint is not None:
-        return operation.hint
-    return before if operation.payload is None else before._replace(variables=NOTHING)
-
-
-def _delete(message: InboxMessage, operation: Delete, now: int, settings: InboxSettings) -> Answer:
-    return message._replace(state=DELETED, ending=Ending("discarded", "deleted", now))
-
-
-_OPERATE: dict[type, Callable[[InboxMessage, Any, int, InboxSettings], Answer]] = {
-    Pause: _pause,
-    Resume: _resume,
-    RetryNow: _retry_now,
-    Release: _release,
-    SetAttempts: _set_attempts,
-    SetNextRetry: _set_next_retry,
-    Correct: _correct,
-    Delete: _delete,
-}
-
-_NAMES: dict[type, str] = {
-    Pause: "pause",
-    Resume: "resume",
-    RetryNow: "retry",
-    Release: "release",
-    SetAttempts: "set_attempts",
-    SetNextRetry: "set_next_retry",
-    Correct: "correct",
-    Delete: "delete",
-}
+def operation_line(message: InboxMessage, operation: Operation, who: str, now: int) -> OperationLine:
+    """The record of an operation. Of a payload it has only the size: the message has the rest."""
+    detail: dict[str, Any] = {}
+    for name, value in ((field.name, getattr(operation, field.name)) for field in fields(operation)):
+        if isinstance(operation, SetNextRetry):
+            detail[name] = instant_text(value)
+        elif isinstance(value, bytes):
+            detail[name] = f"{len(value)} bytes"
+        elif isinstance(value, Hint):
+            detail[name] = {field: part for field, part in value._asdict().items() if part}
+        elif value is not None:
+            detail[name] = value
+    return OperationLine(message.key, now, who, _NAMES[type(operation)], detail)

@@ -1,13 +1,14 @@
-"""Outcomes: what a try came to, and what is booked of it on the message.
+"""Outcomes: the result of an attempt, what is booked of it on the message, when it is retried, and its history line.
 
 The three classes of errors are booked alike: each is counted, waits for its back-off and is parked in the end, and
-none touches another message. An error in the grace time is neither counted nor noted. For a remote target `intend`
-is stored before the call and the outcome after it, so a crash in between is seen.
+none touches another message. An error in the grace time is neither counted nor kept in the history, or a queue of
+early messages would write a line each at every poll. For a remote target `intend` is stored before the call and the
+outcome after it, so a crash in between is seen.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from conjoin.kernel.inbox.error_text import cut_text
 from conjoin.kernel.inbox.message import (
     ATTEMPTS_EXHAUSTED,
     DONE,
@@ -24,11 +25,15 @@ from conjoin.kernel.inbox.message import (
     is_in_grace,
     reason_of_expiry,
 )
-from conjoin.kernel.inbox.retries import is_exhausted, next_retry_at
-from conjoin.kernel.inbox.settings import HOLD, InboxSettings
+from conjoin.kernel.inbox.settings import AGE, ATTEMPT, EXCEEDED, HOLD, InboxSettings
+from conjoin.kernel.instants import NEVER, after
 
 HANDED_OVER = "handed_over"
-"""The reason of a delivery of which nobody says who took it: a remote system has it, or our own engine keeps it."""
+"""The reason of a delivery without a known taker: a remote system has it, or our own engine keeps it."""
+_MAY_CHANGE = ("not_found", "ambiguous", "locked")
+"""Refusals of our own engine that are worth a retry."""
+_CAUSE = "Caused by:"
+_CUT = "\n...\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """`kind` is one of FAULTS. What is not `retryable` is parked at once, for a person."""
+    """`kind` is one of FAULTS. What is not `retryable` is parked at once, for an operator."""
 
     kind: str
     text: str
@@ -51,7 +56,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """Nobody knows whether the target has it: the call broke off, or who made it is gone."""
+    """It is unknown whether the target has it: the call broke off, or its caller has crashed."""
 
     text: str = "the call was not answered; the target may have the message"
 
@@ -91,19 +96,16 @@ def is_counted(message: InboxMessage, error: Failed | Unanswered, now: int, sett
 
 
 def outcome_of_verdict(verdict: str, reason: str, target: str = "", text: str = "") -> Outcome:
-    """What our own engine's verdict means here. Nobody waits, several do, or a lock: that may change, so try again."""
+    """What a verdict of our own engine means here."""
     if verdict != "refused" or reason == "duplicate_id":
         return Delivered(verdict, reason, target)
     return Failed(TARGET_ERROR, text or reason, retryable=reason in _MAY_CHANGE)
 
 
-_MAY_CHANGE = ("not_found", "ambiguous", "locked")
-
-
 def _counted(message: InboxMessage, failed: Failed, now: int, settings: InboxSettings) -> InboxMessage:
     attempts = message.attempts + 1
     parked_for = HELD if not failed.retryable else ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
-    # A person who paused it meanwhile is still obeyed.
+    # An operator who paused it meanwhile is still obeyed.
     state = PAUSED if message.state == PAUSED else PARKED if parked_for else WAITING
     return message._replace(
         state=state,
@@ -113,3 +115,79 @@ def _counted(message: InboxMessage, failed: Failed, now: int, settings: InboxSet
         error=Fault(failed.kind, cut_text(failed.text, settings.error_text_max)),
         parked_for=parked_for,
     )
+
+
+def delay_ms(attempts: int, settings: InboxSettings) -> int:
+    """How long to wait after so many errors: `base ^ exponent` units, up to a cap.
+
+    The exponent, what the cap bounds and what the maximum means are settings, because the document on scheduled batch
+    processing and its program disagree on each of them.
+    """
+    exponent = attempts if settings.backoff_exponent == ATTEMPT else attempts - 1
+    try:
+        delay = int(settings.backoff_base**exponent * settings.backoff_unit)
+    except OverflowError:
+        delay = NEVER
+    return delay if settings.backoff_cap_on == AGE else min(delay, settings.backoff_cap)
+
+
+def next_retry_at(message: InboxMessage, attempts: int, now: int, settings: InboxSettings) -> int:
+    """When a message that has failed so often, just now, is retried."""
+    retry_at = after(now, delay_ms(attempts, settings))
+    if settings.backoff_cap_on == AGE:
+        # A message older than the cap is tried at every run: so says the rule, and the maximum ends it.
+        retry_at = max(now, min(retry_at, after(message.ingested_at, settings.backoff_cap)))
+    return retry_at
+
+
+def is_exhausted(attempts: int, settings: InboxSettings) -> bool:
+    """Never before its first error."""
+    most = settings.max_attempts + 1 if settings.max_rule == EXCEEDED else settings.max_attempts
+    return attempts >= max(most, 1)
+
+
+class AttemptLine(NamedTuple):
+    """`number` counts from 1; the verdict is `failed` with its class, or the target's own. No rule reads it."""
+
+    message_key: int
+    number: int
+    at: int
+    asked: str
+    verdict: str
+    reason: str
+    answered: str
+
+
+def attempt_line(
+    booked: InboxMessage, outcome: Outcome, request: str, now: int, settings: InboxSettings
+) -> AttemptLine | None:
+    """The history line of an attempt, given the message as it was booked; None if there is nothing to keep."""
+    if isinstance(outcome, Expired):
+        return None
+    if isinstance(outcome, Delivered):
+        number, verdict, reason, answer = booked.attempts + 1, outcome.verdict, outcome.reason, outcome.target
+    elif is_counted(booked, outcome, now, settings):
+        reason = outcome.kind if isinstance(outcome, Failed) else TARGET_ERROR
+        number, verdict, answer = booked.attempts, "failed", outcome.text
+    else:
+        return None
+    most = settings.error_text_max
+    return AttemptLine(booked.key, number, now, cut_text(request, most), verdict, reason, cut_text(answer, most))
+
+
+def cut_text(text: str, limit: int) -> str:
+    """The text of an error, never longer than the limit: its head, and the last of the causes behind it.
+
+    Causes are lines that begin with `Caused by:`; the root of the trouble is in the last ones.
+    """
+    if len(text) <= limit:
+        return text
+    causes, at = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith(_CAUSE):
+            causes.append((at, line.strip()))
+        at += len(line)
+    head = max(limit // 2, limit - len(_CUT) - sum(len(line) + 1 for _, line in causes))
+    tail = "\n".join(line for at, line in causes if at >= head)
+    room = limit - head - len(_CUT)
+    return text[:head] + _CUT + tail[-room:] if tail and room > 0 else text[:limit]

@@ -1,7 +1,7 @@
-"""A run of the schedule over one group: who is tried, in which order, and who waits, for what.
+"""A run of the schedule over one group: which messages are tried, in which order, and which wait, for what.
 
-It decides before anything is tried; `goes_on` decides after each try. Who keeps a place in the group: a message that
-waits, is paused or uncertain. A parked one has left it, unless `exhausted_blocks`. In mode `fail_first` nobody
+It decides before anything is tried; `goes_on` decides after each attempt. A message that waits, is paused or uncertain
+keeps its place in the group. A parked one has left it, unless `exhausted_blocks`. In mode `fail_first` nothing
 overtakes a message that keeps its place and is not tried; in mode `all` only the strict gate holds others back.
 """
 
@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from conjoin.kernel.inbox.due import EXPIRE, LAPSE, TRY, what_is_due
+from conjoin.kernel.inbox.groups import order_of
 from conjoin.kernel.inbox.message import ENDED, PARKED, PAUSED, UNCERTAIN, WAITING, InboxMessage
-from conjoin.kernel.inbox.ordering import order_of
 from conjoin.kernel.inbox.outcomes import Delivered, Expired, Outcome, Unanswered
 from conjoin.kernel.inbox.settings import FAIL_FIRST, STRICT, InboxSettings
 from conjoin.kernel.inbox.verdicts import verdict_of
@@ -20,7 +20,7 @@ BEHIND, GROUP_WAITS, BEYOND_BATCH = "behind", "group_waits", "beyond_batch"
 
 
 class Wait(NamedTuple):
-    """Who is not tried, why (one of the above, or the reason of its own verdict), and for the sake of whom."""
+    """A message that is not tried, why (one of the above, or the reason of its verdict), and which one it waits for."""
 
     message: InboxMessage
     why: str
@@ -28,7 +28,7 @@ class Wait(NamedTuple):
 
 
 class RunPlan(NamedTuple):
-    """`settled` is booked without a try. `tries` are offered in order, as long as `goes_on` says so."""
+    """`settled` is booked without an attempt. `tries` are offered in order, as long as `goes_on` says so."""
 
     settled: tuple[tuple[InboxMessage, Outcome], ...]
     tries: tuple[InboxMessage, ...]
@@ -48,11 +48,13 @@ def plan(group: Iterable[InboxMessage], now: int, settings: InboxSettings) -> Ru
             if what == LAPSE:
                 settled.append((message, Unanswered()))
     tries, waits = _gated(queue, now, settings)
-    return RunPlan(tuple(settled), *_cut_to_batch(tries, waits, settings))
+    size = len(tries) if settings.batch_size < 0 else settings.batch_size
+    waits += (Wait(message, BEYOND_BATCH) for message in tries[size:])
+    return RunPlan(tuple(settled), tuple(tries[:size]), tuple(waits))
 
 
 def goes_on(outcome: Outcome, settings: InboxSettings) -> bool:
-    """Does the group's run go on after a try that came to this?"""
+    """Does the group's run go on after an attempt with this outcome?"""
     return settings.mode != FAIL_FIRST or isinstance(outcome, Delivered)
 
 
@@ -92,11 +94,3 @@ def _gatekeeper(queue: list[tuple[InboxMessage, bool]], settings: InboxSettings)
         if not is_ready and is_erroneous and message.state in keeps_place:
             return message
     return None
-
-
-def _cut_to_batch(
-    tries: list[InboxMessage], waits: list[Wait], settings: InboxSettings
-) -> tuple[tuple[InboxMessage, ...], tuple[Wait, ...]]:
-    size = len(tries) if settings.batch_size < 0 else settings.batch_size
-    waits += (Wait(message, BEYOND_BATCH) for message in tries[size:])
-    return tuple(tries[:size]), tuple(waits)

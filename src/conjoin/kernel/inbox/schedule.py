@@ -1,4 +1,4 @@
-"""The schedule: when runs and cleanups come, and who of several servers does them.
+"""The schedule: when runs and cleanups come, and which of several servers does them.
 
 A lease is a row that one server holds until an instant of the store's clock. It saves work, it does not guard it: a
 run that outlives its lease loses at the commit. Nothing here waits or looks at a clock.
@@ -31,7 +31,7 @@ def next_job_at(job: str, started_at: int, ended_at: int | None, settings: Inbox
 
 
 def take_lease(job: str, owner: str, held: Lease | None, now: int, settings: InboxSettings) -> Lease | None:
-    """The lease of a job for this owner, or None while another holds it. Without a cluster nobody asks others."""
+    """The lease of a job for this owner, or None while another holds it; without a cluster leases do not count."""
     is_free = held is None or held.owner == owner or held.until <= now
     if not is_free and settings.cluster:
         return None

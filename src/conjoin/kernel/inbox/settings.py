@@ -1,8 +1,7 @@
 """Settings of the inbox: one value for each question, and the named sets of them.
 
 Durations are milliseconds; None means "none". `conjoin` is ours; `correlate-docs` does what the document on scheduled
-batch processing prints, `correlate-code` what its program does. What people write is read by `reading.py`; here is
-only what it comes to, and which mixes make no sense.
+batch processing prints, `correlate-code` what its program does. How settings are written in a file is not known here.
 """
 
 from dataclasses import dataclass
@@ -41,9 +40,9 @@ class InboxSettings:
     cleanup_initial_delay: int = 60_000
 
     mode: str = FAIL_FIRST
-    """What an error means for those behind it: `fail_first` ends the group's run, `all` goes on."""
+    """What an error means for messages behind it: `fail_first` ends the group's run, `all` goes on."""
     group_gate: str = OWN
-    """Whom an error that is not due holds back: `strict` the whole group; `own` itself (and whom `mode` adds)."""
+    """What an error that is not due holds back: `strict` the whole group; `own` itself (and what `mode` adds)."""
     exhausted_blocks: bool = False
     """Does a parked message keep its place in the group, as one that still waits does?"""
     order: str = EVENT_TIME
@@ -62,12 +61,12 @@ class InboxSettings:
     backoff_cap_on: str = DELAY
     """What the cap bounds: the delay itself, or how old the message may be at its next retry."""
     on_uncertain: str = RETRY
-    """A call that nobody knows the outcome of: `retry` (at least once), or `hold` for a person (at most once)."""
+    """A call with an unknown outcome: `retry` (at least once), or `hold` for an operator (at most once)."""
 
     grace: int | None = None
     """For messages whose channel and policy name none."""
     grace_from: str = EVENT_TIME
-    """From when on a grace time counts: the event's own time, or its arrival here."""
+    """When a grace time begins: at the event's own time, or at its arrival here."""
     expiration: int | None = None
     """For messages that name none, from ingestion on."""
     encoding: str = "json"
@@ -98,8 +97,14 @@ PRESETS: dict[str, InboxSettings] = {
 }
 
 
+def encoding_name(written: str) -> str:
+    """The document calls JSON by the name of the library that reads it there."""
+    name = written.strip().lower()
+    return "json" if name == "jackson" else name
+
+
 def contradictions(settings: InboxSettings) -> list[str]:
-    """Mixes that make no sense: each is one sentence."""
+    """Combinations that make no sense: each is one sentence."""
     found: list[str] = []
     if settings.exhausted_blocks and settings.mode == ALL and settings.group_gate == OWN:
         found.append("exhausted_blocks: with mode all and group_gate own nobody waits for anybody else")

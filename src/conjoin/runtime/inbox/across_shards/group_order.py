@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.ordering import order_of
+from conjoin.kernel.inbox.groups import order_of
 
 _LONGEST_TEXT = 300
 """An index of PostgreSQL does not hold much more than 2,000 bytes."""

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, book
-from conjoin.kernel.inbox.attempts import attempt_line
-from conjoin.kernel.inbox.outcomes import Outcome
+from conjoin.kernel.inbox.outcomes import Outcome, attempt_line
 from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.on_shard.offers import Offers
 from conjoin.runtime.inbox.on_shard.unit_of_work import Ledger

@@ -2,8 +2,7 @@
 
 import pytest
 
-from conjoin.kernel.inbox import read_settings
-from conjoin.kernel.inbox.configuration.aliases import ALIASES, translate
+from conjoin.runtime.inbox.configuration import ALIASES, read_settings, translate
 
 # What the document prints as its example, and what it means here.
 EXAMPLE = {

@@ -4,9 +4,9 @@ import pickle
 
 import pytest
 
-from conjoin.kernel.inbox.channels import Channel, read_channels
-from conjoin.kernel.inbox.configuration.filters import EVERYTHING, read_filter
+from conjoin.kernel.inbox.channels import EVERYTHING, Channel
 from conjoin.kernel.inbox.message import MessageType
+from conjoin.runtime.inbox.configuration import read_channels, read_filter
 
 PAID, SENT, TEST = (MessageType("orders", name) for name in ("Paid", "Sent", "Test"))
 OTHER, NAMELESS = MessageType("stock", "Paid"), MessageType()
