@@ -1,6 +1,6 @@
 """Hot keys and large families: a hot request, and an unrelated publish handed in beside it, against calm.
 
-    python -m benchmarks.broker.hot [--scale 1.0] [--times 200] [--stores sqlite postgres] [--write]
+    python -m benchmarks.broker.hot [--scale 1.0] [--times 600] [--stores sqlite postgres] [--write]
     python -m benchmarks.broker.hot --table
 
 What is wanted: p99 of the unrelated publish within 3 times of calm. The CPU time of each pair stands beside, which a
@@ -28,7 +28,7 @@ _HEADINGS = ("store", "crowd", "calm p50 / p99", "unrelated p50 / p99", "ratio",
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0, help="of the sizes of all crowds")
-    parser.add_argument("--times", type=int, default=200, help="pairs of requests that are measured")
+    parser.add_argument("--times", type=int, default=600, help="pairs of requests that are measured")
     parser.add_argument("--stores", nargs="+", default=["sqlite", "postgres"], choices=["sqlite", "postgres"])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--table", action="store_true")

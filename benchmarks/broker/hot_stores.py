@@ -34,6 +34,10 @@ propagateAllChildVariables="false"/></extensionElements><multiInstanceLoopCharac
 <zeebe:loopCharacteristics inputCollection="=list" inputElement="k"/></extensionElements>
 </multiInstanceLoopCharacteristics></callActivity><endEvent id="e2"/><sequenceFlow id="f3" sourceRef="s2"
 targetRef="c"/><sequenceFlow id="f4" sourceRef="c" targetRef="e2"/></process></definitions>""".encode()
+STEADY = FAMILY.replace(
+    b'<sequenceFlow id="f2" sourceRef="r" targetRef="e"/>', b'<sequenceFlow id="f2" sourceRef="r" targetRef="r"/>'
+)
+"""Its children wait for the next message after each."""
 
 Ask = Callable[[int], Any]
 
@@ -60,7 +64,7 @@ def kept(address: str, count: int) -> Crowd:
 
 
 def ended_children(address: str, count: int) -> Crowd:
-    broker = _family(make(address, 1, OTHERS), 50)
+    broker = _family(make(address, 1, OTHERS), 50, STEADY)
     root = next(row for row in broker.store.rows(t.INSTANCE, {"process_id": "root"}, None, 1))
     child = next(row for row in broker.store.rows(t.INSTANCE, {"process_id": "child"}, None, 1))
     ended = {"state": "completed", "ended_at": now_us(), "tree_key": root.key}
@@ -95,8 +99,8 @@ def one_instance(address: str, count: int) -> Crowd:
     return Crowd(broker, lambda n: NewMessage("unheard", HOT, {}, 0))
 
 
-def _family(broker: Broker, count: int) -> Broker:
-    assert isinstance(broker.deploy([("family.bpmn", FAMILY)]), Deployment)
+def _family(broker: Broker, count: int, model: bytes = FAMILY) -> Broker:
+    assert isinstance(broker.deploy([("family.bpmn", model)]), Deployment)
     assert isinstance(broker.create_instance("root", {"list": [f"k-{n}" for n in range(count)]}), CreatedInstance)
     return broker
 
