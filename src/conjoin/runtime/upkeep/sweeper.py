@@ -1,13 +1,14 @@
 """The sweeper: threads that let happen what has fallen due, while others publish, and remove what is over.
 
 Each shard has a thread of its own, so that one that hangs or whose file is damaged keeps no other from its timers. It
-asks for little at a time, so that nobody who publishes waits long behind it: as much as takes about two milliseconds,
-found out by trying, and then it rests as long as that took.
+asks for little at a time, so that nobody who publishes waits long behind it, and then it rests as long as that took.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from statistics import fmean, linear_regression
 from time import perf_counter
 from typing import Any
 
@@ -25,10 +26,39 @@ from conjoin.store.port import ShardSnapshot
 
 Step = tuple[str, Callable[[], object]]
 """What it does, and how."""
-WANTED_S = 0.002
 LONGEST_SWEEP_S = 0.25
 """Of one kind, then the others have their turn: timers that set new ones at once are due without end."""
+WANTED_S = 0.002
 _FEWEST = 5
+_REMEMBERED = 16
+
+
+class SweepSize:
+    """How many items one sweep takes: as many as take two milliseconds, found by trying.
+
+    Part of the time does not depend on their number: a sync, or a large instance that all of them belong to, which is
+    read and written once a sweep. A smaller sweep does not shorten that part, so the items may take as long again.
+    """
+
+    def __init__(self) -> None:
+        self.limit = 50
+        self._sweeps: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED)
+        self._fixed_s = 0.0
+
+    def note(self, took_s: float) -> None:
+        """The last sweep was full, and took so long."""
+        self._sweeps.append((self.limit, took_s))
+        limits, times = zip(*self._sweeps, strict=True)
+        mean, mean_s = fmean(limits), fmean(times)
+        each_s = max(mean_s - self._fixed_s, 0.01 * mean_s) / mean
+        if max(limits) > min(limits):
+            each_s = max(linear_regression(limits, times).slope, 0.01 * mean_s / mean)
+            self._fixed_s = mean_s - each_s * mean
+        wanted = max(WANTED_S, self._fixed_s) / each_s
+        if wanted < _FEWEST and len(self._sweeps) == _REMEMBERED and max(limits) == _FEWEST:
+            # As long as all are alike it cannot be seen how much of the time is theirs.
+            wanted = 4 * _FEWEST
+        self.limit = max(_FEWEST, min(AT_ONCE, int(min(wanted, self.limit * 2))))
 
 
 class Sweeper:
@@ -87,7 +117,7 @@ class _ShardSweeper:
         self._inline = inline
         self._shard = shard
         self._store = broker.store.shard(shard).reader()
-        self._limit = 50
+        self._size = SweepSize()
         self._is_more_due = False
 
     def close(self) -> None:
@@ -152,7 +182,7 @@ class _ShardSweeper:
     def _sweep(self, kind: Kind) -> None:
         until = perf_counter() + LONGEST_SWEEP_S
         while not self.thread.is_stopping:
-            started, limit = perf_counter(), self._limit
+            started, limit = perf_counter(), self._size.limit
             if started > until:
                 self._is_more_due = True
                 return
@@ -162,5 +192,5 @@ class _ShardSweeper:
             self.thread.job.progressed()
             if swept < limit:
                 return
-            self._limit = max(_FEWEST, min(AT_ONCE, int(limit * min(WANTED_S / took_s, 2))))
+            self._size.note(took_s)
             self.thread.rest(took_s)
