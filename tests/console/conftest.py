@@ -13,7 +13,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 
 ELSEWHERE = "evil.example"
 MOMENTS = (
-    *("gateway.queries.walking.BUDGET_S", "console.pages.messages._A_LOOK_S"),
+    *("gateway.queries.store.WITHIN_S", "console.pages.messages._A_LOOK_S"),
     *("console.pages.instances._FIRST_LOOK_S", "console.figures._PATIENCE_S"),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.queries import walking
+from conjoin.runtime.reading import lists, paging
 from tests.bpmn.snippets import BEGIN, END, extended, model
 from tests.console.server import ConsoleServer
 
@@ -52,9 +52,9 @@ def test_history_that_takes_too_long_is_told_as_far_as_it_was_read(shop: Console
 
 
 def test_search_that_takes_too_long_goes_on_where_it_ended(shop: ConsoleServer, monkeypatch: Any) -> None:
-    monkeypatch.setattr(queries, "walk", lambda *asked: walking.walk(*asked[:-1], 0.0))
-    monkeypatch.setattr(walking, "_FIRST_STRETCH", 10)
-    monkeypatch.setattr(walking, "_LATER_STRETCH", 400)
+    monkeypatch.setattr(queries, "newest_page", lambda *asked: lists.newest_page(*asked[:-1], 0.0))
+    monkeypatch.setattr(paging, "FIRST_RANGE", 10)
+    monkeypatch.setattr(paging, "LATER_RANGE", 400)
     path, pages = "/console/messages?variables=orderId+%3D+order-1", 0
     while True:
         page, pages = shop.client.get(path), pages + 1

@@ -8,13 +8,13 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.gateway.queries import store as queries
-from conjoin.gateway.queries import walking
 from conjoin.gateway.queries.store import Wanted
 from conjoin.gateway.queries.variable_tests import possible_rows, read_variable_test
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.reading import paging
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
@@ -45,18 +45,18 @@ def pages(broker: Broker, wanted: Wanted) -> Iterator[dict[str, Any]]:
         wanted = wanted._replace(cursor=page["cursor"])
 
 
-@pytest.mark.parametrize("budget_s", [0.0, 60.0])
+@pytest.mark.parametrize("within_s", [0.0, 60.0])
 @pytest.mark.parametrize(
     "filters",
     [{}, {"name": "rare"}, {"key": "o-7"}, {"verdict": "discarded"}, {"state": "buffered"}, {"reason": "ttl_zero"}],
 )
 def test_search_that_is_cut_short_finds_each_match_once_and_in_order(
-    told: Broker, monkeypatch: pytest.MonkeyPatch, budget_s: float, filters: dict[str, str]
+    told: Broker, monkeypatch: pytest.MonkeyPatch, within_s: float, filters: dict[str, str]
 ) -> None:
-    for name in ("_FIRST_STRETCH", "_LATER_STRETCH"):
-        monkeypatch.setattr(walking, name, 40)
+    for name in ("FIRST_RANGE", "LATER_RANGE"):
+        monkeypatch.setattr(paging, name, 40)
     found, cut = [], 0
-    for page in pages(told, Wanted(filters, limit=7, budget_s=budget_s)):
+    for page in pages(told, Wanted(filters, limit=7, within_s=within_s)):
         younger = [item["published_at"] for item in page["items"]]
         assert not page["is_cut"] or all(at >= page["looked_to"] for at in younger)
         found += page["items"]
@@ -64,7 +64,7 @@ def test_search_that_is_cut_short_finds_each_match_once_and_in_order(
     expected = list_page(told, "messages", ListQuery(filters, limit=1_000)).items
     assert sorted(int(item["key"]) for item in found) == sorted(item.key for item in expected)
     assert [item["published_at"] for item in found] == sorted((it["published_at"] for it in found), reverse=True)
-    assert bool(cut) == (budget_s == 0.0)
+    assert bool(cut) == (within_s == 0.0)
 
 
 def test_time_ends_a_search_where_older_messages_begin(told: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_time_ends_a_search_where_older_messages_begin(told: Broker, monkeypatch
 
 
 @pytest.mark.parametrize("cursor", ["", "7", "a.b", "1.2.3", "-1.2", "9" * 40 + ".1"])
-def test_what_is_no_place_in_a_list_is_refused(told: Broker, cursor: str) -> None:
-    with pytest.raises(InputError, match="no place in this list"):
+def test_what_is_no_cursor_of_a_list_is_refused(told: Broker, cursor: str) -> None:
+    with pytest.raises(InputError, match="no cursor of this list"):
         queries.page(told, "messages", Wanted({}, cursor=cursor))
 
 

@@ -181,7 +181,7 @@ def test_subscriptions_are_paged_by_a_key_of_three_parts(bench: Bench) -> None:
 
 @pytest.mark.parametrize("cursor", ["", "nonsense", "WyJqb2IiLDFd", "WyJtZXNzYWdlIiwiMSJd", "bnVsbA", "ä"])
 def test_what_is_no_cursor_of_the_list_is_refused(bench: Bench, cursor: str) -> None:
-    with pytest.raises(InputError, match="is no place in this list"):
+    with pytest.raises(InputError, match="is no cursor of this list"):
         list_page(bench.broker, "messages", ListQuery(after=cursor))
 
 

@@ -12,10 +12,10 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.reading.lists import ListQuery, list_page
-from conjoin.runtime.reading.stretches import next_at_once, stretches
+from conjoin.runtime.reading.paging import Scan, next_at_once
 from conjoin.store import create_store
 from conjoin.store import tables as t
-from conjoin.store.port import Facts, Meets, Store
+from conjoin.store.port import Facts, Meets, RowOrder, Store
 from conjoin.store.reading import Reading, at_most, current, reading
 from conjoin.store.sqlite.files import connect
 
@@ -80,9 +80,14 @@ def test_reading_that_was_given_up_before_it_began_reads_nothing(broker: Broker)
 
 
 @pytest.mark.parametrize("backward", [False, True])
-def test_stretches_find_what_one_statement_finds(broker: Broker, backward: bool) -> None:
+def test_ranges_find_what_one_statement_finds(broker: Broker, backward: bool) -> None:
     where = {"correlation_key": Meets((("like", "*7*"),))}
-    found = [row.key for part in stretches(broker.store, t.MESSAGE, where, None, 10, backward) for row in part.rows]
+    order = RowOrder(backward=backward)
+    scan = Scan(broker.store, t.MESSAGE, where, lambda rows: [(row, (row,)) for row in rows], order, 10)
+    with reading(Reading(_HOUR_S)):
+        steps = list(scan.steps())
+    assert any(step.item is None for step in steps)
+    found = [step.item.key for step in steps if step.item is not None]
     wanted = [row.key for row in broker.store.rows(t.MESSAGE, where, None, 1_000)]
     assert found == (wanted[::-1] if backward else wanted)
     assert len(wanted) > 20

@@ -10,7 +10,7 @@ from conjoin.errors import InputError
 from conjoin.gateway.search import SEARCHES
 from conjoin.gateway.search.engine.engine import page_as_json, search
 from conjoin.gateway.search.engine.filters import is_like
-from conjoin.gateway.search.engine.request import read_asked
+from conjoin.gateway.search.engine.request import read_request
 from conjoin.gateway.search.engine.search import Search
 from tests.bpmn.snippets import BEGIN, END, extended, model, service
 from tests.gateway.rest.conftest import PEOPLE, STUCK
@@ -54,7 +54,7 @@ def bench() -> Bench:
 
 
 def asked(bench: Bench, what: Search, **said: Any) -> dict[str, Any]:
-    return page_as_json(what, search(bench.broker, what, read_asked(what, said)))
+    return page_as_json(what, search(bench.broker, what, read_request(what, said)))
 
 
 def every(bench: Bench, what: Search) -> list[dict[str, Any]]:
@@ -238,17 +238,17 @@ def test_cursor_belongs_to_one_search_and_one_order(bench: Bench) -> None:
 
 
 def test_more_than_can_be_counted_or_sorted_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    from conjoin.gateway.search.engine import engine, sorting
+    from conjoin.gateway.search.engine import engine
 
     what = SEARCHES["process-instances"]
     monkeypatch.setattr(engine, "MOST_COUNTED", 5)
     for filters in ({}, {"hasIncident": False}):
         page = asked(bench, what, filter=filters, page={"limit": 2})["page"]
         assert (page["totalItems"] <= 5, page["hasMoreTotalItems"]) == (True, True)
-    monkeypatch.setattr(sorting, "MOST_SORTED", 5)
+    monkeypatch.setattr(engine, "MOST_SORTED", 5)
     with pytest.raises(InputError, match="too many to sort them by state ASC: filter for fewer than 5, or sort by"):
         asked(bench, what, sort=[{"field": "state"}])
-    monkeypatch.setattr(engine, "MOST_SEEN", 4)
+    monkeypatch.setattr(engine, "MOST_LOOKED_AT", 4)
     found: list[Any] = []
     page_asked: dict[str, Any] = {"limit": 100}
     while (told := asked(bench, what, filter={"hasIncident": True}, page=page_asked))["page"]["endCursor"]:

@@ -81,7 +81,7 @@ async def find(visit: Visit) -> Response:
         if what:
             return visit.go(f"/console/{what}s/{text}")
     for field in ("key", "name", "id"):
-        wanted_one = queries.Wanted({field: text}, limit=1, budget_s=_A_LOOK_S)
+        wanted_one = queries.Wanted({field: text}, limit=1, within_s=_A_LOOK_S)
         page = await visit.ask(queries.page, "messages", wanted_one) if text else {}
         if page.get("items"):
             return visit.go(address("/console/messages", {field: text}))

@@ -75,7 +75,7 @@ def inside(broker: Broker, key: int) -> Inside | Refusal:
 def _family(broker: Broker, row: Any, elements: list[LiveElement]) -> tuple[str, list[int]]:
     """Who called it, and whom it calls. Of one that has ended, whatever belongs to its tree is told."""
     where = {"tree_key": row.tree_key, "parent_key": Meets((("<>", 0),))}
-    tree = finding.rows(broker, "instance", where, None, MOST)
+    tree = finding.rows(broker, "instance", where, MOST)
     mine = {it.key for it in elements}
     is_ended_root = row.key == row.tree_key and row.state != "active"
     called = [it.key for it in tree if it.key != row.key and (it.parent_key in mine or is_ended_root)]

@@ -1,6 +1,6 @@
-"""What the console asks of a store, for `Service.look`: in plain values, keys and instants as text. Nothing is decided.
+"""Queries of the console, for `Service.look`: in plain values, keys and instants as text. Nothing is decided.
 
-Every question looks at a bounded number of rows, unless a filter of a list finds few.
+Each looks at a bounded number of rows, or for a bounded time.
 """
 
 from collections import Counter
@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.gateway.monitoring.metrics import OPEN
-from conjoin.gateway.queries.newest import newest_rows, oldest_at
 from conjoin.gateway.queries.variable_tests import VariableTest, passes_row, possible_rows, read_variable_test
-from conjoin.gateway.queries.walking import page_as_json, walk
 from conjoin.gateway.search.engine.filters import read_pattern
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
@@ -26,11 +24,13 @@ from conjoin.runtime.reading import finding
 from conjoin.runtime.reading.finding import Meets
 from conjoin.runtime.reading.instances import elements_of, subscriptions_of
 from conjoin.runtime.reading.list_items import subscription_items
-from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, page_of
+from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, newest_page, shard_keys
 from conjoin.runtime.visibility.hiding import MARK
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
+WITHIN_S = 0.12
+"""A page is shown after about this time, however little was found, and can be continued."""
 MOST_COUNTED = 100_000
 MOST_INSTANCES = 1_000
 """So many active instances of a model are looked into."""
@@ -44,6 +44,7 @@ COUNTED = tuple(OPEN)
 _MESSAGES = LISTS["messages"]
 _ROWS = replace(LISTS["instances"], items=lambda broker, rows: rows)
 """Instances as they are stored."""
+_BARE_MESSAGES = replace(_MESSAGES, items=lambda broker, rows: [row._replace(variables="") for row in rows])
 LISTING = {
     **LISTS,
     "inbox": INBOX,
@@ -64,27 +65,27 @@ class Wanted(NamedTuple):
     since: int | None = None
     cursor: str | None = None
     limit: int = 50
-    budget_s: float | None = None
-    """So long it is looked for at most, about; None: as long as a page usually may."""
+    within_s: float | None = None
+    """How long to look at most, about; None: `WITHIN_S`."""
 
 
 def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
     """The newest first: `items`, and the `cursor` of what is older. In a filter * stands for any characters.
 
-    A search that took too long `is_cut`: it has `looked_to` an instant, and its cursor goes on there.
+    A search that took too long `is_cut`: it has `looked_to` an instant, and its cursor continues there.
     """
     listing = LISTING[what]
     filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
     if "variables" in filters:
         filters["variables"] = _of_what_is_shown(broker, filters["variables"])
-    asked = ListQuery(filters, wanted.since, None, wanted.limit, wanted.cursor)
-    is_one_key = any(listing.columns.get(name) == "key" for name in filters)
-    if listing.table.key != ("key",) or is_one_key:
-        return {**page_as_json(page_of(broker, what, listing, asked)), "looked_to": ""}
-    walked = walk(broker, what, listing, asked, wanted.budget_s)
-    looked_to = instant_text(walked.looked_to) if walked.looked_to is not None and listing.time else ""
-    found = page_as_json(ListPage(walked.items, walked.after))
-    return {**found, "is_cut": walked.looked_to is not None, "looked_to": looked_to}
+    query = ListQuery(filters, wanted.since, None, wanted.limit, wanted.cursor)
+    found = newest_page(broker, what, listing, query, WITHIN_S if wanted.within_s is None else wanted.within_s)
+    looked_to = instant_text(found.looked_to) if found.looked_to is not None and listing.time else ""
+    return {**page_as_json(found), "looked_to": looked_to}
+
+
+def page_as_json(page: ListPage) -> dict[str, Any]:
+    return {"items": [to_plain(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}
 
 
 def _of_what_is_shown(broker: Broker, test: VariableTest) -> VariableTest:
@@ -148,8 +149,8 @@ def has_hidden(text: str) -> bool:
 
 
 def newest_messages(broker: Broker, limit: int = MOST_MESSAGES) -> list[Any]:
-    """Rows, without what the messages carried."""
-    return newest_rows(broker, "message", limit, "published_at", ["variables"])
+    """Rows, without the variables of the messages, which may be megabytes."""
+    return newest_page(broker, "messages", _BARE_MESSAGES, ListQuery(limit=limit)).items
 
 
 def what_has_key(broker: Broker, key: int) -> str | None:
@@ -213,7 +214,8 @@ def model(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     if isinstance(facts, Refusal):
         return facts
     which = {"process": facts["process_id"], "version": facts["version"], "tenant": facts["tenant_id"]}
-    rows = walk(broker, "instances", _ROWS, ListQuery({**which, "state": "active"}, limit=MOST_INSTANCES)).items
+    query = ListQuery({**which, "state": "active"}, limit=MOST_INSTANCES)
+    rows = newest_page(broker, "instances", _ROWS, query, WITHIN_S).items
     inside = [it for row in rows for it in elements_of(row) if it.scope_key]
     tokens = Counter(it.element_id for it in inside)
     troubled = Counter(it.element_id for it in inside if it.incident_key)
@@ -235,5 +237,8 @@ def open_counts(broker: Broker) -> dict[str, int]:
 
 
 def oldest_buffered_at(broker: Broker) -> int | None:
-    """When the oldest message that is kept was published."""
-    return oldest_at(broker, *OPEN["buffered_messages"], "published_at")
+    """When the oldest message that is kept was published: keys of a shard, and so its times, only grow."""
+    table, where = OPEN["buffered_messages"]
+    ranges = ({"key": Meets(((">=", low), ("<=", high)))} for low, high in shard_keys(broker))
+    found = (row for keys in ranges for row in finding.rows(broker, table, {**where, **keys}, 1))
+    return min((int(row.published_at) for row in found), default=None)

@@ -1,18 +1,13 @@
-"""Searches over what a store holds now: one engine (`engine.py`), and one file for each thing that can be looked for.
+"""Searches over what a store holds now, for `/v2`: one engine (`engine/`), and a table for each thing to search for.
 
-They answer REST clients and the console alike. Strongly consistent: what was answered before is found.
+Strongly consistent: what was answered before is found.
 """
 
-from conjoin.gateway.search.correlated_message_subscriptions import CORRELATED_MESSAGE_SUBSCRIPTIONS
-from conjoin.gateway.search.element_instances import ELEMENT_INSTANCES
 from conjoin.gateway.search.engine.search import Search
-from conjoin.gateway.search.incidents import INCIDENTS
-from conjoin.gateway.search.jobs import JOBS
-from conjoin.gateway.search.message_subscriptions import MESSAGE_SUBSCRIPTIONS
-from conjoin.gateway.search.process_definitions import PROCESS_DEFINITIONS
-from conjoin.gateway.search.process_instances import PROCESS_INSTANCES
-from conjoin.gateway.search.user_tasks import USER_TASKS
-from conjoin.gateway.search.variables import VARIABLES
+from conjoin.gateway.search.inside_instances import ELEMENT_INSTANCES, INCIDENTS, VARIABLES
+from conjoin.gateway.search.jobs import JOBS, USER_TASKS
+from conjoin.gateway.search.message_subscriptions import CORRELATED_MESSAGE_SUBSCRIPTIONS, MESSAGE_SUBSCRIPTIONS
+from conjoin.gateway.search.processes import PROCESS_DEFINITIONS, PROCESS_INSTANCES
 
 SEARCHES: dict[str, Search] = {
     it.name: it

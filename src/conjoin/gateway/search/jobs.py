@@ -1,58 +1,106 @@
-"""The search for open jobs. Completed ones leave nothing behind; user tasks have a search of their own."""
+"""The searches for open jobs, and for user tasks, which are jobs that no worker can activate.
 
-from collections.abc import Iterator, Sequence
+Completed ones leave nothing behind. The store keeps no time for a task: `creationDate` is the start of its instance.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
-from conjoin.gateway.search.engine.search import Item, Search
-from conjoin.gateway.search.instance_facts import facts_of
+from conjoin.gateway.search.engine.filters import read_conditions
+from conjoin.gateway.search.engine.schemas import filter_schema
+from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.instances import shown_text
-from conjoin.runtime.reading.user_tasks import USER_TASK
+from conjoin.runtime.reading.finding import rows_with
+from conjoin.runtime.reading.instances import USER_TASK, for_people, shown_text
+from conjoin.runtime.visibility.hiding import Hiding
 
 STATES = {
     **{"CREATED": ("ready", "activated"), "FAILED": ("failed", "backing_off"), "ERROR_THROWN": ("error_thrown",)},
     **dict.fromkeys(("CANCELED", "COMPLETED", "MIGRATED", "RETRIES_UPDATED", "TIMED_OUT"), ()),
 }
-_WORDS = {stored: word for word, some in STATES.items() for stored in some}
 _KINDS = ("BPMN_ELEMENT", "EXECUTION_LISTENER", "TASK_LISTENER", "AD_HOC_SUB_PROCESS")
 _LISTENER_EVENTS = ("ASSIGNING", "CANCELING", "COMPLETING", "CREATING", "END", "START", "UNSPECIFIED", "UPDATING")
+_UNKNOWN = ("errorCode", "isDenied", "deniedReason", "endTime", "creationTime", "lastUpdateTime", "businessId")
+_TASK_STATES = (
+    *("CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING", "COMPLETED", "CANCELING", "CANCELED", "FAILED"),
+)
+_CANDIDATES = ("candidateGroup", "candidateUser")
 
 
-def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
-    instances = facts_of(broker, rows)
-    by_key = broker.definitions.by_key
+def _with_instances(broker: Broker, rows: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Each with its instance and the plan of that; None where the instance has gone since the rows were read."""
+    instances = rows_with(broker, "instance", (row.instance_key for row in rows))
     for row in rows:
         its = instances.get(row.instance_key)
+        yield row, its, None if its is None else broker.definitions.by_key[its.definition_key].plan
+
+
+def _jobs(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
+    for row, its, plan in _with_instances(broker, rows):
         if its is None:
             yield []
             continue
-        job = by_key[its.definition_key].plan.elements[row.element_id].job
-        text = shown_text(broker.hiding, row.message, its.row)
-        yield [_item(row, its, text) | {"customHeaders": dict(job.headers) if job is not None else {}}]
+        job = plan.elements[row.element_id].job
+        yield [
+            {
+                **JOBS.columns_of(row),
+                "hasFailedWithRetriesLeft": row.state == "backing_off",
+                "deadline": row.due_at if row.state == "activated" else None,
+                "errorMessage": shown_text(broker.hiding, row.message, its) or None,
+                "processDefinitionId": its.process_id,
+                "processDefinitionKey": its.definition_key,
+                "rootProcessInstanceKey": its.tree_key,
+                "customHeaders": dict(job.headers) if job is not None else {},
+                **{"kind": "BPMN_ELEMENT", "listenerEventType": "UNSPECIFIED", "priority": 0, "errorCode": None},
+                **dict.fromkeys(
+                    ("isDenied", "deniedReason", "endTime", "creationTime", "lastUpdateTime", "businessId")
+                ),
+            }
+        ]
 
 
-def _item(row: Any, its: Any, text: str) -> Item:
-    return {
-        "jobKey": row.key,
-        "type": row.type,
-        "state": _WORDS[row.state],
-        "worker": row.worker,
-        "retries": row.retries,
-        "hasFailedWithRetriesLeft": row.state == "backing_off",
-        "deadline": row.due_at if row.state == "activated" else None,
-        "errorMessage": text or None,
-        "errorCode": None,
-        "elementId": row.element_id,
-        "elementInstanceKey": row.element_key,
-        "processDefinitionId": its.process_id,
-        "processDefinitionKey": its.definition_key,
-        "processInstanceKey": row.instance_key,
-        "rootProcessInstanceKey": its.root_key,
-        "tenantId": row.tenant_id,
-        **{"kind": "BPMN_ELEMENT", "listenerEventType": "UNSPECIFIED", "priority": 0},
-        **dict.fromkeys(("isDenied", "deniedReason", "endTime", "creationTime", "lastUpdateTime", "businessId")),
-    }
+def _user_tasks(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
+    for row, its, plan in _with_instances(broker, rows):
+        if its is None:
+            yield []
+            continue
+        element = plan.elements[row.element_id]
+        people = for_people(element, row.element_key, its, broker.now, broker.hiding)
+        yield [
+            {
+                **USER_TASKS.columns_of(row),
+                **{"state": "CREATED", "name": element.name, "processName": plan.name},
+                "processDefinitionId": its.process_id,
+                "processDefinitionKey": its.definition_key,
+                "processDefinitionVersion": its.version,
+                "rootProcessInstanceKey": its.tree_key,
+                "businessId": its.business_id or None,
+                "creationDate": its.started_at,
+                "candidateGroups": list(people.candidate_groups),
+                "candidateUsers": list(people.candidate_users),
+                "dueDate": people.due_at,
+                "followUpDate": people.follow_up_at,
+                "priority": people.priority,
+                "externalFormReference": people.form_reference,
+                **{"completionDate": None, "formKey": None, "customHeaders": {}, "tags": []},
+            }
+        ]
+
+
+def _one_of(name: str) -> Callable[[Any], RowTest]:
+    """A filter that one of a list must meet: `candidateGroup` for what is shown as `candidateGroups`."""
+    field = Field(name, TEXT)
+
+    def read(said: Any) -> RowTest:
+        conditions = read_conditions({name: said}, {name: field})
+
+        def test(hiding: Hiding, row: Any, item: Item) -> bool:
+            return any(all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"])
+
+        return test
+
+    return read
 
 
 JOBS = Search(
@@ -86,6 +134,42 @@ JOBS = Search(
         only_shown("businessId", TEXT, nullable=True),
         only_shown("customHeaders", ANYTHING),
     ),
-    _items,
+    _jobs,
     {"type": (("<>", USER_TASK),)},
+)
+
+USER_TASKS = Search(
+    "user-tasks",
+    "job",
+    (
+        Field("userTaskKey", KEY, "key"),
+        Field("name", TEXT, nullable=True),
+        Field("state", words(*_TASK_STATES)),
+        Field("assignee", TEXT, "worker", nothing="", nullable=True),
+        Field("elementId", TEXT, "element_id"),
+        Field("elementInstanceKey", KEY, "element_key"),
+        Field("processDefinitionId", TEXT),
+        Field("processDefinitionKey", KEY),
+        only_shown("processDefinitionVersion", NUMBER),
+        Field("processInstanceKey", KEY, "instance_key"),
+        only_shown("rootProcessInstanceKey", KEY, nullable=True),
+        Field("businessId", TEXT, nullable=True),
+        Field("tenantId", TEXT, "tenant_id"),
+        Field("creationDate", INSTANT),
+        Field("completionDate", INSTANT, nullable=True),
+        Field("dueDate", INSTANT, nullable=True),
+        Field("followUpDate", INSTANT, nullable=True),
+        Field("priority", NUMBER),
+        only_shown("processName", TEXT, nullable=True),
+        only_shown("externalFormReference", TEXT, nullable=True),
+        only_shown("formKey", KEY, nullable=True),
+        only_shown("candidateGroups", ANYTHING),
+        only_shown("candidateUsers", ANYTHING),
+        only_shown("customHeaders", ANYTHING),
+        only_shown("tags", ANYTHING),
+    ),
+    _user_tasks,
+    {"type": (("=", USER_TASK),)},
+    row_filters={name: _one_of(name) for name in _CANDIDATES},
+    row_filter_schemas={name: filter_schema(Field(name, TEXT)) for name in _CANDIDATES},
 )

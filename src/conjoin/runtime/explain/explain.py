@@ -25,7 +25,7 @@ from conjoin.runtime.explain.explanation import (
 )
 from conjoin.runtime.explain.key_view import KeyView, load_key
 from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
-from conjoin.runtime.reading.messages import message_with_key, newest_messages
+from conjoin.runtime.reading.finding import message_with_key, newest_messages
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.runtime.visibility.scope import seen_parameters
 

@@ -3,13 +3,16 @@
 Nothing is decided here. Of an ended instance the outermost scope is left, with the variables it ended with.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from conjoin.kernel.keys import key_of_rank, rank_of
+from conjoin.kernel.plan import value_or_null
+from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
+from conjoin.kernel.storable import whole_number
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.instances import WrittenElement, children_of, written_element
 from conjoin.runtime.codec.json_text import read_json
@@ -19,7 +22,10 @@ from conjoin.runtime.run.working_set.elements_by_key import instances_with_eleme
 from conjoin.runtime.visibility.hiding import Hiding
 from conjoin.store import tables as t
 from conjoin.store.rows import InstanceRow, SubscriptionRow
+from conjoin.times.iso8601 import read_instant
 
+USER_TASK = FOR_A_PERSON
+_DEFAULT_PRIORITY, _MOST_PRIORITY = 50, 100
 _SLOT_BITS = 16
 _SLOTS = 1 << _SLOT_BITS
 _SUBSCRIPTION_KEY = t.SUBSCRIPTION.key
@@ -149,3 +155,42 @@ def stored_end(broker: Broker, key: int) -> InstanceEnd | None:
     for row in broker.store.rows(t.INSTANCE, {"key": key}, None, 1):
         return end_of(row)
     return None
+
+
+class ForPeople(NamedTuple):
+    """What the model says of a user task: a job of a type that no worker can activate."""
+
+    candidate_groups: Sequence[str]
+    candidate_users: Sequence[str]
+    due_at: int | None
+    follow_up_at: int | None
+    priority: int
+    form_reference: str | None
+
+
+def for_people(element: Any, element_key: int, instance: InstanceRow, now: int, hiding: Hiding) -> ForPeople:
+    """Expressions see the variables that the task sees now, as they are shown: nothing hidden comes out of them."""
+    variables = hiding.of(visible_to(element_key, elements_of(instance)))
+    values = {
+        name: value_or_null(it, variables, now) if callable(it) else it for name, it in element.properties.items()
+    }
+    priority = whole_number(values.get("priority"), _MOST_PRIORITY)
+    return ForPeople(
+        _texts(values.get("candidateGroups")),
+        _texts(values.get("candidateUsers")),
+        _instant(values.get("dueDate")),
+        _instant(values.get("followUpDate")),
+        _DEFAULT_PRIORITY if priority is None or priority < 0 else priority,
+        values.get("externalReference"),
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    """A list, or texts with commas between them."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return [part for part in value if isinstance(part, str)] if isinstance(value, list) else []
+
+
+def _instant(value: Any) -> int | None:
+    return read_instant(value) if isinstance(value, str) else None

@@ -1,22 +1,22 @@
 """Lists of what a store holds: messages, subscriptions, instances and so on, filtered, page by page.
 
-Rows come by key, oldest first on each shard, and a page goes on after the last row of the one before: what was there
-when the first page was asked for is seen exactly once, whatever is added meanwhile. Nothing here decides anything.
+A page continues where the one before ended: what was there when the first was read is seen exactly once, whatever is
+added meanwhile. What is listed is described here; `paging` reads it.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
+from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.explain.explanation import STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
-from conjoin.runtime.reading.cursors import after_of, cursor_at, cursor_of, is_storable_part
 from conjoin.runtime.reading.list_items import (
     dead_letter_items,
     incident_items,
@@ -26,26 +26,39 @@ from conjoin.runtime.reading.list_items import (
     set_aside_items,
     subscription_items,
 )
-from conjoin.runtime.reading.stretches import FIRST_AT_ONCE, can_be_walked, next_at_once, stretches
+from conjoin.runtime.reading.paging import (
+    AT_ONCE,
+    MergedScans,
+    Scan,
+    Step,
+    cursor_of,
+    is_storable,
+    position_types,
+    positions_in,
+    take,
+)
 from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
 from conjoin.runtime.run.set_aside import KINDS as SET_ASIDE_KINDS
 from conjoin.store import tables as t
 from conjoin.store.port import Meets, RowOrder
-from conjoin.store.reading import has_deadline, is_late
+from conjoin.store.reading import is_late
 from conjoin.store.tables import Table
 
-_AT_ONCE = 1_000
-_MEANS_OTHERS = re.compile(r"[*?\\]")
+_WILDCARD = re.compile(r"[*?\\]")
+_COUNTER = (1 << COUNTER_BITS) - 1
+_BORN_IN_ORDER = ("message", "instance")
+"""Their times grow with the keys of a shard: behind the first that is too old, all are."""
 
 
 class ListPage(NamedTuple):
-    """`after` is where the next page goes on; None on the last one."""
-
     items: list[Any]
     after: str | None
+    """The cursor of the next page; None on the last one."""
     is_cut: bool = False
     """Its time was up before it was full: there may be more behind `after`, and perhaps there is nothing."""
+    looked_to: int | None = None
+    """Of one that is cut, the newest first: all that is younger was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +79,27 @@ class Listing:
     table: Table
     items: Callable[[Broker, Sequence[Any]], Iterable[Any]]
     columns: Mapping[str, str]
-    """Filters that the store looks at."""
+    """Filters that the store checks."""
     tests: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
-    """Filters that each item is asked."""
+    """Filters that are checked on each item."""
     choices: Mapping[str, Collection[str]] = field(default_factory=dict)
-    """What filters with a closed set of values can be: a slip of the pen must not look like an empty list."""
+    """What filters with a closed set of values can be: a typing error must not look like an empty list."""
     time: str | None = None
     """The column that `since` and `until` are compared with."""
     narrows: Mapping[str, Callable[[Any], Mapping[str, Any]]] = field(default_factory=dict)
-    """What a filter means for columns, besides: rows that cannot pass it are not looked at."""
+    """Conditions on columns that follow from a filter: rows that cannot pass it are not read."""
     row_tests: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
-    """Filters that each row is asked, before an item is made of it."""
+    """Filters that are checked on each row, before an item is made of it."""
 
     @property
     def filters(self) -> list[str]:
         return [*self.columns, *self.tests, *self.row_tests]
 
-    def tests_itself(self, asked: ListQuery) -> bool:
-        """The store cannot tell how many of its rows pass."""
-        return any(name in self.tests or name in self.row_tests for name in asked.filters)
-
 
 def containing(text: str) -> Meets:
     """In the conditions of a list: a column with this in it."""
-    as_it_is = _MEANS_OTHERS.sub(r"\\\g<0>", text)
-    return Meets((("like", f"*{as_it_is}*"),))
+    escaped = _WILDCARD.sub(r"\\\g<0>", text)
+    return Meets((("like", f"*{escaped}*"),))
 
 
 _NOT_CORRELATED = {"verdict": Meets((("<>", "correlated"),))}
@@ -185,103 +194,112 @@ LISTS: dict[str, Listing] = {
 }
 
 
-def list_page(broker: Broker, what: str, asked: ListQuery) -> ListPage:
+def list_page(broker: Broker, what: str, query: ListQuery) -> ListPage:
     """`what` is one of `LISTS`. Raises `InputError` for a filter that it does not have and a cursor of another list."""
-    return page_of(broker, what, LISTS[what], asked)
+    return page_of(broker, what, LISTS[what], query)
 
 
-def page_of(broker: Broker, what: str, listing: Listing, asked: ListQuery) -> ListPage:
-    refuse_unknown(what, listing, asked)
-    found: list[tuple[Any, Any]] = []
-    stopped_at: tuple[Any, ...] | None = None
-    for rows, place in _pages(broker, listing, asked):
-        found += islice(passing(broker, listing, asked, rows), asked.limit + 1 - len(found))
-        if len(found) > asked.limit:
-            break
-        if place is not None and is_late():
-            stopped_at = place
-            break
-    items = [item for _, item in found[: asked.limit]]
-    if len(found) > asked.limit:
-        return ListPage(items, cursor_of(listing.table, found[asked.limit - 1][0]))
-    return ListPage(items, None if stopped_at is None else cursor_at(listing.table, stopped_at), stopped_at is not None)
+def page_of(broker: Broker, what: str, listing: Listing, query: ListQuery) -> ListPage:
+    """By key."""
+    return _page([_scan(broker, what, listing, query, query.newest_first)], query)[0]
 
 
-def refuse_unknown(what: str, listing: Listing, asked: ListQuery) -> None:
+def newest_page(
+    broker: Broker, what: str, listing: Listing, query: ListQuery, within_s: float = float("inf")
+) -> ListPage:
+    """The newest of all shards first. When the time is up, the page says to which instant everything was looked at."""
+    scan = _scan(broker, what, listing, query, backward=True)
+    if listing.table.key != ("key",) or "key" in scan.where:
+        return page_of(broker, what, listing, query)
+    since, ends = query.since, monotonic() + within_s
+
+    def at(row: Any) -> int:
+        """Without a time, how many keys its shard had given out."""
+        return int(getattr(row, listing.time)) if listing.time else row.key & _COUNTER
+
+    if since is not None and listing.table.name in _BORN_IN_ORDER:
+        scan = replace(scan, ends_at=lambda row: at(row) < since)
+    page, heads = _page(
+        [replace(scan, keys=keys) for keys in shard_keys(broker)],
+        query,
+        lambda: monotonic() >= ends or is_late(),
+        # What was found already comes before what was not looked at.
+        lambda step: (at(step.row), step.item is not None),
+    )
+    return page._replace(looked_to=max(at(head.row) for head in heads)) if page.is_cut else page
+
+
+def shard_keys(broker: Broker) -> list[tuple[int, int]]:
+    """The first and the last key of every shard that there is, or was before their number changed."""
+    numbers = range(1, broker.homes.number_of(broker.shard_count) + 1)
+    return [(number << COUNTER_BITS, number << COUNTER_BITS | _COUNTER) for number in numbers]
+
+
+def _page(
+    scans: Sequence[Scan],
+    query: ListQuery,
+    is_over: Callable[[], bool] = is_late,
+    rank: Callable[[Step], Any] = lambda step: 0,
+) -> tuple[ListPage, list[Step]]:
+    """With the steps at which scans stopped that have not ended."""
+    table, order = scans[0].table, scans[0].order
+    which, types = f"{table.name}{' backward' if order.backward else ''}", position_types(table, order)
+    after = [None] * len(scans) if query.after is None else positions_in(query.after, which, types, len(scans))
+    merged = MergedScans(scans, after, rank)
+    # One more than is shown tells whether there are more.
+    found, stopped = take(merged, query.limit + 1, is_over)
+    items = [step.item for step in found[: query.limit]]
+    if len(found) <= query.limit and stopped is None:
+        return ListPage(items, None), []
+    cursor = cursor_of(which, *merged.positions(order.backward))
+    return ListPage(items, cursor, len(items) < query.limit), [head for head in merged.heads if head is not None]
+
+
+def _scan(broker: Broker, what: str, listing: Listing, query: ListQuery, backward: bool) -> Scan:
     """Raises `InputError` for filters, or values of them, that there are not."""
-    problems = list(_problems(what, listing, asked))
+    problems = list(_problems(what, listing, query))
     if problems:
         raise InputError(problems)
+    of_rows = [(listing.row_tests[name], value) for name, value in query.filters.items() if name in listing.row_tests]
+    of_items = [(listing.tests[name], value) for name, value in query.filters.items() if name in listing.tests]
+
+    def show(rows: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
+        if of_rows:
+            rows = [row for row in rows if all(test(row, value) for test, value in of_rows)]
+        for row, item in zip(rows, listing.items(broker, rows), strict=True):
+            if all(test(item, value) for test, value in of_items):
+                yield row, (item,)
+
+    # The store cannot tell how many of its rows pass such tests.
+    at_once = AT_ONCE if of_rows or of_items else min(query.limit + 1, AT_ONCE)
+    where, order = _where(listing, query), RowOrder(backward=backward)
+    return Scan(broker.store, listing.table, where, show, order, at_once)
 
 
-def _problems(what: str, listing: Listing, asked: ListQuery) -> Iterator[str]:
-    for name, value in asked.filters.items():
+def _problems(what: str, listing: Listing, query: ListQuery) -> Iterator[str]:
+    for name, value in query.filters.items():
         if name not in listing.filters:
             yield f"{what} have no filter {name!r}"
         elif value not in listing.choices.get(name, (value,)):
             yield f"{name}: {value!r} is none of {', '.join(listing.choices[name])}"
-        elif not all(is_storable_part(part) for _, part in _tests_of(value)):
+        elif not all(is_storable(part) for _, part in _tests_of(value)):
             yield f"{name}: {value!r:.60} cannot be anywhere: it has characters that are no text, or too many digits"
-    if listing.time is None and (asked.since, asked.until) != (None, None):
+    if listing.time is None and (query.since, query.until) != (None, None):
         yield f"{what} have no time to compare with since and until"
 
 
-def where_of(listing: Listing, asked: ListQuery) -> dict[str, Any]:
-    """What the store is asked."""
+def _where(listing: Listing, query: ListQuery) -> dict[str, Any]:
     where: dict[str, Any] = {}
-    for name, value in asked.filters.items():
-        said = {listing.columns[name]: value} if name in listing.columns else {}
-        for condition in (said, listing.narrows.get(name, _nothing_more)(value)):
-            where |= {column: _both(where.get(column), it) for column, it in condition.items()}
-    times = ((">=", asked.since), ("<", asked.until))
+    for name, value in query.filters.items():
+        own = {listing.columns[name]: value} if name in listing.columns else {}
+        more = listing.narrows[name](value) if name in listing.narrows else {}
+        for column, it in (*own.items(), *more.items()):
+            where[column] = Meets((*_tests_of(where[column]), *_tests_of(it))) if column in where else it
     if listing.time is not None:
+        times = ((">=", query.since), ("<", query.until))
         where[listing.time] = Meets(tuple((operator, at) for operator, at in times if at is not None))
     return where
 
 
-def _nothing_more(value: Any) -> Mapping[str, Any]:
-    return {}
-
-
-def _both(one: Any, other: Any) -> Any:
-    if one is None:
-        return other
-    return Meets((*_tests_of(one), *_tests_of(other)))
-
-
 def _tests_of(value: Any) -> tuple[tuple[str, Any], ...]:
     return value.tests if isinstance(value, Meets) else (("in" if isinstance(value, tuple) else "=", value),)
-
-
-def passing(broker: Broker, listing: Listing, asked: ListQuery, rows: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-    """Of these rows those that pass the tests, each with its item."""
-    tests = [(listing.tests[name], value) for name, value in asked.filters.items() if name in listing.tests]
-    of_rows = [(listing.row_tests[name], value) for name, value in asked.filters.items() if name in listing.row_tests]
-    if of_rows:
-        rows = [row for row in rows if all(test(row, value) for test, value in of_rows)]
-    for row, item in zip(rows, listing.items(broker, rows), strict=True):
-        if all(test(item, value) for test, value in tests):
-            yield row, item
-
-
-def _pages(broker: Broker, listing: Listing, asked: ListQuery) -> Iterator[tuple[list[Any], tuple[Any, ...] | None]]:
-    """Rows that the store finds, and to where it has looked; None at the end."""
-    table, where = listing.table, where_of(listing, asked)
-    after = after_of(table, asked.after)
-    most = min(asked.limit + 1, _AT_ONCE)
-    order = RowOrder(backward=asked.newest_first)
-    if has_deadline() and can_be_walked(table, where, order):
-        most = _AT_ONCE if listing.tests_itself(asked) else most
-        first = None if after is None else after[0]
-        for rows, looked_to in stretches(broker.store, table, where, first, most, order.backward):
-            yield rows, (looked_to,)
-        return
-    at_once = min(most, FIRST_AT_ONCE)
-    while True:
-        rows = list(broker.store.rows(table, where, after, at_once, order))
-        after = tuple(getattr(rows[-1], column) for column in table.key) if len(rows) == at_once else None
-        yield rows, after
-        if after is None:
-            return
-        # Whoever needs many has a filter that lets few pass.
-        at_once = next_at_once(rows, at_once, _AT_ONCE)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import DONE, Done, Refusal
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.reading.messages import message_with_key
+from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.run.log import without_requests
 from conjoin.runtime.run.run import until_committed
 from conjoin.store import tables as t

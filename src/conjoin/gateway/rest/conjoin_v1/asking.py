@@ -7,11 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.gateway.http.problems import invalid
-from conjoin.gateway.queries.walking import newest_page, page_as_json
+from conjoin.gateway.queries.store import page_as_json
 from conjoin.gateway.rest.endpoint import QueryParameter, answer
 from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.lists import Listing, ListQuery, page_of
+from conjoin.runtime.reading.lists import Listing, ListQuery, newest_page, page_of
 from conjoin.times.iso8601 import read_instant
 
 MOST_ITEMS = 1_000

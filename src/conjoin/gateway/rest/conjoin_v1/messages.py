@@ -19,9 +19,9 @@ from conjoin.gateway.service import Service
 from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import Explanation
+from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.reading.list_items import MessageItem
 from conjoin.runtime.reading.lists import LISTS
-from conjoin.runtime.reading.messages import message_with_key
 
 LONGEST_WAIT_MS = 60_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25

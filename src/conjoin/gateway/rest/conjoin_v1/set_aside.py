@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from conjoin.gateway.http.reading import key_in
-from conjoin.gateway.queries.walking import page_as_json
+from conjoin.gateway.queries.store import page_as_json
 from conjoin.gateway.rest.conjoin_v1.asking import asked_of, parameters
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
 from conjoin.gateway.rest.openapi.schemas import page, record

@@ -10,13 +10,12 @@ from conjoin.gateway.http.problems import invalid
 from conjoin.gateway.http.reading import decoder, key_in, read_json_body
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, QueryParameter, RestCall, answer
 from conjoin.gateway.search import SEARCHES
-from conjoin.gateway.search.engine.engine import asked_with, page_as_json, search
+from conjoin.gateway.search.engine.engine import page_as_json, search, with_conditions
 from conjoin.gateway.search.engine.filters import Condition
-from conjoin.gateway.search.engine.request import SearchRequest, read_asked
+from conjoin.gateway.search.engine.request import SearchRequest, read_request
 from conjoin.gateway.search.engine.schemas import page_schema, query_schema
 from conjoin.gateway.search.engine.search import Search
-from conjoin.gateway.search.incidents import INCIDENTS
-from conjoin.gateway.search.variables import VARIABLES, cut
+from conjoin.gateway.search.inside_instances import INCIDENTS, VARIABLES, cut
 
 _READER = decoder(Any)
 _FLAGS = ("true", "false")
@@ -25,7 +24,7 @@ _FLAG = {"type": "boolean"}
 
 async def _asked(call: RestCall, what: Search) -> SearchRequest:
     try:
-        return read_asked(what, await read_json_body(call.request, _READER, {}))
+        return read_request(what, await read_json_body(call.request, _READER, {}))
     except InputError as error:
         raise invalid(". ".join(error.problems)) from None
 
@@ -64,7 +63,7 @@ def _incidents_of(parameter: str) -> Handler:
 
     async def handle(call: RestCall) -> Response:
         condition = Condition(INCIDENTS.filter_fields[parameter], "$eq", key_in(call.request, parameter))
-        return await _found(call, INCIDENTS, asked_with(await _asked(call, INCIDENTS), [condition]))
+        return await _found(call, INCIDENTS, with_conditions(await _asked(call, INCIDENTS), [condition]))
 
     return handle
 

@@ -9,15 +9,12 @@ from conjoin.gateway.http.edge import FILE_HEADERS
 from conjoin.gateway.http.problems import not_found
 from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
-from conjoin.gateway.search.element_instances import ELEMENT_INSTANCES
 from conjoin.gateway.search.engine.engine import one
 from conjoin.gateway.search.engine.schemas import item_schema
 from conjoin.gateway.search.engine.search import Item, Search
-from conjoin.gateway.search.incidents import INCIDENTS
-from conjoin.gateway.search.process_definitions import PROCESS_DEFINITIONS
-from conjoin.gateway.search.process_instances import PROCESS_INSTANCES
-from conjoin.gateway.search.user_tasks import USER_TASKS
-from conjoin.gateway.search.variables import VARIABLES
+from conjoin.gateway.search.inside_instances import ELEMENT_INSTANCES, INCIDENTS, VARIABLES
+from conjoin.gateway.search.jobs import USER_TASKS
+from conjoin.gateway.search.processes import PROCESS_DEFINITIONS, PROCESS_INSTANCES
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import instance_holding, scope_of_variable
@@ -45,7 +42,7 @@ def _handler(what: Search, find: Find = one) -> Handler:
         item = await read(find, call.service.broker, what, key)
         if item is None:
             raise not_found(f"{what.name.replace('-', ' ').capitalize()[:-1]} with key {key} not found")
-        return answer(what.told(item))
+        return answer(what.to_plain(item))
 
     return handle
 

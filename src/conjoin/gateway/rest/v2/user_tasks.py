@@ -11,7 +11,7 @@ from conjoin.gateway.rest.endpoint import Endpoint, RestCall, done
 from conjoin.gateway.rest.openapi.schemas import TEXT
 from conjoin.gateway.rest.v2.shapes import Shape, Variables
 from conjoin.gateway.search.engine.engine import one
-from conjoin.gateway.search.user_tasks import USER_TASKS
+from conjoin.gateway.search.jobs import USER_TASKS
 from conjoin.runtime.client_api.calls import Calls
 
 

@@ -1,7 +1,7 @@
 """Fields of what can be searched for: the name on the wire, the kind of value, and the column where the store has it.
 
-A kind reads values of the wire and tells them again: keys are decimal texts there, instants ISO texts. In between, in
-items and filters, both are whole numbers.
+A kind reads values of the wire and writes them: keys are decimal texts there, instants ISO texts. In between, in items
+and filters, both are whole numbers.
 """
 
 import re
@@ -26,7 +26,7 @@ class FieldKind:
     name: str
     operators: Collection[str]
     read: Callable[[Any], Any]
-    tell: Callable[[Any], Any]
+    write: Callable[[Any], Any]
     schema: Mapping[str, Any]
 
 
@@ -93,7 +93,7 @@ class Field:
     name: str
     kind: FieldKind
     column: str = ""
-    """Where the store has it; empty: only items know it."""
+    """Where the store has it; empty: it is worked out for each item."""
     nothing: Any = None
     """What that column holds for null."""
     stored: Mapping[str, tuple[str, ...]] | None = None
@@ -105,10 +105,16 @@ class Field:
     is_shown: bool = True
     nullable: bool = False
     quotes: bool = False
-    """It may quote variables, so where some are hidden only items are compared, and never what the store has."""
+    """It may quote variables: where some are hidden, only items are compared, and never what the store has."""
 
-    def told(self, value: Any) -> Any:
-        return None if value is None else self.kind.tell(value)
+    def of_column(self, value: Any) -> Any:
+        """The value of an item, by what the column holds."""
+        if self.stored is not None:
+            return next((word for word, stored in self.stored.items() if value in stored), None)
+        return None if value == self.nothing else value
+
+    def to_plain(self, value: Any) -> Any:
+        return None if value is None else self.kind.write(value)
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -120,5 +126,5 @@ class Field:
         return bool(self.column) and self.stored is None and not self.sparse
 
 
-def only_shown(name: str, kind: FieldKind, nullable: bool = False) -> Field:
-    return Field(name, kind, filters=False, sorts=False, nullable=nullable)
+def only_shown(name: str, kind: FieldKind, column: str = "", nullable: bool = False) -> Field:
+    return Field(name, kind, column, filters=False, sorts=False, nullable=nullable)

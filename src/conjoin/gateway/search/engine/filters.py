@@ -1,9 +1,10 @@
-"""Filters of a search: what a client wrote, read strictly; what the store can look at; what is asked of each item.
+"""Filters of a search: what a client wrote, read strictly; which of it the store can check, and the rest.
 
-Unknown fields and operators are refused by name. Every condition can be tested on an item, so whether the store looks
-at it changes only how long it takes.
+Unknown fields and operators are refused by name. Every condition can be checked on an item, so whether the store
+checks it changes only how long it takes.
 """
 
+import operator as op
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,10 +18,8 @@ MOST_VALUES = 1_000
 LONGEST_PATTERN = 1_000
 MOST_WILDCARDS = 16
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "$gt": lambda value, other: value > other,
-    "$gte": lambda value, other: value >= other,
-    "$lt": lambda value, other: value < other,
-    "$lte": lambda value, other: value <= other,
+    **{"$gt": op.gt, "$gte": op.ge, "$lt": op.lt, "$lte": op.le},
+    "$like": is_like,
 }
 _IN_STORE = {"$eq": "=", "$neq": "<>", "$in": "in", "$notIn": "not in", "$like": "like"}
 _IN_STORE |= {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
@@ -32,16 +31,14 @@ class Condition(NamedTuple):
     value: Any
 
     def holds(self, item: Mapping[str, Any]) -> bool:
-        value, operator, asked = item[self.field.name], self.operator, self.value
+        value, operator, wanted = item[self.field.name], self.operator, self.value
         if operator == "$exists":
-            return (value is not None) is asked
+            return (value is not None) is wanted
         if operator in ("$eq", "$neq"):
-            return bool(value == asked) == (operator == "$eq")
+            return bool(value == wanted) == (operator == "$eq")
         if operator in ("$in", "$notIn"):
-            return (value in asked) == (operator == "$in")
-        if value is None:
-            return False
-        return is_like(value, asked) if operator == "$like" else _COMPARISONS[operator](value, asked)
+            return (value in wanted) == (operator == "$in")
+        return value is not None and _COMPARISONS[operator](value, wanted)
 
 
 def read_conditions(said: Any, fields: Mapping[str, Field], where: str = "filter") -> list[Condition]:
@@ -50,12 +47,12 @@ def read_conditions(said: Any, fields: Mapping[str, Field], where: str = "filter
         raise InputError([f"{where} is an object of fields"])
     found: list[Condition] = []
     problems: list[str] = []
-    for name, asked in said.items():
+    for name, wanted in said.items():
         field = fields.get(name)
         if field is None:
             problems.append(f"Request property [{where}.{name}] cannot be parsed: there are {', '.join(fields)}")
-        elif asked is not None:
-            tests = asked if isinstance(asked, dict) else {"$eq": asked}
+        elif wanted is not None:
+            tests = wanted if isinstance(wanted, dict) else {"$eq": wanted}
             found += _read_tests(field, tests, f"{where}.{name}", problems)
     if problems:
         raise InputError(problems)
@@ -92,31 +89,26 @@ def _read_value(field: Field, operator: str, said: Any) -> Any:
 def read_pattern(said: Any) -> str:
     if not isinstance(said, str) or len(said) > LONGEST_PATTERN or "\0" in said:
         raise ValueError(f"a text of at most {LONGEST_PATTERN} characters, in which * and ? stand for others")
-    # Several in a row say the same as one, and take much longer.
+    # Several in a row mean the same as one, and take much longer.
     pattern: str = re.sub(r"(?<!\\)\*{2,}", "*", said)
     if pattern.count("*") > MOST_WILDCARDS:
         raise ValueError(f"at most {MOST_WILDCARDS} asterisks")
     return pattern
 
 
-class Split(NamedTuple):
-    """`where`: what the store looks at, by column; `rest`: what is asked of each item."""
-
-    where: dict[str, list[tuple[str, Any]]]
-    rest: list[Condition]
-
-
-def split(conditions: Sequence[Condition], is_hiding: bool = False) -> Split:
-    """`is_hiding`: what quotes variables is not for the store to look at."""
-    where: dict[str, list[tuple[str, Any]]] = {}
+def split(
+    conditions: Sequence[Condition], is_hiding: bool = False
+) -> tuple[dict[str, list[tuple[str, Any]]], list[Condition]]:
+    """What the store checks, by column, and what is left. `is_hiding`: the store does not compare what may quote."""
+    in_store: dict[str, list[tuple[str, Any]]] = {}
     rest = []
     for condition in conditions:
         tests = None if is_hiding and condition.field.quotes else _in_store(condition)
         if tests is None:
             rest.append(condition)
         else:
-            where.setdefault(condition.field.column, []).extend(tests)
-    return Split(where, rest)
+            in_store.setdefault(condition.field.column, []).extend(tests)
+    return in_store, rest
 
 
 def _in_store(condition: Condition) -> list[tuple[str, Any]] | None:
@@ -129,9 +121,7 @@ def _in_store(condition: Condition) -> list[tuple[str, Any]] | None:
     if operator == "$exists":
         return [("<>" if value else "=", field.nothing)] if field.sparse or field.nothing is not None else None
     tests = [(_IN_STORE[operator], value)]
-    if operator == "$like" and field.nothing is not None:
-        tests.append(("<>", field.nothing))
-    if operator in ("$eq", "$in") and field.nothing is not None:
-        # What stands for nothing is no value that anybody can ask for.
+    if operator in ("$eq", "$in", "$like") and field.nothing is not None:
+        # What stands for null equals no value.
         tests.append(("<>", field.nothing))
     return tests

@@ -1,4 +1,4 @@
-"""A search as a client asks for it: filter, sort and page, read strictly. Unknown properties are refused by name."""
+"""The request of a search: filter, sort and page, read strictly. Unknown properties are refused by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,10 +6,20 @@ from typing import Any, NamedTuple
 from conjoin.errors import InputError
 from conjoin.gateway.search.engine.fields import Field
 from conjoin.gateway.search.engine.filters import OR, Condition, read_conditions
-from conjoin.gateway.search.engine.paging import PageRequest, read_page
 from conjoin.gateway.search.engine.search import RowTest, Search
 
 MOST_ALTERNATIVES = 100
+DEFAULT_LIMIT, LARGEST_LIMIT = 100, 10_000
+_PAGE = ("limit", "from", "after", "before")
+
+
+class PageRequest(NamedTuple):
+    """One of `first` (skip so many), `after` and `before` says where it is: it begins after, or ends before."""
+
+    limit: int = DEFAULT_LIMIT
+    first: int = 0
+    after: str | None = None
+    before: str | None = None
 
 
 class ConditionGroup(NamedTuple):
@@ -33,7 +43,7 @@ class SearchRequest(NamedTuple):
     page: PageRequest = PageRequest()
 
 
-def read_asked(search: Search, said: Any) -> SearchRequest:
+def read_request(search: Search, said: Any) -> SearchRequest:
     """Raises `InputError` with what is wrong."""
     if not isinstance(said, dict):
         raise InputError(["The body is an object with filter, sort and page"])
@@ -48,7 +58,7 @@ def read_asked(search: Search, said: Any) -> SearchRequest:
         _read_group(search, alone, "filter"),
         _read_either(search, filters.get(OR)),
         _read_sort(search, [] if said.get("sort") is None else said["sort"]),
-        read_page(said.get("page")),
+        _read_page(said.get("page")),
     )
 
 
@@ -72,10 +82,10 @@ def _read_either(search: Search, said: Any) -> list[ConditionGroup]:
 def _read_sort(search: Search, said: Any) -> list[SortKey]:
     if not isinstance(said, list) or not all(isinstance(part, dict) for part in said):
         raise InputError(["sort is a list of objects with a field and an order"])
-    return [_read_sorted(search, part) for part in said]
+    return [_read_sort_key(search, part) for part in said]
 
 
-def _read_sorted(search: Search, said: dict[str, Any]) -> SortKey:
+def _read_sort_key(search: Search, said: dict[str, Any]) -> SortKey:
     unknown = [f"Request property [sort.{name}] cannot be parsed" for name in said if name not in ("field", "order")]
     if unknown:
         raise InputError(unknown)
@@ -87,3 +97,24 @@ def _read_sorted(search: Search, said: dict[str, Any]) -> SortKey:
     if not isinstance(order, str) or order.upper() not in ("ASC", "DESC"):
         raise InputError([f"sort.order: {order!r:.60} is none of ASC, DESC"])
     return SortKey(field, order.upper() == "DESC")
+
+
+def _read_page(said: Any) -> PageRequest:
+    if said is None:
+        return PageRequest()
+    if not isinstance(said, dict):
+        raise InputError(["page is an object with a limit, and from, after or before"])
+    given = {name: value for name, value in said.items() if value is not None}
+    problems = [f"Request property [page.{name}] cannot be parsed" for name in given if name not in _PAGE]
+    for name, least in (("limit", 1), ("from", 0)):
+        value = given.get(name, least)
+        if type(value) is not int or not least <= value <= LARGEST_LIMIT:
+            bounds = f"a whole number from {least} to {LARGEST_LIMIT}"
+            problems.append(f"The value for page.{name} is {value!r:.40} but must be {bounds}")
+    problems += [f"page.{name} is a text" for name in ("after", "before") if not isinstance(given.get(name, ""), str)]
+    if sum(name in given for name in _PAGE[1:]) > 1:
+        problems.append("page.from, page.after and page.before exclude each other")
+    if problems:
+        raise InputError(problems)
+    limit = given.get("limit", DEFAULT_LIMIT)
+    return PageRequest(limit, given.get("from", 0), given.get("after") or None, given.get("before") or None)

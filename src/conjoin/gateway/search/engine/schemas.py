@@ -5,8 +5,7 @@ from typing import Any
 
 from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, NUMBER, TEXT, Field, FieldKind
 from conjoin.gateway.search.engine.filters import LONGEST_PATTERN, MOST_VALUES, MOST_WILDCARDS, OR
-from conjoin.gateway.search.engine.paging import LARGEST_LIMIT
-from conjoin.gateway.search.engine.request import MOST_ALTERNATIVES
+from conjoin.gateway.search.engine.request import LARGEST_LIMIT, MOST_ALTERNATIVES
 from conjoin.gateway.search.engine.search import Search
 
 Schema = Mapping[str, Any]
@@ -54,7 +53,7 @@ def _page_schema() -> Schema:
     begins: Schema = {"type": "integer", "minimum": 0, "maximum": LARGEST_LIMIT}
     cursor: Schema = {"type": "string", "description": "As a page of the same search in the same order gave it"}
     places = {"from": begins, "after": cursor, "before": cursor}
-    # One of them says where the page is.
+    # At most one of them says where the page is.
     return {
         "anyOf": [
             _closed({"limit": _nullable(limit), **dict.fromkeys(places, _NULL), place: _nullable(schema)})

@@ -7,6 +7,7 @@ several instances, and an instance has many variables.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import Field
@@ -16,15 +17,7 @@ from conjoin.runtime.visibility.hiding import Hiding
 
 Item = dict[str, Any]
 RowTest = Callable[[Hiding, Any, Item], bool]
-"""Of a row, of which only the hidden view may be compared, and the item that is made of it."""
-
-
-def no_more(broker: Broker) -> Sequence[Any]:
-    return ()
-
-
-def not_narrowed(broker: Broker, conditions: Sequence[Condition]) -> Sequence[Condition]:
-    return ()
+"""Of a row, whose variables are compared as they are shown, and the item that is made of it."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +29,17 @@ class Search:
     items: Callable[[Broker, Sequence[Any]], Iterable[Sequence[Item]]]
     """For each row its items, in an order that does not change."""
     where: Mapping[str, tuple[tuple[str, Any], ...]] = field(default_factory=dict)
-    """What holds of its rows among those of the table."""
+    """Conditions that all its rows meet."""
     is_one: bool = True
     """A row is one item."""
-    more_rows: Callable[[Broker], Sequence[Any]] = no_more
+    more_rows: Callable[[Broker], Sequence[Any]] = lambda broker: ()
     """Rows of the same shape that are not in the table."""
     row_filters: Mapping[str, Callable[[Any], RowTest]] = field(default_factory=dict)
-    """Filters by what is no field, made of what the client said. They raise `InputError`."""
+    """Filters by what is no field, made of what the client sent. They raise `InputError`."""
     row_filter_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """For the document."""
-    narrowed: Callable[[Broker, Sequence[Condition]], Sequence[Condition]] = not_narrowed
-    """Conditions that follow from those of the client, for the store to have less to look through."""
+    """For OpenAPI."""
+    narrowed: Callable[[Broker, Sequence[Condition]], Sequence[Condition]] = lambda broker, conditions: ()
+    """Conditions that follow from those of the client, so that the store has less to look through."""
 
     @cached_property
     def key(self) -> Field:
@@ -60,6 +53,16 @@ class Search:
     def sort_fields(self) -> dict[str, Field]:
         return {it.name: it for it in self.fields if it.sorts}
 
-    def told(self, item: Item) -> dict[str, Any]:
+    @cached_property
+    def _columns(self) -> tuple[list[Field], Callable[[Any], tuple[Any, ...]]]:
+        fields = [it for it in self.fields if it.column]
+        return fields, attrgetter(*(it.column for it in fields))
+
+    def columns_of(self, row: Any) -> Item:
+        """The fields that the row itself has."""
+        fields, values = self._columns
+        return {it.name: it.of_column(value) for it, value in zip(fields, values(row), strict=True)}
+
+    def to_plain(self, item: Item) -> dict[str, Any]:
         """As it goes to the client."""
-        return {it.name: it.told(item[it.name]) for it in self.fields if it.is_shown}
+        return {it.name: it.to_plain(item[it.name]) for it in self.fields if it.is_shown}

@@ -1,10 +1,10 @@
-"""The search for process instances, running and ended.
+"""The searches for process definitions, every version that was deployed, and for process instances, running and ended.
 
-The store keeps which call activity called an instance, and of a call that is over no more than the tree it was in: then
-the outermost instance is told as its parent.
+The store keeps which call activity called an instance, and of a call that is over only the tree it was in: then the
+outermost instance is shown as its parent.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from conjoin.errors import InputError
@@ -14,45 +14,33 @@ from conjoin.gateway.search.engine.schemas import filter_schema
 from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.reading import finding
 from conjoin.runtime.reading.finding import Meets, rows_with
-from conjoin.runtime.reading.finding import rows as rows_of
 from conjoin.runtime.reading.instances import elements_of
 from conjoin.runtime.visibility.hiding import Hiding
 
 STATES = {"ACTIVE": ("active",), "COMPLETED": ("completed",), "TERMINATED": ("terminated",)}
-_WORDS = {stored: word for word, [stored] in STATES.items()}
 _VALUE = Field("value", TEXT)
 _ELEMENT = Field("elementId", TEXT)
 _CALLER = Field("parentProcessInstanceKey", KEY, nullable=True)
 _CALL = Field("parentElementInstanceKey", KEY, "parent_key", nothing=0, nullable=True)
-_TREE = Field("rootProcessInstanceKey", KEY, "tree_key", filters=False, sorts=False, nullable=True)
+_TREE = only_shown("rootProcessInstanceKey", KEY, "tree_key", nullable=True)
 _LARGEST_TREE = 10_000
 
 
-def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
+def _instances(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
     by_key = broker.definitions.by_key
     callers = _callers(broker, rows)
     for row in rows:
         plan = by_key[row.definition_key].plan
         yield [
             {
-                "processInstanceKey": row.key,
-                "processDefinitionId": row.process_id,
+                **PROCESS_INSTANCES.columns_of(row),
                 "processDefinitionName": plan.name,
-                "processDefinitionVersion": row.version,
                 "processDefinitionVersionTag": plan.version_tag,
-                "processDefinitionKey": row.definition_key,
                 "parentProcessInstanceKey": callers.get(row.parent_key, row.tree_key) if row.parent_key else None,
-                "parentElementInstanceKey": row.parent_key or None,
-                "rootProcessInstanceKey": row.tree_key,
-                "startDate": row.started_at,
-                "endDate": row.ended_at,
-                "suspendedDate": None,
-                "state": _WORDS[row.state],
                 "hasIncident": row.incidents > 0,
-                "tenantId": row.tenant_id,
-                "businessId": row.business_id or None,
-                "tags": [],
+                **{"suspendedDate": None, "tags": []},
             }
         ]
 
@@ -60,20 +48,19 @@ def _items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
 def _callers(broker: Broker, rows: Sequence[Any]) -> dict[int, int]:
     """By the key of a call activity that still waits, the instance it is in."""
     calls = {row.parent_key: row.tree_key for row in rows if row.parent_key and row.state == "active"}
-    found = _holding(rows_with(broker, "instance", calls.values()).values())
+    found = _by_element(rows_with(broker, "instance", calls.values()).values())
     for tree in {tree for call, tree in calls.items() if call not in found}:
-        tests = {"tree_key": ("=", tree), "parent_key": ("<>", 0), "state": ("=", "active")}
-        where = {column: Meets((test,)) for column, test in tests.items()}
-        found |= _holding(rows_of(broker, "instance", where, None, _LARGEST_TREE))
+        where = {"tree_key": tree, "parent_key": Meets((("<>", 0),)), "state": "active"}
+        found |= _by_element(finding.rows(broker, "instance", where, _LARGEST_TREE))
     return found
 
 
-def _holding(rows: Iterable[Any]) -> dict[int, int]:
+def _by_element(rows: Iterable[Any]) -> dict[int, int]:
     return {element.key: row.key for row in rows for element in elements_of(row)}
 
 
 def _in_their_trees(broker: Broker, conditions: Sequence[Condition]) -> list[Condition]:
-    """Who was called is in the tree of its caller, and the store has an index of those."""
+    """An instance that was called is in the tree of its caller, and the store has an index of trees."""
     callers = [it.value for it in conditions if it.field is _CALLER and it.operator == "$eq"]
     known = rows_with(broker, "instance", callers)
     trees = [known[key].tree_key if key in known else key for key in callers]
@@ -88,16 +75,12 @@ def _of_variables(said: Any) -> RowTest:
 
     def test(hiding: Hiding, row: Any, item: Item) -> bool:
         root = elements_of(row)[0].variables
-        return all(
-            name in root and _all_hold(conditions, json_text(hiding.value(name, root[name])))
-            for name, conditions in wanted
+        shown = {name: json_text(hiding.value(name, root[name])) for name, _ in wanted if name in root}
+        return len(shown) == len({name for name, _ in wanted}) and all(
+            it.holds({"value": shown[name]}) for name, conditions in wanted for it in conditions
         )
 
     return test
-
-
-def _all_hold(conditions: Sequence[Condition], value: str) -> bool:
-    return all(it.holds({"value": value}) for it in conditions)
 
 
 def _of_element(said: Any) -> RowTest:
@@ -113,7 +96,6 @@ _VARIABLE_SCHEMA = {
     "required": ["name"],
     "properties": {"name": {"type": "string"}, "value": filter_schema(_VALUE)},
 }
-_ROW_FILTERS: dict[str, Callable[[Any], RowTest]] = {"variables": _of_variables, "elementId": _of_element}
 
 PROCESS_INSTANCES = Search(
     "process-instances",
@@ -137,11 +119,39 @@ PROCESS_INSTANCES = Search(
         Field("businessId", TEXT, "business_id", nothing="", nullable=True),
         only_shown("tags", ANYTHING),
     ),
-    _items,
-    row_filters=_ROW_FILTERS,
+    _instances,
+    row_filters={"variables": _of_variables, "elementId": _of_element},
     row_filter_schemas={
         "variables": {"type": "array", "items": _VARIABLE_SCHEMA},
         "elementId": filter_schema(_ELEMENT),
     },
     narrowed=_in_their_trees,
+)
+
+
+def _definitions(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
+    for row in rows:
+        plan = broker.definitions.by_key[row.key].plan
+        latest = broker.definitions.latest(row.tenant_id, row.process_id)
+        of_plan = {"name": plan.name, "versionTag": plan.version_tag, "hasStartForm": False, "state": "ACTIVE"}
+        is_latest = latest is not None and latest.key == row.key
+        yield [{**PROCESS_DEFINITIONS.columns_of(row), **of_plan, "isLatestVersion": is_latest}]
+
+
+PROCESS_DEFINITIONS = Search(
+    "process-definitions",
+    "definition",
+    (
+        Field("processDefinitionKey", KEY, "key"),
+        Field("processDefinitionId", TEXT, "process_id"),
+        Field("name", TEXT, nullable=True),
+        Field("resourceName", TEXT, "resource"),
+        Field("version", NUMBER, "version"),
+        Field("versionTag", TEXT, nullable=True),
+        Field("tenantId", TEXT, "tenant_id"),
+        Field("hasStartForm", FLAG, sorts=False),
+        Field("state", words("ACTIVE", "DRAINING", "DELETED"), sorts=False),
+        Field("isLatestVersion", FLAG, sorts=False, is_shown=False),
+    ),
+    _definitions,
 )
