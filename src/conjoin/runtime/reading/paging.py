@@ -246,7 +246,9 @@ def positions_in(cursor: str, which: str, types: Sequence[type], scans: int = 1)
         isinstance(it, list) and (_is_position(it, types) or (not it and scans > 1)) for it in positions
     )
     if version != _VERSION or name != which or not are_positions:
-        raise InputError([f"{cursor!r:.60} is no cursor of this list in this order: take the one that the page before gave"])
+        raise InputError(
+            [f"{cursor!r:.60} is no cursor of this list in this order: take the one that the page before gave"]
+        )
     return [tuple(it) for it in positions]
 
 
