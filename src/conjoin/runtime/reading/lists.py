@@ -30,7 +30,7 @@ from conjoin.runtime.reading.paging import (
     AT_ONCE,
     MergedScans,
     Scan,
-    Step,
+    ScanStep,
     cursor_of,
     is_storable,
     position_types,
@@ -239,8 +239,8 @@ def _page(
     scans: Sequence[Scan],
     query: ListQuery,
     is_over: Callable[[], bool] = is_late,
-    rank: Callable[[Step], Any] = lambda step: 0,
-) -> tuple[ListPage, list[Step]]:
+    rank: Callable[[ScanStep], Any] = lambda step: 0,
+) -> tuple[ListPage, list[ScanStep]]:
     """With the steps at which scans stopped that have not ended."""
     table, order = scans[0].table, scans[0].order
     which, types = f"{table.name}{' backward' if order.backward else ''}", position_types(table, order)

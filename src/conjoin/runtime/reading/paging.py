@@ -37,7 +37,7 @@ Position = tuple[Any, ...]
 """The columns by which rows are ordered, and the number of an item of the row."""
 
 
-class Step(NamedTuple):
+class ScanStep(NamedTuple):
     """An item of a row; or None: everything up to `position` was looked at, and it shows nothing (more)."""
 
     position: Position
@@ -68,14 +68,14 @@ class Scan:
     ends_at: Callable[[Any], bool] = lambda row: False
     """No row from this one on can meet the conditions."""
 
-    def steps(self, after: Position | None = None) -> Iterator[Step]:
+    def steps(self, after: Position | None = None) -> Iterator[ScanStep]:
         for part in self._ranges(after) if self._is_in_ranges() else self._statements(after):
-            if isinstance(part, Step):
+            if isinstance(part, ScanStep):
                 yield part
             elif part:
                 yield from self.steps_of(part, after)
 
-    def steps_of(self, rows: Sequence[Any], after: Position | None) -> Iterator[Step]:
+    def steps_of(self, rows: Sequence[Any], after: Position | None) -> Iterator[ScanStep]:
         backward = self.order.backward
         for row, items in self.show(rows):
             place = place_of(self.table, row, self.order)
@@ -83,7 +83,7 @@ class Scan:
             for number, item in numbered[::-1] if backward else numbered:
                 # Rows come behind the position; of its own row some items may come before it.
                 if after is None or place != after[:-1] or (number < after[-1] if backward else number > after[-1]):
-                    yield Step((*place, number), row, item)
+                    yield ScanStep((*place, number), row, item)
 
     def _is_in_ranges(self) -> bool:
         """Otherwise one statement is as good: the store finds the rows without looking at others, or sorts them."""
@@ -92,7 +92,7 @@ class Scan:
         is_filtered = any(not isinstance(value, Meets) or value.tests for value in self.where.values())
         return self.keys != ALL_KEYS or (has_deadline() and is_filtered)
 
-    def _statements(self, after: Position | None) -> Iterator[Step | list[Any]]:
+    def _statements(self, after: Position | None) -> Iterator[ScanStep | list[Any]]:
         backward, at_once = self.order.backward, min(self.at_once, FIRST_AT_ONCE)
         place = None if after is None else after[:-1]
         if after is not None and self._continues_inside(after):
@@ -103,10 +103,10 @@ class Scan:
             if len(rows) < at_once:
                 return
             place = place_of(self.table, rows[-1], self.order)
-            yield Step((*place, -1 if backward else _LAST_ITEM), rows[-1])
+            yield ScanStep((*place, -1 if backward else _LAST_ITEM), rows[-1])
             at_once = next_at_once(rows, at_once, self.at_once)
 
-    def _ranges(self, after: Position | None) -> Iterator[Step | list[Any]]:
+    def _ranges(self, after: Position | None) -> Iterator[ScanStep | list[Any]]:
         """Before each range the row that comes next, whether it meets the conditions or not."""
         backward, at_once = self.order.backward, min(self.at_once, FIRST_AT_ONCE)
         low, high = self.keys
@@ -115,7 +115,7 @@ class Scan:
             passed = 0 if self._continues_inside(after) else 1
             low, high = (low, min(after[0] - passed, high)) if backward else (max(after[0] + passed, low), high)
         while (row := self._next_row(low, high)) is not None:
-            yield Step((row.key, _LAST_ITEM if backward else -1), row)
+            yield ScanStep((row.key, _LAST_ITEM if backward else -1), row)
             began, key = monotonic(), row.key
             first, last = (max(key - length, low), key) if backward else (key, min(key + length, high))
             where = {**self.where, "key": _between(first, last)}
@@ -164,14 +164,14 @@ def _between(low: int, high: int) -> Meets:
 
 
 class Taken(NamedTuple):
-    found: list[Step]
+    found: list[ScanStep]
     """Those with an item."""
-    stopped: Step | None
+    stopped: ScanStep | None
     """Where it stopped although there may be more."""
 
 
 def take(
-    steps: Iterable[Step],
+    steps: Iterable[ScanStep],
     limit: int,
     is_over: Callable[[], bool] = is_late,
     most_looked_at: int = LARGEST_INT64,
@@ -181,7 +181,7 @@ def take(
 
     Something is looked at in any case, so that whoever continues comes further.
     """
-    found: list[Step] = []
+    found: list[ScanStep] = []
     looked_at = size = 0
     for number, step in enumerate(steps):
         looked_at += not step.is_mark
@@ -199,8 +199,10 @@ def take(
 class MergedScans:
     """Scans as one: each time the step of the highest rank. It remembers the step at which each of them is."""
 
-    def __init__(self, scans: Sequence[Scan], after: Sequence[Position | None], rank: Callable[[Step], Any]) -> None:
-        self.heads: list[Step | None] = [None] * len(scans)
+    def __init__(
+        self, scans: Sequence[Scan], after: Sequence[Position | None], rank: Callable[[ScanStep], Any]
+    ) -> None:
+        self.heads: list[ScanStep | None] = [None] * len(scans)
         self._rank = rank
         self._scans = [
             self._followed(index, scan.steps(it))
@@ -208,10 +210,10 @@ class MergedScans:
             if it != _ENDED
         ]
 
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[ScanStep]:
         return merge(*self._scans, key=self._rank, reverse=True)
 
-    def _followed(self, index: int, steps: Iterator[Step]) -> Iterator[Step]:
+    def _followed(self, index: int, steps: Iterator[ScanStep]) -> Iterator[ScanStep]:
         for step in steps:
             self.heads[index] = step
             yield step
@@ -225,7 +227,7 @@ class MergedScans:
 _ENDED: Position = ()
 
 
-def _before(step: Step, backward: bool) -> Position:
+def _before(step: ScanStep, backward: bool) -> Position:
     if step.item is None:
         return step.position
     return (*step.position[:-1], step.position[-1] + (1 if backward else -1))

@@ -21,7 +21,7 @@ from conjoin.runtime.reading.paging import (
     AT_ONCE,
     Position,
     Scan,
-    Step,
+    ScanStep,
     cursor_of,
     position_types,
     positions_in,
@@ -108,7 +108,7 @@ class _SearchScan:
 
     def steps(
         self, after: Position | None = None, at_once: int = AT_ONCE, order: RowOrder | None = None
-    ) -> Iterator[Step]:
+    ) -> Iterator[ScanStep]:
         scan = self._scan(order or self.order, at_once)
         more = self.what.more_rows(self.broker)
         if not more:
@@ -147,7 +147,7 @@ class _SearchScan:
         )
 
 
-def _position(step: Step) -> Position:
+def _position(step: ScanStep) -> Position:
     return step.position
 
 
