@@ -15,8 +15,8 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.inbox.across_shards.group_order import place_of
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.placement import place_of
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.runtime.opening import temporary_broker
 from conjoin.store import tables as t

@@ -13,7 +13,7 @@ from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.receiving.channel_rows import Row
+from conjoin.runtime.inbox.receiving import Row
 from conjoin.runtime.reading.instances import USER_TASK
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.run.due import KINDS, Sweep

@@ -13,7 +13,7 @@ from conjoin.pipeline.inbox.draining import DrainRound, drain
 from conjoin.pipeline.ingest.arrivals import take_arrivals
 from conjoin.pipeline.ingest.packs import IngestRow
 from conjoin.runtime.inbox.on_shard import fold
-from conjoin.runtime.inbox.receiving.arriving import keep_arrivals
+from conjoin.runtime.inbox.on_shard.arrivals import keep_arrivals
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest

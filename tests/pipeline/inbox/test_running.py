@@ -12,7 +12,7 @@ import pytest
 
 from conjoin.kernel.inbox.message import DONE
 from conjoin.kernel.inbox.schedule import RUN
-from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.opening import create_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.store import tables as t

@@ -12,10 +12,10 @@ from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Delivered, Outcome
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_bytes
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.rows import read_row
-from conjoin.runtime.inbox.targets import Target
+from conjoin.runtime.inbox.runner import Target
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxAttemptRow, InboxRow
 from conjoin.testing.clock import FakeClock

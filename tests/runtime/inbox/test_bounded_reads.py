@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from conjoin.runtime.inbox.across_shards.group_order import place_of
-from conjoin.runtime.inbox.receiving.arriving import rules_of
-from conjoin.runtime.inbox.requests import InboxRules
+from conjoin.runtime.inbox.placement import place_of
+from conjoin.runtime.inbox.requests import InboxRules, rules_of
 from conjoin.runtime.inbox.rows import read_row
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.run.batches import Batch

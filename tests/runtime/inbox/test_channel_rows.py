@@ -10,8 +10,7 @@ from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, OperationRefused
-from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
-from conjoin.runtime.inbox.receiving.row_files import CSV, JSON_LINES, read_rows
+from conjoin.runtime.inbox.receiving import CSV, JSON_LINES, ChannelRows, Row, Taken, read_rows
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.store import tables as t
 from tests.runtime.inbox.bench import CHANNEL, Bench, preset

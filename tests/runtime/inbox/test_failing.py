@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.inbox import InboxMessage
-from conjoin.runtime.inbox.on_shard.offers import Offers
+from conjoin.runtime.inbox.on_shard.attempts import Offers
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.run.fold import Fold
 from conjoin.store import tables as t

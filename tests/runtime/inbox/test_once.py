@@ -14,8 +14,8 @@ import pytest
 from conjoin.fault_points import arm, disarm
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.carriers.shard_threads import shard_threads

@@ -19,8 +19,7 @@ from conjoin.kernel.inbox.operations import (
 )
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox import inbox as inbox_module
-from conjoin.runtime.inbox.across_shards.moving import finish_moves
-from conjoin.runtime.inbox.across_shards.shards import Shards
+from conjoin.runtime.inbox.cross_shard import Shards, finish_moves
 from conjoin.runtime.inbox.requests import InboxMoveIn, InboxMoveOut, InboxRequest
 from conjoin.runtime.reading.lists import ListQuery
 from tests.runtime.inbox.bench import REMOTE, Bench, preset

@@ -8,7 +8,7 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from conjoin.kernel.inbox.groups import order_of
-from conjoin.runtime.inbox.across_shards.group_order import place_of
+from conjoin.runtime.inbox.placement import place_of
 from tests.conftest import the_seed
 from tests.kernel.inbox.simulator import make, preset
 

@@ -7,8 +7,8 @@ import pytest
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.channels import Channel, Types
 from conjoin.kernel.inbox.message import Hint
-from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.receiving.storable import LONGEST_ID
+from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.rows import LONGEST_ID
 from conjoin.store import tables as t
 from tests.runtime.inbox.bench import CHANNEL, Bench, preset
 from tests.runtime.inbox.conftest import Make

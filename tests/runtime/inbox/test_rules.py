@@ -3,8 +3,8 @@
 import pytest
 
 from conjoin.kernel.inbox.operations import Pause
-from conjoin.runtime.inbox.receiving import arriving
-from conjoin.runtime.inbox.receiving.arriving import PART, SOURCE, rules_of
+from conjoin.runtime.inbox.on_shard import arrivals
+from conjoin.runtime.inbox.requests import RULES_PART, RULES_SOURCE, rules_of
 from tests.runtime.inbox.bench import REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
 
@@ -37,7 +37,7 @@ def test_whoever_comes_later_is_judged_by_the_rules_that_are_noted(make: Make) -
 
 
 def test_a_store_with_many_groups_wakes_them_in_several_commits(single: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arriving, "AT_ONCE", 10)
+    monkeypatch.setattr(arrivals, "AT_ONCE", 10)
     bench = single(preset(mode="fail_first"))
     for number in range(35):
         bench.send(f"o-{number}", f"m-{number}")
@@ -53,14 +53,14 @@ def test_rules_are_noted_on_every_shard(bench: Bench) -> None:
     bench.run()
     for shard in range(bench.broker.shard_count):
         with bench.broker.post.look(shard) as snapshot:
-            assert snapshot.position(SOURCE) == {PART: rules_of(bench.settings)}
+            assert snapshot.position(RULES_SOURCE) == {RULES_PART: rules_of(bench.settings)}
 
 
 def test_rules_that_change_while_they_are_noted_are_noted_in_the_end(
     single: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one who notes them dies after a part of the groups."""
-    monkeypatch.setattr(arriving, "AT_ONCE", 1)
+    monkeypatch.setattr(arrivals, "AT_ONCE", 1)
     bench = single(preset(mode="fail_first"))
     for key in ("a", "b", "c"):
         bench.send(key, f"first-{key}")
@@ -69,7 +69,7 @@ def test_rules_that_change_while_they_are_noted_are_noted_in_the_end(
     bench.wait("a", "b", "c")
     bench.run()
     rules = rules_of(preset(mode="all"))
-    bench.inbox.shards.ask(0, arriving.InboxRules(rules))
+    bench.inbox.shards.ask(0, arrivals.InboxRules(rules))
     bench.configure(preset(mode="all"))
     assert bench.run(after_s=6).correlated == 3
 

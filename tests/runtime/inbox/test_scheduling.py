@@ -5,8 +5,8 @@ import pytest
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.schedule import CLEANUP, RUN
 from conjoin.kernel.instants import NEVER
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.schedule import HeldLease, InboxSchedule
 from conjoin.runtime.upkeep.supervision import Repeating
 from conjoin.testing.clock import FakeClock

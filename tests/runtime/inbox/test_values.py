@@ -13,7 +13,8 @@ from conjoin.kernel.inbox.message import Ending, Fault, Hint, MessageType
 from conjoin.kernel.inbox.operations import Correct
 from conjoin.kernel.inbox.outcomes import Delivered, Failed
 from conjoin.runtime.inbox import requests as r
-from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.mapping import read_hint
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.placement import (
     MOVING,
     OWN,
@@ -23,9 +24,8 @@ from conjoin.runtime.inbox.placement import (
     reach_of,
     stored_group,
 )
-from conjoin.runtime.inbox.receiving.hints import read_hint
 from conjoin.runtime.inbox.rows import Filed, content_of, read_row, row_of, text_to_keep, with_content
-from conjoin.runtime.inbox.targets import deliver
+from conjoin.runtime.inbox.runner import deliver
 from tests.kernel.inbox.simulator import make
 
 FULL = InboxMessage(

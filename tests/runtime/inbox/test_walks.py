@@ -21,7 +21,7 @@ from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.runtime.inbox import cross_shard as spanning
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.on_shard import due_groups as looks
-from conjoin.runtime.inbox.on_shard.offers import Offers
+from conjoin.runtime.inbox.on_shard.attempts import Offers
 from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.clock import START_US, FakeClock
 from conjoin.times.iso8601 import instant_text
@@ -98,7 +98,6 @@ def offered_to(script: Script, depth: int) -> Iterator[None]:
         patch.setattr(Offers, "offer", lambda self, message: (script.answer(message), 0))
         patch.setattr(looks, "LEAST_DEPTH", depth)
         patch.setattr("conjoin.runtime.inbox.on_shard.runs.LEAST_DEPTH", depth)
-        patch.setattr("conjoin.runtime.inbox.on_shard.sending.LEAST_DEPTH", depth)
         patch.setattr(spanning, "_DEPTH", depth)
         yield
 

@@ -4,7 +4,7 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.runtime.client_api.messages import NewMessage, unusable
-from conjoin.runtime.inbox.receiving.hints import read_hint
+from conjoin.runtime.inbox.mapping import read_hint
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.ingest.rows import RowReader, SourcePosition

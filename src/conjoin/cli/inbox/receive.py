@@ -15,9 +15,9 @@ from conjoin.cli.inbox.telling import counted, in_words
 from conjoin.cli.printing import AsJson, tell
 from conjoin.cli.store_option import Data, StoreUrl
 from conjoin.errors import InputError
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.receiving.row_files import FORMATS, JSON_LINES, format_of, read_rows
+from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.receiving import FORMATS, JSON_LINES, format_of, read_rows
 from conjoin.runtime.inbox.rows import text_to_keep
 
 _STANDARD_INPUT = "-"

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import Any
 
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.listing import HistoryLine, Shown
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 

@@ -11,10 +11,9 @@ from time import monotonic
 from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.runtime.inbox.across_shards.shards import without_failing
-from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.receiving.arriving import rules_of
-from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun
+from conjoin.runtime.inbox.cross_shard import without_failing
+from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun, rules_of
 from conjoin.runtime.run.batches import Batch, Commit
 from conjoin.runtime.run.carriers.worker_shards import worker_shards
 from conjoin.runtime.run.sweeping import is_items

@@ -15,11 +15,10 @@ from conjoin.kernel.inbox.schedule import RUN
 from conjoin.pipeline.inbox.runner import SparkInboxRunner
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.runner import NO_TARGETS
+from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.runner import NO_TARGETS, Target
 from conjoin.runtime.inbox.schedule import HeldLease, InboxSchedule
-from conjoin.runtime.inbox.targets import Target
 from conjoin.runtime.opening import open_broker
 
 LOOK_EVERY_S = 0.5

@@ -13,13 +13,11 @@ from conjoin.kernel.inbox import InboxSettings
 from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain
 from conjoin.pipeline.session.shard_tasks import on_each_shard
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.across_shards.shards import Shards
-from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.cross_shard import Shards
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.placement import MOVING, OWN, REMOTE, SPANNING
-from conjoin.runtime.inbox.receiving.arriving import PART, SOURCE, rules_of
-from conjoin.runtime.inbox.requests import AT_ONCE
-from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, always
-from conjoin.runtime.inbox.targets import Target
+from conjoin.runtime.inbox.requests import AT_ONCE, RULES_PART, RULES_SOURCE, rules_of
+from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, Target, always
 
 MOST_S = 10.0
 """A job ends after so many seconds; the next one has a later time, if the lease is still ours."""
@@ -68,7 +66,9 @@ class SparkInboxRunner:
         rules = rules_of(self._settings)
         for shard in range(self._shards.count):
             with self._shards.look(shard) as snapshot:
-                has_new_rules = snapshot.position(SOURCE).get(PART) != rules and snapshot.inbox_groups_in_line("", 1)
+                has_new_rules = snapshot.position(RULES_SOURCE).get(
+                    RULES_PART
+                ) != rules and snapshot.inbox_groups_in_line("", 1)
                 is_due = snapshot.inbox_groups_due(OWN, horizon, 1) or snapshot.inbox_expired(horizon, 1)
             if has_new_rules or is_due:
                 yield shard

@@ -15,8 +15,7 @@ from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.ingest.packs import IngestRow
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Headers, Row
-from conjoin.runtime.inbox.receiving.receiving import Reception
+from conjoin.runtime.inbox.receiving import ChannelRows, Headers, Reception, Row
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter

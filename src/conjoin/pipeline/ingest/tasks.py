@@ -24,8 +24,7 @@ from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
-from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead
-from conjoin.runtime.ingest.sources import envelope_of
+from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead, envelope_of
 from conjoin.runtime.run.carriers.careful import SourceRow
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, take_rows
 from conjoin.runtime.upkeep.supervision import text_of

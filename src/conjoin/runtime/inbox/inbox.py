@@ -1,4 +1,4 @@
-"""The inbox of a store, for whoever serves people or sources: receive, run, clean up, list, show, and operate.
+"""The inbox of a store: receive, run, clean up, list, show, and operate.
 
 It owns no thread and no clock; `schedule.py` says when to run. Every call is durable when it returns. Several threads
 may call it at once.
@@ -7,27 +7,22 @@ may call it at once.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
-from conjoin.kernel.inbox import InboxSettings
+from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Correct, Operation, OperationRefused
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.across_shards.moving import finish_moves
-from conjoin.runtime.inbox.across_shards.shards import Shards
-from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.cross_shard import Shards, finish_moves
 from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
-from conjoin.runtime.inbox.metrics import Gauges, InboxMeter, Sample
+from conjoin.runtime.inbox.mapping import read_hint
+from conjoin.runtime.inbox.metrics import Counts, Gauges, InboxMeter, Sample
 from conjoin.runtime.inbox.placement import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
-from conjoin.runtime.inbox.receiving.channel_rows import ChannelRows, Row, Taken
-from conjoin.runtime.inbox.receiving.hints import read_hint
-from conjoin.runtime.inbox.receiving.receiving import Reception
-from conjoin.runtime.inbox.rehearsing import Answer, Rehearsal, Selected, counted
+from conjoin.runtime.inbox.receiving import ChannelRows, Reception, Row, Taken
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup, InboxOperate
-from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, RunMaker, always, clean_up
-from conjoin.runtime.inbox.targets import Target
+from conjoin.runtime.inbox.rows import read_row
+from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, RunMaker, Target, always, clean_up
 from conjoin.runtime.ingest.rows import Unusable
 from conjoin.runtime.reading.lists import ListPage, ListQuery, page_of
 from conjoin.runtime.targets import RemoteTarget
@@ -35,7 +30,18 @@ from conjoin.runtime.visibility.hiding import MARK
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxRow
 
-__all__ = ["Inbox", "Selected"]
+Answer = InboxMessage | OperationRefused
+
+
+class Selected(NamedTuple):
+    """The result of an operation on many messages: how many were changed, and how many refused, by code."""
+
+    changed: int
+    refused: Mapping[str, int]
+
+
+def _not_found(key: int) -> OperationRefused:
+    return OperationRefused("not_found", f"there is no message {key} in the inbox")
 
 
 class Inbox:
@@ -57,7 +63,7 @@ class Inbox:
         self._runner: RunMaker = InboxRunner(self.shards, settings, targets, at_once)
 
     def receive(self, channel: str, arrivals: Iterable[Taken]) -> Counts:
-        """Keys are given here, those of the arrivals are not looked at. What is known already is acknowledged."""
+        """The keys of the arrivals are not used: shards give new ones. What is known already is acknowledged."""
         policies = self._broker.catalog.view().policies
         reception = Reception(self.channel(channel), self.settings, self.shards.count, policies)
         reception.take(arrivals)
@@ -81,21 +87,21 @@ class Inbox:
         return self._meter.count(clean_up(self.shards, InboxCleanup(self.settings, self._at_once), is_ours))
 
     def metrics(self) -> list[Sample]:
-        """What this process has done with the inbox so far, and how the inbox is now."""
+        """What this process has done with the inbox so far, and the state of the inbox now."""
         return self._meter.samples(self.gauges())
 
     def close(self) -> None:
-        """The connections of its targets; the broker belongs to whoever opened it."""
+        """Closes the connections of its targets; the broker belongs to its opener."""
         for target in self._targets.values():
             if isinstance(target, RemoteTarget):
                 target.close()
 
-    def page(self, asked: ListQuery) -> ListPage:
-        """Raises `InputError` for filters that there are not."""
-        return page_of(self._broker, "messages of the inbox", INBOX, asked)
+    def page(self, query: ListQuery) -> ListPage:
+        """Raises `InputError` for unknown filters."""
+        return page_of(self._broker, "messages of the inbox", INBOX, query)
 
     def show(self, key: int) -> Shown | None:
-        """As it may be shown: with hidden variables marked."""
+        """With hidden variables marked."""
         whole = show(self.shards, key)
         return None if whole is None else hidden_view(self._broker.hiding, whole)
 
@@ -122,30 +128,26 @@ class Inbox:
         return self._operate_on(keys, operation, who)
 
     def correct(self, key: int, payload: bytes | None, changes: Mapping[str, Any], who: str) -> Answer:
-        """Another payload, of which its channel makes another hint; and what is said of the hint, in any spelling.
+        """Another payload, of which its channel makes another hint; and changes of the hint, in any spelling.
 
         Raises `InputError` for changes that cannot be.
         """
         shown = show(self.shards, key)
         if shown is None:
-            return OperationRefused("not_found", f"there is no message {key} in the inbox")
+            return _not_found(key)
         if self._broker.hiding.is_active and MARK in f"{payload!r} {changes!r}":
             return OperationRefused("invalid", f"write out what is {MARK} here, or it is sent like that")
-        hint = shown.hint
-        try:
-            if payload is not None:
-                hint = self._mapped_anew(shown, payload) or hint._replace(variables={})
-        except Unusable as why:
-            return OperationRefused("invalid", f"the payload {why}")
+        hint, channel = shown.hint, self.channels.get(shown.item.channel)
+        if payload is not None:
+            try:
+                reader = None if channel is None else ChannelRows(channel, self.settings)
+                mapped = None if reader is None else reader.hint_of(payload, shown.headers, self.shards.now)
+            except Unusable as why:
+                return OperationRefused("invalid", f"the payload {why}")
+            hint = mapped or hint._replace(variables={})
         hint = read_hint(changes, hint)
-        is_told = bool(changes) or hint != shown.hint
-        return self._operate_on([key], Correct(payload, hint if is_told else None), who)[0]
-
-    def _mapped_anew(self, shown: Shown, payload: bytes) -> Hint | None:
-        channel = self.channels.get(shown.item.channel)
-        if channel is None:
-            return None
-        return ChannelRows(channel, self.settings).hint_of(payload, shown.headers, self.shards.now)
+        is_changed = bool(changes) or hint != shown.hint
+        return self._operate_on([key], Correct(payload, hint if is_changed else None), who)[0]
 
     def _operate_on(self, keys: Sequence[int], operation: Operation, who: str) -> list[Answer]:
         answers: dict[int, Answer] = {}
@@ -158,32 +160,41 @@ class Inbox:
             finish_moves(self.shards)
         return [answers[key] for key in keys]
 
-    def operate_on_all(self, asked: ListQuery, operation: Operation, who: str) -> Selected:
-        """A whole selection, page by page. What comes to it meanwhile may be taken along or not."""
-        return self._on_all(asked, lambda keys: self.operate_on(keys, operation, who))
+    def operate_on_all(self, query: ListQuery, operation: Operation, who: str) -> Selected:
+        """A whole selection, page by page. What comes to it meanwhile may be included or not."""
+        return self._on_all(query, lambda keys: self.operate_on(keys, operation, who))
 
-    def rehearse_on_all(self, asked: ListQuery, operation: Operation) -> Selected:
-        """What the same would come to; nothing is changed."""
-        return self._on_all(asked, lambda keys: self._rehearsed(keys, operation))
+    def rehearse_on_all(self, query: ListQuery, operation: Operation) -> Selected:
+        """What the same would result in; nothing is changed."""
+        return self._on_all(query, lambda keys: self._rehearsed(keys, operation))
 
     def rehearse_on(self, keys: Sequence[int], operation: Operation) -> Selected:
-        """What `operate_on` would come to; nothing is changed."""
-        return counted(self._rehearsed(keys, operation))
+        """What `operate_on` would result in; nothing is changed."""
+        return _selected(self._rehearsed(keys, operation))
 
-    def _on_all(self, asked: ListQuery, act: Callable[[Sequence[int]], list[Answer]]) -> Selected:
+    def _on_all(self, query: ListQuery, act: Callable[[Sequence[int]], list[Answer]]) -> Selected:
         changed, refused = 0, Counter[str]()
-        asked = replace(asked, limit=self._at_once)
+        query = replace(query, limit=self._at_once)
         while True:
-            page = self.page(asked)
-            for answer in act([item.key for item in page.items]) if page.items else ():
-                changed += not isinstance(answer, OperationRefused)
-                refused.update([answer.code] if isinstance(answer, OperationRefused) else ())
+            page = self.page(query)
+            some = _selected(act([item.key for item in page.items]) if page.items else ())
+            changed += some.changed
+            refused.update(some.refused)
             if page.after is None:
                 return Selected(changed, dict(refused))
-            asked = replace(asked, after=page.after)
+            query = replace(query, after=page.after)
 
     def _rehearsed(self, keys: Sequence[int], operation: Operation) -> list[Answer]:
-        return Rehearsal(operation, self.shards.now, self.settings).answers(keys, self._rows(keys))
+        """In the order of the keys. One that moves between shards is there twice, and counts where it arrives."""
+        found: dict[int, InboxRow] = {}
+        for row in self._rows(keys):
+            if row.key not in found or row.group_key != moving_group(row.key):
+                found[row.key] = row
+        now, settings = self.shards.now, self.settings
+        return [
+            operate(read_row(found[key]).message, operation, now, settings) if key in found else _not_found(key)
+            for key in keys
+        ]
 
     def channel(self, name: str) -> Channel:
         """Raises `InputError` if there is none of that name."""
@@ -193,7 +204,7 @@ class Inbox:
         raise InputError([f"there is no channel {name!r}; {known}"])
 
     def _homes(self, keys: Sequence[int]) -> dict[int, list[int]]:
-        """By shard. What is not to be found is asked for anywhere, and refused there."""
+        """By shard. What cannot be found is sent to any shard, and refused there."""
         if any(row.group_key == moving_group(row.key) for row in self._rows(keys)):
             finish_moves(self.shards)
         found = {row.key: home_of_row(row, self.shards.count) for row in self._rows(keys)}
@@ -204,3 +215,8 @@ class Inbox:
 
     def _rows(self, keys: Sequence[int]) -> Iterator[InboxRow]:
         yield from self.shards.store.rows(t.INBOX, {"key": tuple(keys)}, None, 2 * len(keys))
+
+
+def _selected(answers: Iterable[Answer]) -> Selected:
+    codes = [answer.code if isinstance(answer, OperationRefused) else None for answer in answers]
+    return Selected(codes.count(None), dict(Counter(code for code in codes if code is not None)))

@@ -1,6 +1,6 @@
 """Lists of messages of the inbox, and one of them with everything that is known about it. Nothing is decided here.
 
-Filters on columns are the store's; the text of an error is looked for in each item. Verdicts are those of now.
+Filters on columns are the store's; the text of an error is searched in each item. Verdicts are those of now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ from conjoin.kernel.inbox.message import FAULTS, STATES, Hint, InboxMessage, Mes
 from conjoin.kernel.inbox.outcomes import HANDED_OVER
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.inbox.across_shards.shards import Shards
+from conjoin.runtime.inbox.cross_shard import Shards
 from conjoin.runtime.inbox.rows import read_row, with_content
 from conjoin.runtime.reading.lists import Listing
 from conjoin.runtime.visibility.hiding import Hiding
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.store import tables as t
-from conjoin.store.rows import InboxAttemptRow, InboxRow
+from conjoin.store.rows import InboxRow
 
 
 class InboxItem(NamedTuple):
@@ -42,7 +42,7 @@ class InboxItem(NamedTuple):
 
 
 class HistoryLine(NamedTuple):
-    """Of a history: `kind` is `attempt`, or what a person did, with `who`."""
+    """`kind` is `attempt`, or the operation, with `who`."""
 
     number: int
     at: int
@@ -55,7 +55,7 @@ class HistoryLine(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """`sentence` says in English what has become of it; `group` with whom it waits in line."""
+    """`sentence` says in English what has become of it; `group` names those that wait in line with it."""
 
     item: InboxItem
     sentence: str
@@ -79,7 +79,7 @@ def inbox_items(broker: Broker, rows: Sequence[InboxRow]) -> Iterator[InboxItem]
 
 
 def _contents(broker: Broker, rows: Sequence[InboxRow]) -> dict[int, Sequence[Any]]:
-    """What an error may quote of those that have one; read only if something in it may be hidden."""
+    """What the text of an error may quote, for those that have one; read only if something in it may be hidden."""
     keys = tuple(row.key for row in rows if row.error_text) if broker.hiding.is_active else ()
     found = broker.store.rows(t.INBOX_CONTENT, {"key": keys}, None, len(keys)) if keys else ()
     blank = {row.key: read_row(row).message for row in rows if row.key in set(keys)}
@@ -88,7 +88,7 @@ def _contents(broker: Broker, rows: Sequence[InboxRow]) -> dict[int, Sequence[An
 
 
 def hidden_view(hiding: Hiding, shown: Shown) -> Shown:
-    """Payload, headers, hint and history as whoever looks may see them."""
+    """Payload, headers, hint and history as the reader may see them."""
     if not hiding.is_active:
         return shown
     quoted = (shown.payload, dict(shown.headers), shown.hint._asdict())
@@ -135,26 +135,22 @@ INBOX = Listing(
 
 
 def show(shards: Shards, key: int) -> Shown | None:
-    """None: there is no such message. It is looked for everywhere, as a corrected key may have moved it."""
+    """None: there is no such message. All shards are searched, as a corrected key may have moved it."""
     for row in shards.store.rows(t.INBOX, {"key": key}, None, 1):
         contents = list(shards.store.rows(t.INBOX_CONTENT, {"key": key}, None, 1))
         history = shards.store.rows(t.INBOX_ATTEMPT, {"inbox_key": key}, None, 10_000)
         message = read_row(row).message
-        whole = with_content(message, contents[0]) if contents else message
-        return _shown(row, whole, list(history), shards.now)
+        message = with_content(message, contents[0]) if contents else message
+        verdict = verdict_of(message, shards.now)
+        detail = dict(verdict.detail)
+        if verdict.verdict == "correlated" and verdict.reason != HANDED_OVER:
+            detail["instance"] = detail.get("target")
+        plain: Any = to_plain(detail)
+        return Shown(
+            _item(row, message, shards.now),
+            sentence(verdict.verdict, verdict.reason, plain, row.name, row.correlation_key),
+            *(message.type, message.encoding, message.headers, message.hint, message.payload),
+            *(message.event_at, row.group_key, row.taken_by, row.message_key or None),
+            [HistoryLine(*line[1:]) for line in history],
+        )
     return None
-
-
-def _shown(row: InboxRow, message: InboxMessage, history: Sequence[InboxAttemptRow], now: int) -> Shown:
-    verdict = verdict_of(message, now)
-    detail = dict(verdict.detail)
-    if verdict.verdict == "correlated" and verdict.reason != HANDED_OVER:
-        detail["instance"] = detail.get("target")
-    said: Any = to_plain(detail)
-    return Shown(
-        _item(row, message, now),
-        sentence(verdict.verdict, verdict.reason, said, row.name, row.correlation_key),
-        *(message.type, message.encoding, message.headers, message.hint, message.payload),
-        *(message.event_at, row.group_key, row.taken_by, row.message_key or None),
-        [HistoryLine(*line[1:]) for line in history],
-    )

@@ -5,24 +5,35 @@
     group: shop-7                 anything else is meant as it is written
     only: "= type != null"        rows for which this is not true are ignored
 
-Its fields are those of a hint, and what the headers of a message may say. It reads neither sources nor stores. All
-problems of a mapping are told at once, before any row is read.
+Its fields are those of a hint, with our names or those of Camunda's APIs, and what the headers of a message may say.
+For an id or a key a whole number is its text; an object or a flag may be given as text, as in a table of texts. All
+problems of a mapping or a hint are reported at once.
 """
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
-from conjoin.feel import FeelSyntaxError, compile_expression
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint
-from conjoin.kernel.inbox.settings import EXPRESSION_MARK
 from conjoin.kernel.instants import NEVER
-from conjoin.runtime.inbox.receiving.hints import SPELLINGS, as_text, read_hint
-from conjoin.runtime.ingest.rows import Unusable
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.ingest.mapping import ONLY, RowMapping, Value, read_value, unknown_field
+from conjoin.runtime.ingest.rows import Unusable, as_text
 from conjoin.times.iso8601 import instant_text
 
+HINT_FIELDS = {
+    **{field: field for field in Hint._fields},
+    **{"messageName": "name", "key": "correlation_key", "correlationKey": "correlation_key", "id": "message_id"},
+    **{"messageId": "message_id", "correlationVariables": "correlation_variables", "businessKey": "business_key"},
+    **{"correlationKeys": "correlation_variables", "processVariables": "variables", "tenantId": "tenant_id"},
+    **{"processDefinitionId": "process_definition_id", "processInstanceId": "process_instance_id"},
+    **{"executionId": "execution_id", "isStart": "is_start", "tenant": "tenant_id"},
+}
+"""The fields of a hint in all spellings."""
+_OBJECTS = ("variables", "correlation_variables")
+_FLAG = "is_start"
+_FLAGS = {"true": True, "false": False}
 HEADERS = {
     "id": "X-CORRELATE-ID",
     "timestamp": "X-CORRELATE-Timestamp",
@@ -31,18 +42,15 @@ HEADERS = {
     "type": "X-CORRELATE-PayloadType-FQCN",
 }
 """Fields that say what a header says; a message's own headers stand over them."""
-TENANT, ONLY = "tenant", "only"
+TENANT = "tenant"
 _INSTANTS = ("timestamp", "expiration")
 _OTHERWISE = {"message_id": "id", "tenant_id": TENANT}
 """Of a row, id and tenant are the message's own; those of a hint follow them."""
 
-FIELDS = {spelling: _OTHERWISE.get(field, field) for spelling, field in SPELLINGS.items()} | {
+FIELDS = {spelling: _OTHERWISE.get(field, field) for spelling, field in HINT_FIELDS.items()} | {
     field: field for field in (*HEADERS, TENANT)
 }
-"""Our fields in all spellings."""
-
-Value = Callable[[Mapping[str, Any], int], Any]
-"""What a row says about a field, at an instant."""
+"""The fields of a row in all spellings."""
 
 
 class MappedRow(NamedTuple):
@@ -51,17 +59,12 @@ class MappedRow(NamedTuple):
     tenant_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelMapping:
-    values: Mapping[str, Value]
-    only: Value | None = None
-
-    def wants(self, row: Mapping[str, Any], now: int) -> bool:
-        return self.only is None or self.only(row, now) is True
+class ChannelMapping(RowMapping):
+    __slots__ = ()
 
     def map(self, row: Mapping[str, Any], now: int) -> MappedRow:
         """`Unusable` when a field is not what it must be."""
-        return mapped({field: value(row, now) for field, value in self.values.items()})
+        return mapped(self.fields_of(row, now))
 
 
 def read_mapping(written: Mapping[str, Any]) -> tuple[ChannelMapping, list[str]]:
@@ -75,15 +78,15 @@ def read_mapping(written: Mapping[str, Any]) -> tuple[ChannelMapping, list[str]]
         elif field in values:
             problems.append(f"{spelling}: {field} is given twice")
         else:
-            values[field], problem = _read_value(field, text)
+            values[field], problem = read_value(field, text, _problem_of)
             problems += [f"{spelling}: {problem}"] if problem else []
     only = values.pop(ONLY, None)
     return ChannelMapping(values, only), problems
 
 
-def mapped(said: Mapping[str, Any]) -> MappedRow:
-    """Of what is said of each field; null says nothing."""
-    given = {field: value for field, value in said.items() if value is not None}
+def mapped(fields: Mapping[str, Any]) -> MappedRow:
+    """Of the values of a row by field; null is not given."""
+    given = {field: value for field, value in fields.items() if value is not None}
     tenant_id = _text(TENANT, given.pop(TENANT, "")) or DEFAULT_TENANT
     headers = tuple((HEADERS[field], _header(field, given.pop(field))) for field in HEADERS if field in given)
     try:
@@ -92,27 +95,12 @@ def mapped(said: Mapping[str, Any]) -> MappedRow:
         raise Unusable("bad_type", "; ".join(error.problems)) from None
 
 
-def unknown_field(spelling: object, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(str(spelling), known, n=1)
-    return f"{spelling}: there is no such field" + (f"; did you mean {near[0]}?" if near else "")
-
-
-def _read_value(field: str, text: Any) -> tuple[Value, str]:
-    """What reads the field, and what is wrong with it, if anything."""
-    problem = ""
-    if isinstance(text, str) and text.lstrip().startswith(EXPRESSION_MARK):
-        try:
-            return compile_expression(text.lstrip().removeprefix(EXPRESSION_MARK)).stored(), ""
-        except FeelSyntaxError as error:
-            problem = str(error)
-    elif field == ONLY:
-        problem = f"is not an expression: it begins with {EXPRESSION_MARK}"
-    else:
-        try:
-            mapped({field: text})
-        except Unusable as why:
-            problem = str(why).removeprefix(f"{field}: ")
-    return (lambda row, now: text), problem
+def _problem_of(field: str, text: Any) -> str:
+    try:
+        mapped({field: text})
+    except Unusable as why:
+        return str(why).removeprefix(f"{field}: ")
+    return ""
 
 
 def _header(field: str, value: Any) -> str:
@@ -127,3 +115,42 @@ def _text(field: str, value: Any) -> str:
     if text is None:
         raise Unusable("bad_type", f"{field}: {value!r:.60} is not a text")
     return text
+
+
+def read_hint(written: Mapping[str, Any], before: Hint | None = None) -> Hint:
+    """A hint, or `before` with these changes. Raises `InputError` with everything that is wrong."""
+    problems: list[str] = []
+    read: dict[str, Any] = {}
+    for spelling, value in written.items():
+        field = HINT_FIELDS.get(spelling)
+        if field is None:
+            near = difflib.get_close_matches(str(spelling), HINT_FIELDS, n=1)
+            problems.append(f"{spelling}: a hint has no such field" + (f"; did you mean {near[0]}?" if near else ""))
+        elif field in read:
+            problems.append(f"{spelling}: {field} is given twice")
+        else:
+            read[field] = _hint_value(field, value, problems)
+    if problems:
+        raise InputError(problems)
+    return (before or Hint())._replace(**read)
+
+
+def _hint_value(field: str, value: Any, problems: list[str]) -> Any:
+    if field in _OBJECTS:
+        wanted, read = "an object", _object(value)
+    elif field == _FLAG:
+        wanted, read = "true or false", value if isinstance(value, bool) else _FLAGS.get(str(value))
+    else:
+        wanted, read = "a text", as_text(value)
+    if read is None:
+        problems.append(f"{field}: {value!r:.60} is not {wanted}")
+    return read
+
+
+def _object(value: Any) -> Any:
+    if isinstance(value, str):
+        try:
+            value = read_client_json(value)
+        except NOT_JSON:
+            return None
+    return value if isinstance(value, Mapping) else None

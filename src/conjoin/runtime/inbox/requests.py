@@ -1,6 +1,6 @@
-"""What a shard is asked to do with its inbox, and what it answers. Each request is carried out in one commit.
+"""Requests to the inbox of a shard, and the reply. Each request is carried out in one commit.
 
-They are plain values that can be sent to wherever the shard is worked on. `horizon` is the instant of a run: what is
+They are plain values that can be sent to the process that has the shard. `horizon` is the instant of a run: what is
 due up to then belongs to it, and what it has tried or looked at in vain is due later, so that a run comes to its end.
 """
 
@@ -10,24 +10,24 @@ from dataclasses import dataclass, field
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Outcome
-from conjoin.runtime.inbox.counts import Counts
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.store.rows import InboxAttemptRow, InboxContentRow, InboxRow
 
 AT_ONCE = 1_000
 """Messages in a commit, about."""
+RULES_SOURCE, RULES_PART = "inbox", "rules"
+"""Under these the rules that hold messages back are noted among the positions of a shard."""
 
 
 class InboxRequest:
-    """What all of them are."""
-
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class InboxArrivals(InboxRequest):
-    """Messages that were accepted, with their places; their keys are given here. One that is known is a duplicate."""
+    """Messages that were accepted, with their order; the shard gives the keys. One that is known is a duplicate."""
 
     arrivals: Sequence[Filed]
     dead_letters: Sequence[DeadLetter] = ()
@@ -40,6 +40,11 @@ class InboxRules(InboxRequest):
     rules: str
     after: str = ""
     """Groups up to this one have been woken."""
+
+
+def rules_of(settings: InboxSettings) -> str:
+    """The settings by which a message is held back by others."""
+    return f"{settings.mode} {settings.group_gate} {'blocks' if settings.exhausted_blocks else 'passes'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class InboxRun(InboxRequest):
 
 @dataclass(frozen=True, slots=True)
 class InboxTurn(InboxRequest):
-    """Whatever is due of one message, as long as it is due: an attempt, an expiration, an answer that came late."""
+    """What is due of one message, if anything: an attempt, an expiration, an answer that came late."""
 
     key: int
     settings: InboxSettings
@@ -85,10 +90,10 @@ class InboxIntend(InboxRequest):
 
 @dataclass(frozen=True, slots=True)
 class InboxBook(InboxRequest):
-    """What calls have come to. `rested` are groups of which a run tries no more."""
+    """The outcomes of calls. `rested` are groups of which a run tries no more."""
 
     outcomes: Sequence[tuple[int, Outcome, str]]
-    """The key, the outcome and what was asked."""
+    """The key, the outcome and the request, for the history."""
     settings: InboxSettings
     horizon: int
     rested: Sequence[str] = ()
@@ -96,7 +101,7 @@ class InboxBook(InboxRequest):
 
 @dataclass(frozen=True, slots=True)
 class InboxOperate(InboxRequest):
-    """A person does something with messages."""
+    """An operation on messages."""
 
     keys: Sequence[int]
     operation: Operation
@@ -131,14 +136,14 @@ class InboxMoveIn(InboxRequest):
 
 @dataclass(frozen=True, slots=True)
 class InboxMoveOut(InboxRequest):
-    """A message has arrived at its new home. Here stays only that it is known."""
+    """A message has arrived on its new shard. Here stays only that it is known."""
 
     key: int
 
 
 @dataclass(slots=True)
 class InboxReply:
-    """What came of a request. Fields that a request does not speak of are empty."""
+    """Fields that do not belong to the request are empty."""
 
     counts: Counts = field(default_factory=Counts)
     looked_at: int = 0
@@ -146,7 +151,7 @@ class InboxReply:
     held: list[str] = field(default_factory=list)
     """Groups in which an answer of our own engine is still to come, from another shard."""
     outcome: Outcome | None = None
-    """Of the one message that was asked about; None: not due, or its answer is still to come."""
+    """Of a turn; None: not due, or its answer is still to come."""
     to_send: list[InboxMessage] = field(default_factory=list)
     answers: list[InboxMessage | OperationRefused] = field(default_factory=list)
     """Of an operation, in the order of the keys."""

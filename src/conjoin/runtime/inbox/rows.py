@@ -1,19 +1,23 @@
-"""A message of the inbox as rows, and back. What came in with it is a row of its own, read only when it is used.
+"""A message of the inbox as rows, and back; and what cannot be stored.
 
-A message that is read from its row alone has an empty payload, and of its hint only name and key: enough for the rules
-that say when it is tried and what is booked. `with_content` gives it the rest.
+What came in with a message is a row of its own, read only when it is used. A message that is read without it has an
+empty payload, and of its hint only name and key: enough for the rules that say when it is tried and what is booked.
+`with_content` adds the rest.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, due_at_of
 from conjoin.kernel.inbox.message import PAUSED, UNCERTAIN, WAITING, Ending, Fault, Hint, MessageType
 from conjoin.kernel.instants import NEVER
-from conjoin.runtime.codec.json_text import json_text, read_json
+from conjoin.kernel.storable import LONGEST_KEY, is_text
+from conjoin.runtime.codec.json_text import json_text, read_json, unstorable_json
 from conjoin.store.rows import InboxContentRow, InboxRow
 
 _IN_LINE = (WAITING, PAUSED, UNCERTAIN)
 _NOT_ENDED = Ending("", "", 0)
+LONGEST_ID = 256
+"""Characters; an index of PostgreSQL does not hold much more than 2,000 bytes."""
 
 
 class Filed(NamedTuple):
@@ -21,6 +25,7 @@ class Filed(NamedTuple):
 
     message: InboxMessage
     place: str
+    """Its position in the order of its group, as a text."""
     message_key: int = 0
     """The message as which our own engine was last offered it."""
     lines: int = 0
@@ -32,37 +37,19 @@ def row_of(filed: Filed, settings: InboxSettings) -> InboxRow:
     fault = its.error or Fault("", "")
     ending = its.ending or _NOT_ENDED
     return InboxRow(
-        its.key,
-        its.channel,
-        its.tenant_id,
-        its.message_id,
-        its.type.full_name,
-        its.hint.name,
-        its.hint.correlation_key,
-        its.target,
-        its.group_key,
-        filed.place,
+        *(its.key, its.channel, its.tenant_id, its.message_id, its.type.full_name, its.hint.name),
+        *(its.hint.correlation_key, its.target, its.group_key, filed.place),
         "" if its.sort_value is None else json_text(its.sort_value),
-        its.position,
-        its.event_at,
-        its.ingested_at,
-        its.grace_until,
+        *(its.position, its.event_at, its.ingested_at, its.grace_until),
         None if its.expires_at == NEVER else its.expires_at,
-        its.state,
-        int(its.state in _IN_LINE),
-        its.attempts,
-        due_at_of(its, settings),
+        *(its.state, int(its.state in _IN_LINE), its.attempts, due_at_of(its, settings)),
         its.next_retry_at,
         its.tried_at,
-        fault.kind,
-        text_to_keep(fault.text),
-        its.parked_for,
-        ending.verdict,
-        ending.reason,
+        *(fault.kind, text_to_keep(fault.text), its.parked_for),
+        *(ending.verdict, ending.reason),
         None if its.ending is None else ending.at,
         ending.target,
-        filed.message_key,
-        filed.lines,
+        *(filed.message_key, filed.lines),
     )
 
 
@@ -82,19 +69,16 @@ def read_row(row: InboxRow) -> Filed:
         tried_at=row.tried_at,
         error=Fault(row.error_kind, row.error_text) if row.error_kind else None,
         parked_for=row.parked_for,
-        ending=_ending(row),
+        ending=None if row.decided_at is None else Ending(row.verdict, row.reason, row.decided_at, row.taken_by),
     )
     return Filed(message, row.place, row.message_key, row.lines)
 
 
-def _ending(row: InboxRow) -> Ending | None:
-    if row.decided_at is None:
-        return None
-    return Ending(row.verdict, row.reason, row.decided_at, row.taken_by)
-
-
 def content_of(message: InboxMessage) -> InboxContentRow:
-    about = [list(message.type), message.encoding, dict(message.headers), _written_hint(message.hint)]
+    # Name and key of the hint are columns of the message's own row; of the rest, what differs from the default.
+    hint = message.hint._replace(name="", correlation_key="")._asdict()
+    given = {field: value for field, value in hint.items() if value}
+    about = [list(message.type), message.encoding, dict(message.headers), given]
     return InboxContentRow(message.key, json_text(about), message.payload)
 
 
@@ -110,14 +94,27 @@ def with_content(message: InboxMessage, content: InboxContentRow) -> InboxMessag
     )
 
 
-def _written_hint(hint: Hint) -> dict[str, Any]:
-    """What is not as it is by default; name and key are columns of their own."""
-    said = hint._replace(name="", correlation_key="")._asdict()
-    return {field: value for field, value in said.items() if value}
-
-
 def text_to_keep(text: str) -> str:
-    """No database keeps a NUL, nor half a pair of surrogates; what a target answers may hold either."""
+    """No database keeps a NUL, nor half a pair of surrogates; an answer of a target may hold either."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+
+
+def unstorable(message: InboxMessage) -> str | None:
+    """Why a message cannot be stored: texts that no database keeps, ids that are too long, values that are not JSON."""
+    hint = message.hint
+    texts = {
+        **{"id": message.message_id, "tenant": message.tenant_id, "type": message.type.full_name},
+        **{"name": hint.name, "key": hint.correlation_key, "group": hint.group},
+    }
+    for field, text in texts.items():
+        if not is_text(text):
+            return f"{field}: has characters that are no text (NUL or half a pair)"
+    if max(len(message.message_id), len(message.tenant_id)) > LONGEST_ID:
+        return f"id: is longer than {LONGEST_ID} characters"
+    if len(hint.correlation_key) > LONGEST_KEY:
+        return f"key: is longer than {LONGEST_KEY} characters"
+    rest = [*message.type, message.encoding, dict(message.headers), hint._asdict(), message.sort_value]
+    problem = unstorable_json(rest)
+    return None if problem is None else f"hint: {problem}"

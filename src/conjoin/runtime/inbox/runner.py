@@ -1,7 +1,7 @@
-"""A run of the schedule: everything that is due up to one instant, on all shards, and then it is over.
+"""A run of the schedule: everything that is due up to one instant, on all shards; and the targets that it calls.
 
-It decides nothing and may be run beside others: each request looks at the rows as they are, and whoever comes second
-finds that nothing is due any more.
+It decides nothing and may be run beside others: each request looks at the rows as they are, and the second one finds
+that nothing is due any more. How each kind of target is called is written elsewhere (`runtime/targets`).
 """
 
 from collections import Counter
@@ -10,19 +10,33 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.outcomes import Outcome
-from conjoin.runtime.inbox.across_shards.moving import finish_moves
-from conjoin.runtime.inbox.across_shards.shards import Shards
-from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.cross_shard import SpanningRun
-from conjoin.runtime.inbox.on_shard.offers import asked_of
-from conjoin.runtime.inbox.receiving.arriving import rules_of
-from conjoin.runtime.inbox.requests import AT_ONCE, InboxBook, InboxCleanup, InboxIntend, InboxRules, InboxRun
-from conjoin.runtime.inbox.targets import Target, deliver
+from conjoin.kernel.inbox.message import TARGET_ERROR
+from conjoin.kernel.inbox.outcomes import Failed, Outcome, Unanswered
+from conjoin.runtime.inbox.cross_shard import Shards, SpanningRun, finish_moves
+from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.on_shard.attempts import request_text
+from conjoin.runtime.inbox.requests import (
+    AT_ONCE,
+    InboxBook,
+    InboxCleanup,
+    InboxIntend,
+    InboxRules,
+    InboxRun,
+    rules_of,
+)
 
 IN_FLIGHT = 8
 _ROUND = 8
 """Times as many messages as calls are in flight are about to be sent at a time: few are uncertain after a crash."""
+
+
+class Target(Protocol):
+    """A remote system that takes messages of the inbox. Several threads may call it at once."""
+
+    def deliver(self, message: InboxMessage) -> Outcome:
+        """Send a message, with its payload and its hint, and wait for the answer. It does not raise."""
+
+
 NO_TARGETS: Mapping[str, Target] = {}
 
 
@@ -31,7 +45,7 @@ def always() -> bool:
 
 
 class RunMaker(Protocol):
-    """Whoever makes a run: this process, or a cluster for it."""
+    """What makes a run: this process, or a cluster for it."""
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts: ...
 
@@ -55,14 +69,14 @@ class InboxRunner:
         self._has_noted_rules = False
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts:
-        """`is_ours` is asked between commits: whoever has lost the lease stops."""
+        """`is_ours` is called between commits: a process that has lost the lease stops."""
         counts = Counts()
         if not self._settings.batch_size:
             return counts
         self._note_rules()
         finish_moves(self._shards)
         horizon = self._shards.now
-        # Nobody who is past his expiration takes a place in a batch.
+        # What is past its expiration takes no place in a batch.
         counts += clean_up(self._shards, InboxCleanup(self._settings, self._at_once, keeps_all=True), is_ours)
         for shard in range(self._shards.count):
             counts += self._run_own(shard, horizon, is_ours)
@@ -75,7 +89,7 @@ class InboxRunner:
         return counts
 
     def _note_rules(self) -> None:
-        """Once for each runner; it costs a look, unless they have changed."""
+        """Once for each runner; it costs a read, unless they have changed."""
         if self._has_noted_rules:
             return
         for shard in range(self._shards.count):
@@ -121,7 +135,17 @@ class InboxRunner:
         return counts
 
     def _deliver(self, message: InboxMessage) -> tuple[int, Outcome, str]:
-        return message.key, deliver(message, self._targets), asked_of(message)
+        return message.key, deliver(message, self._targets), request_text(message)
+
+
+def deliver(message: InboxMessage, targets: Mapping[str, Target]) -> Outcome:
+    target = targets.get(message.target)
+    if target is None:
+        return Failed(TARGET_ERROR, f"there is no target {message.target!r}")
+    try:
+        return target.deliver(message)
+    except Exception as error:  # noqa: BLE001 - the border to the code of a target: one message fails, not the run
+        return Unanswered(f"{type(error).__name__}: {error}")
 
 
 def clean_up(shards: Shards, request: InboxCleanup, is_ours: Callable[[], bool]) -> Counts:

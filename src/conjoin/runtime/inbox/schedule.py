@@ -1,8 +1,8 @@
 """The schedule: runs and cleanups when their time has come, each by one of the servers that share a store.
 
-Whoever has the lease of a job does it; the lease is in the time of the store's own clock. It saves work and guards
-nothing: a run that outlives it stops when it notices, and what it tries meanwhile meets the commits of the others. At
-the end the lease is kept until the next time, one interval later, so that the others need not come before.
+The server that holds the lease of a job does it; the lease is in the time of the store's own clock. It saves work and
+guards nothing: a run that outlives it stops when it notices, and what it tries meanwhile meets the commits of the
+others. At the end the lease is kept until the next time, one interval later, so that the others need not come before.
 """
 
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from uuid import uuid4
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.schedule import CLEANUP, RUN, next_job_at
 from conjoin.kernel.instants import after
-from conjoin.runtime.inbox.counts import Counts
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.inbox.metrics import Counts
 from conjoin.store.port import CatalogStore
 
 JOBS = (RUN, CLEANUP)
@@ -38,7 +38,7 @@ class InboxSchedule:
         return min(map(self._next_at, JOBS))
 
     def step(self) -> list[str]:
-        """Do what is due; the answer is what was done. A job that another server does is not."""
+        """Does what is due, and returns what was done. A job that another server does is not included."""
         now = self._inbox.shards.now
         return [job for job in JOBS if self._next_at(job) <= now and self._do(job)]
 
@@ -47,23 +47,20 @@ class InboxSchedule:
 
     def _do(self, job: str) -> bool:
         try:
-            return self._done(job)
+            lease = HeldLease(self._catalog, self._lease_clock, self._holder, self._settings, job)
+            if not lease.is_ours():
+                return False
+            work = self._inbox.run if job == RUN else self._inbox.clean_up
+            self.counts += work(lease.is_ours)
+            lease.keep_until_next()
+            return True
         finally:
             # The interval counts from the end of a run, and from the end of one that failed.
             self._ended_at[job] = self._inbox.shards.now
 
-    def _done(self, job: str) -> bool:
-        lease = HeldLease(self._catalog, self._lease_clock, self._holder, self._settings, job)
-        if not lease.is_ours():
-            return False
-        work = self._inbox.run if job == RUN else self._inbox.clean_up
-        self.counts += work(lease.is_ours)
-        lease.keep_until_next()
-        return True
-
 
 class HeldLease:
-    """The lease of one job, renewed while the job is done. Without a cluster nobody is asked."""
+    """The lease of one job, renewed while the job is done. Without a cluster it is always ours."""
 
     def __init__(self, catalog: CatalogStore, clock: Clock, holder: str, settings: InboxSettings, job: str) -> None:
         self._catalog = catalog

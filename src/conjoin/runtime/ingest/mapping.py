@@ -5,11 +5,12 @@
     ttl: 1h                       anything else is meant as it is written
     only: "= type != null"        rows for which this is not true are ignored
 
-All problems of a mapping are told at once, before any row is read. Without a mapping a row has the fields of a message.
+All problems of a mapping are reported at once, before any row is read. Without a mapping a row has the fields of a
+message. The mapping of a channel of the inbox (`inbox/mapping.py`) has the same syntax, and other fields.
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,13 @@ SPELLINGS = {
     **dict.fromkeys(("publishedAt", "published_at"), "published_at"),
 }
 """Our names, those of Zeebe's API, and those of the columns of tables of messages; the first of a field counts."""
-_CONDITION = "only"
+ONLY = "only"
+_MARK = "="
 
 
 @dataclass(frozen=True, slots=True)
 class RowMapping:
-    """`values` has what is said of each field; a field that is not in it has its default."""
+    """`values` has what reads each field; a field that is not in it has its default."""
 
     values: Mapping[str, Value]
     only: Value | None = None
@@ -48,8 +50,8 @@ class RowMapping:
     def wants(self, row: Row, now: int) -> bool:
         return self.only is None or self.only(row, now) is True
 
-    def said(self, row: Row, now: int) -> dict[str, Any]:
-        """What a row says, by field. What is None is not said."""
+    def fields_of(self, row: Row, now: int) -> dict[str, Any]:
+        """The values of a row by field; None is not given."""
         return {field: value(row, now) for field, value in self.values.items()}
 
 
@@ -58,98 +60,88 @@ class _Plain(RowMapping):
 
     __slots__ = ()
 
-    def said(self, row: Row, now: int) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+    def fields_of(self, row: Row, now: int) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
         for spelling, value in row.items():
             field = SPELLINGS.get(spelling)
             if field is None or value is None:
                 continue
-            if field in said:
-                return self._in_order(row)
-            said[field] = value
-        return said
-
-    def _in_order(self, row: Row) -> dict[str, Any]:
-        """A row in which a field is spelled twice."""
-        said: dict[str, Any] = {}
-        for spelling, field in SPELLINGS.items():
-            value = row.get(spelling)
-            if value is not None:
-                said.setdefault(field, value)
-        return said
+            if field in fields:
+                # A field that is spelled twice: the first of the spellings counts.
+                given = [(it, row[text]) for text, it in SPELLINGS.items() if row.get(text) is not None]
+                return dict(reversed(given))
+            fields[field] = value
+        return fields
 
 
 PLAIN: RowMapping = _Plain({})
 
 
 def load_mapping(path: Path) -> RowMapping:
-    said = written_mapping(path)
+    written = written_mapping(path)
     try:
-        return read_mapping(said)
+        return read_mapping(written)
     except InputError as error:
         raise InputError([f"{path}: {problem}" for problem in error.problems]) from None
 
 
 def written_mapping(path: Path) -> dict[str, Any]:
-    """As it stands in the file, not looked at yet."""
+    """As it stands in the file, not checked yet."""
     try:
-        said = yaml.safe_load(path.read_bytes())
+        written = yaml.safe_load(path.read_bytes())
     except OSError as error:
         raise InputError([f"{path}: {error.strerror}"]) from None
     except yaml.YAMLError as error:
         raise InputError([f"{path}: is not YAML: {' '.join(str(error).split())}"]) from None
-    if not isinstance(said, dict):
+    if not isinstance(written, dict):
         raise InputError([f"{path}: a mapping is fields with texts, such as 'name: OrderPaid'"])
-    return said
+    return written
 
 
-def read_mapping(said: Mapping[str, Any]) -> RowMapping:
+def read_mapping(written: Mapping[str, Any]) -> RowMapping:
     problems: list[str] = []
     values: dict[str, Value] = {}
-    for spelling, text in said.items():
-        field = SPELLINGS.get(spelling, spelling if spelling == _CONDITION else "")
+    for spelling, text in written.items():
+        field = SPELLINGS.get(spelling, spelling if spelling == ONLY else "")
         if not field:
-            problems.append(unknown_field(str(spelling)))
+            problems.append(unknown_field(spelling))
         elif text is not None:
-            _read_field(field, text, values, problems)
+            values[field], problem = read_value(field, text, _problem_of)
+            problems += [f"{field}: {problem}"] if problem else []
     if "name" not in values and not problems:
         problems.append("name: without it no row is a message; write a text, or an expression such as '= type'")
     if problems:
         raise InputError(problems)
-    only = values.pop(_CONDITION, None)
-    # The whole row is what a message carries, unless it is said what else.
-    return RowMapping({"variables": _whole_row} | values, only)
+    only = values.pop(ONLY, None)
+    # By default a message carries the whole row.
+    return RowMapping({"variables": lambda row, now: dict(row)} | values, only)
 
 
-def _whole_row(row: Row, now: int) -> Any:
-    return dict(row)
+def read_value(field: str, written: Any, problem_of: Callable[[str, Any], str]) -> tuple[Value, str]:
+    """What reads the field of a row, and what is wrong with it. `problem_of` checks what is no expression."""
+    problem = ""
+    if isinstance(written, str) and written.lstrip().startswith(_MARK):
+        try:
+            return compile_expression(written.lstrip().removeprefix(_MARK)).stored(), ""
+        except FeelSyntaxError as error:
+            problem = str(error)
+    elif field == ONLY:
+        problem = f"not an expression: it begins with {_MARK}"
+    else:
+        problem = problem_of(field, written)
+    return (lambda row, now: written), problem
 
 
-def unknown_field(spelling: str) -> str:
-    near = difflib.get_close_matches(spelling, [*SPELLINGS, _CONDITION], n=1)
+def unknown_field(spelling: object, known: Iterable[str] = (*SPELLINGS, ONLY)) -> str:
+    near = difflib.get_close_matches(str(spelling), [*known], n=1)
     return f"{spelling}: there is no such field" + (f"; did you mean {near[0]}?" if near else "")
 
 
-def _read_field(field: str, text: Any, values: dict[str, Value], problems: list[str]) -> None:
-    if isinstance(text, str) and text.lstrip().startswith("="):
-        try:
-            values[field] = compile_expression(text.lstrip()[1:]).stored()
-        except FeelSyntaxError as error:
-            problems.append(f"{field}: {error}")
-        return
-    problem = _wrong(field, text)
-    if problem:
-        problems.append(f"{field}: {problem}")
-    else:
-        values[field] = lambda row, now: text
-
-
-def _wrong(field: str, value: Any) -> str:
+def _problem_of(field: str, value: Any) -> str:
     if field == "variables":
         return "" if isinstance(value, dict) else "neither an object nor an expression"
-    if field in (_CONDITION, "published_at"):
-        return "not an expression: it begins with ="
+    if field == "published_at":
+        return f"not an expression: it begins with {_MARK}"
     if field == "ttl":
-        known = read_duration_ms(value) is not None
-        return "" if known else f"{value!r} is no time such as 30s, 1h or PT1H"
+        return "" if read_duration_ms(value) is not None else f"{value!r} is no time such as 30s, 1h or PT1H"
     return "" if isinstance(value, str) else f"{value!r} is not a text"

@@ -1,7 +1,6 @@
 """What rows have become, as JSON: on their way from the worker that read them to the one that commits them.
 
-Rows travel in packs, each a list of places and what is there: one value for many rows, which nobody looks into on the
-way.
+They travel in packs, each a list of positions with their requests: one value for many rows, opaque on the way.
 """
 
 from base64 import b64decode, b64encode
@@ -24,52 +23,45 @@ _DEAD, _FILED = "DeadLetter", "Filed"
 
 
 def pack(rows: Sequence[tuple[int, IngestRequest]]) -> bytes:
-    """Places with what stands there."""
-    return json_bytes([(place, written_request(request)) for place, request in rows])
+    """Positions with their requests."""
+    return json_bytes([(position, written_request(request)) for position, request in rows])
 
 
 def unpack(packed: bytes) -> Iterator[tuple[int, IngestRequest]]:
-    for place, said in read_json(packed):
-        yield place, read_request(said)
+    for position, written in read_json(packed):
+        yield position, read_request(written)
 
 
 def written_request(request: IngestRequest) -> list[Any]:
-    kind = type(request)
-    if kind is DeadLetter:
+    if isinstance(request, DeadLetter):
         # Bytes that are no text survive as they are.
-        return [_DEAD, *request[:-1], request.raw.hex()]  # type: ignore[index, union-attr]
-    if kind is Filed:
-        message: InboxMessage = request.message  # type: ignore[union-attr]
-        payload = b64encode(message.payload).decode()
-        return [_FILED, request.place, message._replace(payload=payload)]  # type: ignore[union-attr, arg-type]
-    return written_order(request)  # type: ignore[arg-type]
+        return [_DEAD, *request[:-1], request.raw.hex()]
+    if isinstance(request, Filed):
+        fields = request.message._asdict() | {"payload": b64encode(request.message.payload).decode()}
+        return [_FILED, request.place, [*fields.values()]]
+    return written_order(request)
 
 
-def read_request(said: list[Any]) -> IngestRequest:
-    if said[0] == _DEAD:
-        return DeadLetter._make((*said[1:-1], bytes.fromhex(said[-1])))
-    if said[0] == _FILED:
-        return Filed(_read_message(said[2]), said[1])
-    order: NewMessage = read_order(said)
+def read_request(written: list[Any]) -> IngestRequest:
+    if written[0] == _DEAD:
+        return DeadLetter._make((*written[1:-1], bytes.fromhex(written[-1])))
+    if written[0] == _FILED:
+        message = InboxMessage._make(written[2])
+        whole = message._replace(
+            payload=b64decode(message.payload), type=MessageType._make(message.type), hint=Hint._make(message.hint)
+        )
+        return Filed(whole, written[1])
+    order: NewMessage = read_order(written)
     return order
 
 
-def _read_message(said: list[Any]) -> InboxMessage:
-    message = InboxMessage._make(said)
-    return message._replace(
-        payload=b64decode(message.payload),
-        type=MessageType._make(message.type),
-        hint=Hint._make(message.hint),
-    )
-
-
 def not_carried_out(request: IngestRequest | InboxArrivals, at: SourcePosition, error: Exception) -> DeadLetter:
-    """A row that has become a request, and the request has failed by its own fault."""
+    """For a row whose request has failed by its own fault."""
     return dead(at, "not_carried_out", text_to_keep(text_of(error)), _raw(request))
 
 
 def _raw(request: IngestRequest | InboxArrivals) -> bytes:
-    """A message of the inbox as it came; of others what was read of the row, so that it can be handed in again."""
+    """A message of the inbox as it came; of others what was read of the row, so that it can be ingested again."""
     if isinstance(request, InboxArrivals):
         return request.arrivals[0].message.payload
     if isinstance(request, Filed):

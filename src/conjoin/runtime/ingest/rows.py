@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.storable import MOST_DIGITS, whole_number
 from conjoin.runtime.client_api.messages import NewMessage, unusable
-from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json, read_json
 from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping
 from conjoin.times.durations import read_duration_ms
@@ -19,7 +19,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class SourcePosition(NamedTuple):
-    """Where a row stands. A place is the natural id of what stands there."""
+    """Where a row stands in its source: the natural id of a message that has none."""
 
     source: str
     part: str
@@ -37,7 +37,9 @@ class Unusable(Exception):  # noqa: N818 - the name says what is the matter
 
 
 Envelope = Callable[[bytes], Mapping[str, Any]]
-"""What of a row an expression sees, made of its bytes."""
+"""What an expression sees, made of the bytes of a row."""
+KAFKA = "kafka"
+"""`kafka.key`, `kafka.topic`, `kafka.partition`, `kafka.offset`, `kafka.timestamp`, `kafka.headers.NAME`"""
 
 
 def json_object(raw: bytes) -> Mapping[str, Any]:
@@ -50,6 +52,13 @@ def json_object(raw: bytes) -> Mapping[str, Any]:
     return row
 
 
+def envelope_of(record: str | None) -> Envelope:
+    """The object that a row holds, and for Kafka the record around it, given as JSON."""
+    if record is None:
+        return json_object
+    return lambda raw: {**json_object(raw), KAFKA: read_json(record)}
+
+
 class RowReader:
     """Reads the rows of one source. `largest` is in bytes."""
 
@@ -58,7 +67,7 @@ class RowReader:
         self._largest = largest
 
     def read(
-        self, raw: bytes, place: SourcePosition, now: int, envelope: Envelope = json_object
+        self, raw: bytes, at: SourcePosition, now: int, envelope: Envelope = json_object
     ) -> NewMessage | DeadLetter | None:
         try:
             if len(raw) > self._largest:
@@ -69,41 +78,38 @@ class RowReader:
             if not self._mapping.wants(row, now):
                 return None
             message = message_of(row, self._mapping, now)
-            message.message_id = message.message_id or str(place)
+            message.message_id = message.message_id or str(at)
             return message
         except Unusable as why:
-            return dead(place, why.reason, str(why), raw)
+            return dead(at, why.reason, str(why), raw)
 
 
 def message_of(row: Mapping[str, Any], mapping: RowMapping = PLAIN, now: int = 0) -> NewMessage:
-    """What a row says of a message; `Unusable` when it is none."""
-    said = mapping.said(row, now).get
+    """Raises `Unusable`."""
+    given = mapping.fields_of(row, now).get
+    name = given("name")
+    if name is None or (isinstance(name, str) and not name.strip()):
+        raise Unusable("missing_name", "has no message name")
     message = NewMessage(
-        _name(said("name")),
-        _label("key", said("key")),
-        _variables(said("variables")),
-        _ttl(said("ttl")),
-        _label("id", said("id")),
-        _text("business_id", said("business_id")),
+        _text("name", name),
+        _label("key", given("key")),
+        _variables(given("variables")),
+        _ttl(given("ttl")),
+        _label("id", given("id")),
+        _text("business_id", given("business_id")),
     )
-    tenant = _text("tenant", said("tenant"))
+    tenant = _text("tenant", given("tenant"))
     if tenant:
         message.tenant_id = tenant
-    message.published_at = _instant(said("published_at"))
+    message.published_at = _instant(given("published_at"))
     refusal = unusable(message)
     if refusal is not None:
         raise Unusable("bad_type", refusal.text)
     return message
 
 
-def dead(place: SourcePosition, reason: str, text: str, raw: bytes) -> DeadLetter:
-    return DeadLetter(*place, reason, text, raw[:MOST_RAW_BYTES])
-
-
-def _name(value: Any) -> str:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        raise Unusable("missing_name", "has no message name")
-    return _text("name", value)
+def dead(at: SourcePosition, reason: str, text: str, raw: bytes) -> DeadLetter:
+    return DeadLetter(*at, reason, text, raw[:MOST_RAW_BYTES])
 
 
 def _text(field: str, value: Any) -> str:
@@ -114,12 +120,17 @@ def _text(field: str, value: Any) -> str:
     raise Unusable("bad_type", f"{field}: {_cut(value)} is not a text")
 
 
-def _label(field: str, value: Any) -> str:
-    """A whole number is written as its text, as a waiting element's key is."""
+def as_text(value: Any) -> str | None:
+    """A text, or a whole number as its text, as a waiting element's key is; None: it is neither."""
     if isinstance(value, str):
         return value
     whole = whole_number(value, _LARGEST_LABEL)
-    return str(whole) if whole is not None and whole == value else _text(field, value)
+    return str(whole) if whole is not None and whole == value else None
+
+
+def _label(field: str, value: Any) -> str:
+    text = as_text(value)
+    return _text(field, value) if text is None else text
 
 
 def _variables(value: Any) -> Mapping[str, Any]:

@@ -216,9 +216,9 @@ class Fold:
             source = batch.origin.source
             positions += [PositionRow(source, part, str(place)) for part, place in self._reached.items()]
         if self._inbox is not None:
-            positions += self._inbox.ledger.positions
-            changes.put |= self._inbox.ledger.puts()
-            changes.drop |= self._inbox.ledger.drops()
+            positions += self._inbox.rows.positions
+            changes.put |= self._inbox.rows.puts()
+            changes.drop |= self._inbox.rows.drops()
         if positions:
             changes.put[t.POSITION] = positions
         if self._aside is not None:
@@ -229,7 +229,7 @@ class Fold:
         return changes
 
     def _has_changes(self, batch: Batch) -> bool:
-        has_inbox_changes = self._inbox is not None and not self._inbox.ledger.is_empty
+        has_inbox_changes = self._inbox is not None and not self._inbox.rows.is_empty
         has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
         others = (self._is_probed, batch.positions, self._received, self._reached, self._execution.dead_letters)
         return bool(self._execution.marks) or any(others) or has_inbox_changes or has_set_aside

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from conjoin.errors import InputError
 from conjoin.runtime.engine.key_homes import SOURCE as GENERATIONS
+from conjoin.runtime.inbox.requests import RULES_SOURCE as INBOX
 from conjoin.runtime.notices.sources import SOURCE as NOTICES
 from conjoin.runtime.run.peek import SOURCE as CATALOG
 from conjoin.runtime.upkeep.retention import SOURCE as RETENTION
@@ -19,7 +20,7 @@ def merged_positions(shards: Sequence[Iterable[PositionRow]], ingest_is_done: bo
     reached: dict[tuple[str, str], list[str]] = {}
     for rows in shards:
         for row in rows:
-            if row.source not in (GENERATIONS, NOTICES):
+            if row.source not in (GENERATIONS, INBOX, NOTICES):
                 reached.setdefault((row.source, row.part), []).append(row.position)
     problems, merged = [], []
     for (source, part), positions in sorted(reached.items()):

@@ -21,7 +21,7 @@ from conjoin.runtime.engine.key_homes import (
     written_generations,
 )
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.inbox.across_shards import resharding as inbox
+from conjoin.runtime.inbox.placement import MESSAGE_TABLES, inbox_groups, inbox_rows
 from conjoin.runtime.run.set_aside import WAITING
 from conjoin.runtime.upkeep.copying import Tallies, Told, compare_tallies, copy_catalog, filling, made_whole
 from conjoin.runtime.upkeep.merged_positions import merged_positions
@@ -46,7 +46,7 @@ def reshard_store(
     with store.held(TASK, alone=True), store.frozen() as frozen:
         plan = _Plan(frozen, store.facts.shards, shards)
         plan.refuse_unless_at_rest()
-        noted = [inbox.without_rules(frozen.rows(index, t.POSITION)) for index in range(plan.old)]
+        noted = [frozen.rows(index, t.POSITION) for index in range(plan.old)]
         positions = merged_positions(noted, ingest_is_done)
         plan.positions = [*positions, *written_generations(plan.generations)]
         facts = store.facts._replace(shards=shards)
@@ -103,7 +103,7 @@ class _Plan:
         for index in range(self.new):
             told(f"filling shard {index + 1} of {self.new}")
             rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in (*t.STATE, *t.KEPT)}
-            groups = inbox.inbox_groups(self._frozen, self.old, index, self.new)
+            groups = inbox_groups(self._frozen, self.old, index, self.new)
             target.shard(index).load(self._head, {**rows, t.INBOX_GROUP: groups, t.POSITION: self.positions})
         copy_catalog(self._frozen, target.catalog, read)
         told("comparing")
@@ -116,8 +116,8 @@ class _Plan:
     def _rows(self, index: int, table: Table) -> Iterator[Any]:
         """Those that belong to one of the new shards."""
         for old in range(self.old):
-            if table in inbox.TABLES:
-                yield from inbox.inbox_rows(self._frozen, old, table, index, self.new)
+            if table in MESSAGE_TABLES:
+                yield from inbox_rows(self._frozen, old, table, index, self.new)
                 continue
             stays = moved(old, self.new) == index
             if table in _BY_KEY or table is t.TIMER or stays:

@@ -31,7 +31,7 @@ from conjoin.gateway.rest.openapi.schemas import (
 )
 from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, SetAttempts, SetNextRetry
 from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown
-from conjoin.runtime.inbox.receiving.hints import SPELLINGS
+from conjoin.runtime.inbox.mapping import HINT_FIELDS
 from conjoin.runtime.reading.lists import ListQuery
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text, read_instant
@@ -157,7 +157,7 @@ _SOMETHING = {
     ]
 }
 _HINT_KINDS = {"variables": OBJECT, "correlation_variables": OBJECT, "is_start": FLAG}
-_HINT = closed({spelling: _HINT_KINDS.get(field, {"anyOf": [TEXT, INT64]}) for spelling, field in SPELLINGS.items()})
+_HINT = closed({spelling: _HINT_KINDS.get(field, {"anyOf": [TEXT, INT64]}) for spelling, field in HINT_FIELDS.items()})
 
 _ONE = "/conjoin/v1/inbox/messages/{key}"
 _REFUSES = (409, 501)

@@ -17,8 +17,8 @@ from conjoin.gateway.rest.conjoin_v1.inbox_access import inbox_of
 from conjoin.gateway.rest.endpoint import Endpoint, QueryParameter, RestCall, answer
 from conjoin.gateway.rest.json_lines import NDJSON, line_batches
 from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, closed
-from conjoin.runtime.inbox.counts import Counts
-from conjoin.runtime.inbox.receiving.channel_rows import Headers, Row
+from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.receiving import Headers, Row
 
 _MOST_LINES = 1_000_000
 _PREFIX = b"x-correlate-"

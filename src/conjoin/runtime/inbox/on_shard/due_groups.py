@@ -1,8 +1,8 @@
-"""Looks: of each group the messages that a run needs to know, and when the group is to be looked at again.
+"""Due groups: of each group the messages that a run needs to know, and when the group is to be looked at again.
 
-In mode `fail_first` those are the first in line, in mode `all` the ones that are due; for a strict gate whoever keeps
-it shut is asked for. So neither what is parked nor what waits behind another is read. The answer to "when again" may be
-too early, never too late.
+In mode `fail_first` those are the first in line, in mode `all` the ones that are due; for a strict gate also those that
+keep it shut. So neither what is parked nor what waits behind another is read. The answer to "when again" may be too
+early, never too late.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ LEAST_DEPTH = 10
 class DueGroup(NamedTuple):
     members: dict[int, Filed]
     cut_at: str | None = None
-    """The place of the last one that was read in order, if there are more behind it."""
+    """The position of the last one that was read in order, if there are more behind it."""
     next_due: int | None = None
     """When something happens to the first that was not read, as far as others do not hold it back."""
 
@@ -34,16 +34,18 @@ def look_at(
 ) -> dict[str, DueGroup]:
     """All groups at once; of each so many messages that can be tried, at most."""
     if settings.mode == FAIL_FIRST:
-        looks = {group: _first_in_line(rows, depth) for group, rows in _line(snapshot, groups, depth).items()}
+        lines = _by_group(groups, snapshot.inbox_line(groups, depth + 1))
+        looks = {group: _first_in_line(rows, depth) for group, rows in lines.items()}
     else:
         looks = _due(snapshot, groups, horizon, depth)
-    for row in _others(snapshot, groups, horizon, settings, depth):
+    others = list(snapshot.inbox_uncertain(groups, depth))
+    if settings.group_gate == STRICT:
+        others += snapshot.inbox_gatekeepers(groups, horizon)
+    if settings.exhausted_blocks:
+        others += snapshot.inbox_parked(groups, horizon)
+    for row in others:
         looks[row.group_key].members.setdefault(row.key, read_row(row))
     return looks
-
-
-def _line(snapshot: ShardSnapshot, groups: Sequence[str], depth: int) -> dict[str, list[InboxRow]]:
-    return _by_group(groups, snapshot.inbox_line(groups, depth + 1))
 
 
 def _first_in_line(rows: list[InboxRow], depth: int) -> DueGroup:
@@ -63,16 +65,6 @@ def _due(snapshot: ShardSnapshot, groups: Sequence[str], horizon: int, depth: in
             cut_at = rows[-1].place
         looks[group] = DueGroup({row.key: read_row(row) for row in rows}, cut_at, next_due.get(group))
     return looks
-
-
-def _others(
-    snapshot: ShardSnapshot, groups: Sequence[str], horizon: int, settings: InboxSettings, depth: int
-) -> Iterable[InboxRow]:
-    yield from snapshot.inbox_uncertain(groups, depth)
-    if settings.group_gate == STRICT:
-        yield from snapshot.inbox_gatekeepers(groups, horizon)
-    if settings.exhausted_blocks:
-        yield from snapshot.inbox_parked(groups, horizon)
 
 
 def _by_group(groups: Sequence[str], rows: Iterable[InboxRow]) -> dict[str, list[InboxRow]]:
@@ -107,28 +99,32 @@ def rests_until(
 
 
 def _happens_at(look: DueGroup, line: Sequence[Filed], horizon: int, settings: InboxSettings) -> int | None:
-    """The next thing that happens by itself, if nobody of those who were read can be tried."""
+    """The next thing that happens by itself, if none of those that were read can be tried."""
     messages = [filed.message for filed in line]
-    uncertain = [_due_at(filed, horizon, settings) for filed in line if filed.message.state == UNCERTAIN]
-    gate_opens_at = _earliest(*uncertain, _opens_at(messages, horizon, settings))
+    # What our own engine has been offered does not lapse: every run looks for its answer.
+    uncertain = [
+        horizon + 1 if filed.message_key else due_at_of(filed.message, settings)
+        for filed in line
+        if filed.message.state == UNCERTAIN
+    ]
+    gatekeepers = _gatekeepers(messages, horizon, settings)
+    # A strict gate opens when the last of those that keep it shut is due.
+    opens = [due_at_of(message, settings) for message in gatekeepers if message.state != UNCERTAIN]
+    opens_at = None if None in opens else max((at for at in opens if at is not None), default=None)
+    gate_opens_at = _earliest(*uncertain, opens_at)
     if _gatekeepers(to_plan(messages, horizon, settings), horizon, settings):
         return gate_opens_at
     if look.cut_at is not None and (settings.mode != FAIL_FIRST or not line or line[0].place > look.cut_at):
         return horizon
-    if _gatekeepers(messages, horizon, settings):
+    if gatekeepers:
         return gate_opens_at
-    # Whoever stands behind the first has to wait for it.
+    # What stands behind the first has to wait for it.
     decisive = messages[:1] if settings.mode == FAIL_FIRST else messages
     return _earliest(look.next_due, *uncertain, *(due_at_of(message, settings) for message in decisive))
 
 
-def _due_at(filed: Filed, horizon: int, settings: InboxSettings) -> int | None:
-    """What our own engine has been offered does not lapse: its answer is looked for by every run."""
-    return horizon + 1 if filed.message_key else due_at_of(filed.message, settings)
-
-
 def _gatekeepers(messages: Iterable[InboxMessage], horizon: int, settings: InboxSettings) -> list[InboxMessage]:
-    """Those who keep a strict gate shut."""
+    """Those that keep a strict gate shut."""
     if settings.group_gate != STRICT:
         return []
     return [
@@ -136,13 +132,6 @@ def _gatekeepers(messages: Iterable[InboxMessage], horizon: int, settings: Inbox
         for message in messages
         if (message.attempts or message.state in (UNCERTAIN, PARKED)) and what_is_due(message, horizon, settings) != TRY
     ]
-
-
-def _opens_at(messages: Iterable[InboxMessage], horizon: int, settings: InboxSettings) -> int | None:
-    """A strict gate opens when the last of those who keep it shut is due."""
-    gatekeepers = _gatekeepers(messages, horizon, settings)
-    instants = [due_at_of(message, settings) for message in gatekeepers if message.state != UNCERTAIN]
-    return None if not instants or None in instants else max(at for at in instants if at is not None)
 
 
 def _earliest(*instants: int | None) -> int | None:

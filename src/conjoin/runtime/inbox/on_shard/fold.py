@@ -7,13 +7,11 @@ all. Nothing here is replayed: the log has the messages that were offered, and t
 from collections.abc import Callable
 from typing import Any
 
-from conjoin.runtime.inbox.on_shard.offers import Offers
+from conjoin.runtime.inbox.on_shard.arrivals import keep_arrivals, note_rules
+from conjoin.runtime.inbox.on_shard.attempts import InboxWork, Offers
 from conjoin.runtime.inbox.on_shard.operations import clean_up, move_in, move_out, operate_on
-from conjoin.runtime.inbox.on_shard.runs import rest_group, run_groups, take_turn
-from conjoin.runtime.inbox.on_shard.sending import book_outcomes, intend_next
-from conjoin.runtime.inbox.on_shard.unit_of_work import Ledger
-from conjoin.runtime.inbox.on_shard.work import InboxWork
-from conjoin.runtime.inbox.receiving.arriving import keep_arrivals, note_rules
+from conjoin.runtime.inbox.on_shard.runs import book_outcomes, intend_next, rest_group, run_groups, take_turn
+from conjoin.runtime.inbox.on_shard.unit_of_work import InboxRows
 from conjoin.runtime.inbox.requests import (
     InboxArrivals,
     InboxBook,
@@ -50,9 +48,9 @@ _CARRY_OUT: dict[type, Callable[[InboxWork, Any], InboxReply]] = {
 class InboxFold:
     def __init__(self, execution: Execution) -> None:
         its = execution.its
-        self.ledger = Ledger(its.snapshot, its.is_one_of_many)
+        self.rows = InboxRows(its.snapshot, its.is_one_of_many)
         where = (its.index, its.shard_count, its.keys.take, execution.keep_dead_letter)
-        self._work = InboxWork(self.ledger, Offers(execution), execution.now, *where)
+        self._work = InboxWork(self.rows, Offers(execution), execution.now, *where)
 
     @property
     def tried(self) -> list[int]:

@@ -1,7 +1,7 @@
-"""The desk: what people do with messages of a shard, what cleanup does, and messages that change their shard.
+"""Operations on messages of a shard, cleanup, and messages that change their shard.
 
 Each operation leaves a line that says who did it. A key that is corrected may belong to another shard: the message is
-put aside here as one that moves, is stored there, and only then goes from here. Until then nobody tries it.
+set aside here as one that moves, is stored there, and is only then removed here. Until then it is not tried.
 """
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
@@ -10,11 +10,10 @@ from conjoin.kernel.inbox.message import DELETED, Ending, is_expired
 from conjoin.kernel.inbox.operations import Correct, OperationRefused, operation_line
 from conjoin.kernel.inbox.outcomes import Expired
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.inbox.on_shard.work import InboxWork
+from conjoin.runtime.inbox.on_shard.attempts import InboxWork
 from conjoin.runtime.inbox.placement import MOVING, home_of, moving_group, reach_of, stored_group
-from conjoin.runtime.inbox.receiving.storable import unstorable
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxMoveIn, InboxMoveOut, InboxOperate, InboxReply
-from conjoin.runtime.inbox.rows import Filed, read_row, with_content
+from conjoin.runtime.inbox.rows import Filed, content_of, read_row, unstorable, with_content
 
 _ANY = InboxSettings()
 """What has ended is never due, whatever they are."""
@@ -23,11 +22,11 @@ MOVED_TO = "moved to another shard as message "
 
 def operate_on(work: InboxWork, request: InboxOperate) -> InboxReply:
     reply = InboxReply()
-    found = work.ledger.filed(request.keys)
+    found = work.rows.filed(request.keys)
     messages = {key: filed.message for key, filed in found.items()}
     if isinstance(request.operation, Correct):
-        messages |= work.ledger.whole(messages.values())
-    work.ledger.groups(message.group_key for message in messages.values())
+        messages |= work.rows.whole(messages.values())
+    work.rows.groups(message.group_key for message in messages.values())
     for key in request.keys:
         if key in messages:
             reply.answers.append(_operate(work, found[key], messages[key], request))
@@ -49,71 +48,66 @@ def _operate(
         problem = unstorable(answer)
         if problem is not None:
             return OperationRefused("invalid", problem)
-        answer = _corrected(work, answer)
+        answer = answer._replace(group_key=stored_group(answer.group_key))
+        work.rows.put_content(content_of(answer))
+        if home_of(answer, work.shards) != work.index:
+            answer = answer._replace(group_key=moving_group(answer.key))
     line = operation_line(message, operation, request.who, work.now)
-    filed = work.ledger.add_line(filed, work.now, line.operation, request.who, ("", "", json_text(line.detail), ""))
+    filed = work.rows.add_line(filed, work.now, line.operation, request.who, ("", "", json_text(line.detail), ""))
     work.put(filed, answer, request.settings)
     for group_key in {message.group_key: None, answer.group_key: None}:
-        work.ledger.touch(group_key, answer.target, work.now)
+        work.rows.touch(group_key, answer.target, work.now)
     return answer
-
-
-def _corrected(work: InboxWork, message: InboxMessage) -> InboxMessage:
-    message = message._replace(group_key=stored_group(message.group_key))
-    work.ledger.put_content(message)
-    if home_of(message, work.shards) == work.index:
-        return message
-    return message._replace(group_key=moving_group(message.key))
 
 
 def move_in(work: InboxWork, request: InboxMoveIn) -> InboxReply:
     """One that is here came with an earlier attempt to move it, and is not touched; or it belongs here again."""
     row, content, history = request.moved.row, request.moved.content, request.moved.history
-    ledger = work.ledger
-    here = ledger.filed([row.key]).get(row.key)
+    rows = work.rows
+    here = rows.filed([row.key]).get(row.key)
     if here is not None and here.message.group_key != moving_group(row.key):
         return InboxReply()
-    ghosts = ledger.snapshot.inbox_with_ids(row.tenant_id, row.channel, [row.message_id])
+    ghosts = rows.snapshot.inbox_with_ids(row.tenant_id, row.channel, [row.message_id])
     left_here = [ghost.key for ghost in ghosts if ghost.taken_by.startswith(MOVED_TO)]
     if left_here:
-        ledger.remove(left_here)
+        rows.remove(left_here)
     group_key = stored_group(group_key_of(with_content(read_row(row).message, content)))
-    ledger.put_row(row._replace(group_key=group_key))
-    ledger.put_content_row(content)
-    ledger.add_lines(history)
-    ledger.touch(group_key, row.target, work.now)
-    for moving in ledger.groups([moving_group(row.key)]).values():
-        ledger.rest(moving, None)
+    rows.put_row(row._replace(group_key=group_key))
+    rows.put_content(content)
+    rows.add_lines(history)
+    rows.touch(group_key, row.target, work.now)
+    for moving in rows.groups([moving_group(row.key)]).values():
+        rows.rest(moving, None)
     return InboxReply()
 
 
 def move_out(work: InboxWork, request: InboxMoveOut) -> InboxReply:
-    """That it was here stays known, under another key: its source may deliver it again."""
-    filed = work.ledger.filed([request.key]).get(request.key)
+    """It stays known here, under another key: its source may deliver it again."""
+    filed = work.rows.filed([request.key]).get(request.key)
     if filed is None or filed.message.group_key != moving_group(request.key):
         return InboxReply()
-    for group in work.ledger.groups([filed.message.group_key]).values():
-        work.ledger.rest(group, None)
-    work.ledger.remove([request.key])
+    for group in work.rows.groups([filed.message.group_key]).values():
+        work.rows.rest(group, None)
+    work.rows.remove([request.key])
     ending = Ending("discarded", "deleted", work.now, f"{MOVED_TO}{request.key}")
     ghost = filed.message._replace(key=work.take_key(), state=DELETED, ending=ending)
-    work.ledger.put(Filed(ghost, filed.place), _ANY)
+    work.rows.put(Filed(ghost, filed.place), _ANY)
     return InboxReply()
 
 
 def clean_up(work: InboxWork, request: InboxCleanup) -> InboxReply:
-    reply, settings, ledger = InboxReply(), request.settings, work.ledger
-    late = [row.key for row in ledger.snapshot.inbox_expired(work.now, request.limit)]
-    expired = {key: it for key, it in ledger.filed(late).items() if is_expired(it.message, work.now)}
-    ledger.groups(filed.message.group_key for filed in expired.values())
+    reply, settings, rows = InboxReply(), request.settings, work.rows
+    late = [row.key for row in rows.snapshot.inbox_expired(work.now, request.limit)]
+    expired = {key: it for key, it in rows.filed(late).items() if is_expired(it.message, work.now)}
+    rows.groups(filed.message.group_key for filed in expired.values())
     for filed in expired.values():
         work.book(filed, Expired(), "", settings, reply.counts)
-        ledger.touch(filed.message.group_key, filed.message.target, work.now)
+        rows.touch(filed.message.group_key, filed.message.target, work.now)
     if settings.retention is not None and not request.keeps_all:
         before = work.now - settings.retention * 1_000 + 1
-        over = [row.key for row in ledger.snapshot.inbox_over(before, request.limit)]
+        over = [row.key for row in rows.snapshot.inbox_over(before, request.limit)]
         if over:
-            ledger.remove(over)
+            rows.remove(over)
         reply.counts.removed = len(over)
     reply.looked_at = max(reply.counts.expired, reply.counts.removed)
     return reply

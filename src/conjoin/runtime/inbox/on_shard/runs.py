@@ -1,19 +1,19 @@
-"""Runs: what is due in the groups of a shard is tried, many groups in a commit.
+"""Runs: what is due in the groups of a shard is tried or sent, many groups in a commit.
 
-Each group is planned by the kernel from what `looks.py` has read of it. A group that was dealt with is not due again
-before the horizon, unless there is more of it: so a run ends, and nobody is starved.
+Each group is planned by the kernel from what `due_groups.py` has read of it. A group that was dealt with is not due
+again before the horizon, unless there is more of it: so a run ends, and no group starves. That a message is about to be
+sent to a remote system is stored before the call, and its outcome after it. A crash in between leaves it uncertain, and
+it lapses when the answer can no longer come.
 """
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, plan
 from conjoin.kernel.inbox.due import EXPIRE, LAPSE, TRY, what_is_due
-from conjoin.kernel.inbox.outcomes import Expired, Outcome, Unanswered
-from conjoin.kernel.inbox.run import RunPlan
+from conjoin.kernel.inbox.outcomes import Expired, Outcome, Unanswered, intend
+from conjoin.kernel.inbox.run import RunPlan, goes_on
+from conjoin.runtime.inbox.on_shard.attempts import InboxWork, goes_on_after, is_on_its_way, request_text
 from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, DueGroup, look_at, rests_until, to_plan
-from conjoin.runtime.inbox.on_shard.offers import asked_of
-from conjoin.runtime.inbox.on_shard.tries import as_planned, goes_on_after, is_on_its_way, late_outcome, try_message
-from conjoin.runtime.inbox.on_shard.work import InboxWork
-from conjoin.runtime.inbox.placement import OWN
-from conjoin.runtime.inbox.requests import InboxReply, InboxRest, InboxRun, InboxTurn
+from conjoin.runtime.inbox.placement import OWN, REMOTE
+from conjoin.runtime.inbox.requests import InboxBook, InboxIntend, InboxReply, InboxRest, InboxRun, InboxTurn
 from conjoin.store.rows import InboxGroupRow
 
 _READ_AT_MOST = 10
@@ -28,7 +28,7 @@ def run_groups(work: InboxWork, request: InboxRun) -> InboxReply:
         return reply
     names, limit = [row.group_key for row in groups], limit_of(request)
     depth = depth_of(request.settings, len(names), limit)
-    looks = look_at(work.ledger.snapshot, names, request.horizon, request.settings, depth)
+    looks = look_at(work.rows.snapshot, names, request.horizon, request.settings, depth)
     turns = [GroupTurn(work, row, looks[row.group_key], request, reply) for row in groups]
     whole = _readable(work, [message for turn in turns for message in turn.planned.tries])
     work.offers.fetch(whole)
@@ -44,7 +44,7 @@ def run_groups(work: InboxWork, request: InboxRun) -> InboxReply:
 def _readable(work: InboxWork, messages: list[InboxMessage]) -> dict[int, InboxMessage]:
     """With what came in with them; one that cannot be read is left out, and its attempt fails."""
     try:
-        return dict(work.ledger.whole(messages))
+        return dict(work.rows.whole(messages))
     except (ValueError, TypeError, LookupError):
         if len(messages) == 1:
             return {}
@@ -54,10 +54,10 @@ def _readable(work: InboxWork, messages: list[InboxMessage]) -> dict[int, InboxM
 
 def _groups(work: InboxWork, request: InboxRun) -> list[InboxGroupRow]:
     """Those that were touched in this commit are not seen as they are now; they stay due."""
-    touched, settings = work.ledger.touched, request.settings
+    touched, settings = work.rows.touched, request.settings
     if request.groups:
-        return list(work.ledger.groups(group for group in request.groups if group not in touched).values())
-    due = work.ledger.snapshot.inbox_groups_due(OWN, request.horizon, settings.page_size)
+        return list(work.rows.groups(group for group in request.groups if group not in touched).values())
+    due = work.rows.snapshot.inbox_groups_due(OWN, request.horizon, settings.page_size)
     fresh = [row for row in due if row.group_key not in touched]
     limit = limit_of(request)
     most = _READ_AT_MOST * limit // depth_of(settings, len(fresh), limit)
@@ -92,22 +92,22 @@ class GroupTurn:
     def _plan(self) -> RunPlan:
         work, members = self._work, self._members
         for key, filed in members.items():
-            late = late_outcome(work, filed)
+            late = work.offers.late_outcome(filed)
             if late is not None:
                 self._book(key, late)
-        seen = [as_planned(work, filed, self._horizon) for filed in members.values()]
+        seen = [work.offers.as_planned(filed, self._horizon) for filed in members.values()]
         return plan(to_plan(seen, self._horizon, self._settings), self._horizon, self._settings)
 
     def run(self, whole: dict[int, InboxMessage]) -> int:
         """How many were tried."""
         work, settings, counts, members = self._work, self._settings, self._reply.counts, self._members
-        for message, outcome in self.planned.settled:
-            self._book(message.key, outcome)
+        for message, settled in self.planned.settled:
+            self._book(message.key, settled)
         tried, goes_on = 0, settings.batch_size < 0
         for message in self.planned.tries:
             key, tried = message.key, tried + 1
-            members[key], answer = try_message(work, members[key], whole.get(key), settings, counts)
-            if not goes_on_after(answer, settings):
+            members[key], outcome = work.attempt(members[key], whole.get(key), settings, counts)
+            if not goes_on_after(outcome, settings):
                 goes_on = False
                 break
         if any(map(is_on_its_way, members.values())):
@@ -115,36 +115,92 @@ class GroupTurn:
         # After a full batch, and after an error that ends the group's run, the others wait for the next one.
         more_at = self._horizon if goes_on and tried + self._booked else self._horizon + 1
         rests = rests_until(self._look, members.values(), self._horizon, settings, more_at)
-        work.ledger.rest(self._group, rests)
+        work.rows.rest(self._group, rests)
         return tried
 
     def _book(self, key: int, outcome: Outcome) -> None:
         filed = self._members[key]
-        asked = asked_of(filed.message)
-        self._members[key] = self._work.book(filed, outcome, asked, self._settings, self._reply.counts)
+        request = request_text(filed.message)
+        self._members[key] = self._work.book(filed, outcome, request, self._settings, self._reply.counts)
         self._booked += 1
 
 
 def take_turn(work: InboxWork, request: InboxTurn) -> InboxReply:
-    """One message of a group that somebody else watches over."""
+    """One message of a group that spans shards."""
     reply, settings = InboxReply(), request.settings
-    filed = work.ledger.filed([request.key]).get(request.key)
+    filed = work.rows.filed([request.key]).get(request.key)
     if filed is None:
         return reply
-    what = what_is_due(as_planned(work, filed, request.horizon), request.horizon, settings)
+    what = what_is_due(work.offers.as_planned(filed, request.horizon), request.horizon, settings)
     if what == TRY:
-        whole = work.ledger.whole([filed.message])
-        _, reply.outcome = try_message(work, filed, whole.get(request.key), settings, reply.counts)
+        whole = work.rows.whole([filed.message])
+        _, reply.outcome = work.attempt(filed, whole.get(request.key), settings, reply.counts)
         return reply
-    reply.outcome = late_outcome(work, filed) or _BY_ITSELF.get(what or "")
+    reply.outcome = work.offers.late_outcome(filed) or _BY_ITSELF.get(what or "")
     if reply.outcome is not None:
-        work.book(filed, reply.outcome, asked_of(filed.message), settings, reply.counts)
+        work.book(filed, reply.outcome, request_text(filed.message), settings, reply.counts)
     return reply
 
 
 def rest_group(work: InboxWork, request: InboxRest) -> InboxReply:
-    """Whoever came to the group since it was looked at is not forgotten."""
-    group = work.ledger.groups([request.group_key]).get(request.group_key)
-    if group is not None and group.version == request.version and request.group_key not in work.ledger.touched:
-        work.ledger.rest(group, request.due_at)
+    """What came to the group since it was looked at is not forgotten."""
+    group = work.rows.groups([request.group_key]).get(request.group_key)
+    if group is not None and group.version == request.version and request.group_key not in work.rows.touched:
+        work.rows.rest(group, request.due_at)
     return InboxReply()
+
+
+def intend_next(work: InboxWork, request: InboxIntend) -> InboxReply:
+    """The next message of each group; what has lapsed or expired is booked."""
+    reply = InboxReply()
+    most = min(request.settings.page_size, request.limit)
+    due = work.rows.snapshot.inbox_groups_due(REMOTE, request.horizon, most)
+    groups = [row for row in due if row.group_key not in work.rows.touched]
+    if not groups:
+        return reply
+    names = [row.group_key for row in groups]
+    looks = look_at(work.rows.snapshot, names, request.horizon, request.settings, LEAST_DEPTH)
+    for group in groups:
+        _intend_first(work, group, looks[group.group_key], request, reply)
+    reply.to_send = list(work.rows.whole(reply.to_send).values())
+    reply.looked_at = len(groups)
+    return reply
+
+
+def _intend_first(
+    work: InboxWork, group: InboxGroupRow, look: DueGroup, request: InboxIntend, reply: InboxReply
+) -> None:
+    settings, horizon, members = request.settings, request.horizon, dict(look.members)
+    seen = to_plan((filed.message for filed in members.values()), horizon, settings)
+    planned = plan(seen, horizon, settings)
+    for message, outcome in planned.settled:
+        filed = members[message.key]
+        members[message.key] = work.book(filed, outcome, request_text(message), settings, reply.counts)
+    more_at = horizon if planned.settled else horizon + 1
+    for message in planned.tries[:1]:
+        if message.target not in request.targets:
+            # This process cannot call it; it is left to one that can.
+            continue
+        more_at = horizon
+        reply.counts.note_try(message)
+        filed = work.put(members[message.key], intend(message, work.now), settings)
+        members[message.key] = filed
+        reply.to_send.append(filed.message)
+    work.rows.rest(group, rests_until(look, members.values(), horizon, settings, more_at))
+
+
+def book_outcomes(work: InboxWork, request: InboxBook) -> InboxReply:
+    reply, rows = InboxReply(), work.rows
+    found = rows.filed([key for key, _, _ in request.outcomes])
+    for key, outcome, text in request.outcomes:
+        filed = found.get(key)
+        if filed is None:
+            continue
+        group_key, target = filed.message.group_key, filed.message.target
+        work.book(filed, outcome, text, request.settings, reply.counts)
+        rows.touch(group_key, target, request.horizon)
+        if group_key in request.rested or not goes_on(outcome, request.settings):
+            # After a full batch, and after an error that ends the group's run, the others wait for the next one.
+            [group] = rows.groups([group_key]).values()
+            rows.rest(group, request.horizon + 1)
+    return reply

@@ -1,8 +1,8 @@
-"""The ledger: the rows of the inbox that one commit reads and changes.
+"""The unit of work: the rows of the inbox that one commit reads and changes.
 
-Whoever asks for a message by its key gets it as this commit has left it so far. A group that was touched is not looked
-at again in the same commit: it stays due, and the next one sees all of it. Invariant: a group is never due later than
-something in it can happen.
+A message that is read by its key is as this commit has left it so far. A group that was touched is not looked at again
+in the same commit: it stays due, and the next one sees all of it. Invariant: a group is never due later than something
+in it can happen.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,14 +10,14 @@ from typing import Any
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.runtime.inbox.placement import reach_of
-from conjoin.runtime.inbox.rows import Filed, content_of, read_row, row_of, text_to_keep, with_content
+from conjoin.runtime.inbox.rows import Filed, read_row, row_of, text_to_keep, with_content
 from conjoin.store import tables as t
 from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import InboxAttemptRow, InboxContentRow, InboxGroupRow, InboxRow, PositionRow
 from conjoin.store.tables import Table
 
 
-class Ledger:
+class InboxRows:
     def __init__(self, snapshot: ShardSnapshot, is_one_of_many: bool) -> None:
         self.snapshot = snapshot
         self.touched: set[str] = set()
@@ -50,17 +50,13 @@ class Ledger:
         return {key: with_content(its, contents[key]) for key, its in wanted.items() if key in contents}
 
     def put(self, filed: Filed, settings: InboxSettings) -> None:
-        self.touched.add(filed.message.group_key)
-        self._rows[filed.message.key] = row_of(filed, settings)
+        self.put_row(row_of(filed, settings))
 
     def put_row(self, row: InboxRow) -> None:
         self.touched.add(row.group_key)
         self._rows[row.key] = row
 
-    def put_content(self, message: InboxMessage) -> None:
-        self._contents[message.key] = content_of(message)
-
-    def put_content_row(self, content: InboxContentRow) -> None:
+    def put_content(self, content: InboxContentRow) -> None:
         self._contents[content.key] = content
 
     def remove(self, keys: Sequence[int]) -> None:
@@ -69,9 +65,9 @@ class Ledger:
             self._rows[key] = None
         self._lines_gone += [(line.inbox_key, line.number) for line in self.snapshot.inbox_attempts(keys)]
 
-    def add_line(self, filed: Filed, at: int, kind: str, who: str, told: Sequence[str]) -> Filed:
-        """One more line of its history. `told` is verdict, reason, what was asked and what was answered."""
-        kept = map(text_to_keep, told)
+    def add_line(self, filed: Filed, at: int, kind: str, who: str, texts: Sequence[str]) -> Filed:
+        """One more line of its history. `texts` are verdict, reason, request and answer."""
+        kept = map(text_to_keep, texts)
         self._lines.append(InboxAttemptRow(filed.message.key, filed.lines + 1, at, kind, text_to_keep(who), *kept))
         return filed._replace(lines=filed.lines + 1)
 
@@ -79,7 +75,7 @@ class Ledger:
         self._lines += lines
 
     def groups(self, group_keys: Iterable[str]) -> dict[str, InboxGroupRow]:
-        """Those in which something happens by itself. Whoever asks for many at once saves asking for each."""
+        """Those in which something happens by itself. Reading many at once saves reading each."""
         wanted = list(dict.fromkeys(group_keys))
         missing = [group for group in wanted if group not in self._groups and group not in self._groups_before]
         if missing:
@@ -117,11 +113,11 @@ class Ledger:
         return {table: rows for table, rows in put.items() if rows}
 
     def drops(self) -> Mapping[Table, list[tuple[Any, ...]]]:
-        gone: list[tuple[Any, ...]] = [(key,) for key, row in self._rows.items() if row is None]
+        gone = [(key,) for key, row in self._rows.items() if row is None]
         drop: dict[Table, list[tuple[Any, ...]]] = {
-            t.INBOX: gone,
-            t.INBOX_CONTENT: list(gone),
-            t.INBOX_ATTEMPT: list(self._lines_gone),
+            t.INBOX: [*gone],
+            t.INBOX_CONTENT: [*gone],
+            t.INBOX_ATTEMPT: [*self._lines_gone],
             t.INBOX_GROUP: [(group,) for group, row in self._groups.items() if row is None],
         }
         return {table: keys for table, keys in drop.items() if keys}
