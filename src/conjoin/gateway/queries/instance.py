@@ -10,8 +10,7 @@ from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.reading import finding
 from conjoin.runtime.reading.finding import Meets
-from conjoin.runtime.reading.instance_history import history_of
-from conjoin.runtime.reading.instance_moments import Moment
+from conjoin.runtime.reading.instance_history import Moment, history_of
 from conjoin.runtime.reading.instances import LiveElement, elements_of, shown_text, subscriptions_of, variables_of
 from conjoin.runtime.reading.list_items import (
     incident_items,

@@ -7,20 +7,14 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.explain.explanation import Attempt, attempts_of, storage_of
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import elements_of, shown_text
 from conjoin.runtime.run.set_aside import MAIL
 from conjoin.runtime.run.travels import order_text
 from conjoin.runtime.visibility.hiding import MARK
-from conjoin.store import tables as t
-from conjoin.store.rows import (
-    DeadLetterRow,
-    IncidentRow,
-    InstanceRow,
-    JobRow,
-    MessageRow,
-    SetAsideRow,
-    SubscriptionRow,
-)
+from conjoin.store.rows import InstanceRow
+
+_Rows = Sequence[Any]
 
 
 class MessageItem(NamedTuple):
@@ -112,17 +106,10 @@ class DeadLetterItem(NamedTuple):
     row: str
 
 
-def dead_letter_items(broker: Broker, rows: Sequence[DeadLetterRow]) -> Iterator[DeadLetterItem]:
-    for row in rows:
-        raw = broker.hiding.payload(row.raw).decode("utf-8", "replace")
-        text = broker.hiding.text(row.text, row.raw)
-        yield DeadLetterItem(row.key, row.source, row.part, row.position, row.reason, text, row.at, raw)
-
-
 class SetAsideItem(NamedTuple):
     """`item` is the key of the timer, job, message or model; of mail, its number in the outbox of `from_shard`.
 
-    `order` is what mail asks for. `next_try_at`: when it is tried again by itself.
+    `order` is the kind of order that mail carries. `next_try_at`: when it is retried by itself.
     """
 
     key: int
@@ -140,79 +127,81 @@ class SetAsideItem(NamedTuple):
     order: str
 
 
-def set_aside_items(broker: Broker, rows: Sequence[SetAsideRow]) -> Iterator[SetAsideItem]:
-    instances = _instances(broker, rows) if broker.hiding.is_active else {}
-    for row in rows:
-        which = (row.key, row.kind, str(row.item_key), row.sender if row.kind == MAIL else None)
-        its = instances.get(row.instance_key)
-        quoted = [it.variables for it in elements_of(its)] if its is not None else []
-        reason = broker.hiding.text(row.reason, (row.command or "").encode(), *quoted)
-        when = (row.since, row.tried_at, row.attempts, row.next_try_at)
-        order = _order_name(read_json(order_text(row.command))) if row.command else ""
-        yield SetAsideItem(*which, row.tenant_id, row.instance_key or None, *when, row.state, reason, order)
+def _item(type_: Any, row: Any, /, **others: Any) -> Any:
+    """The columns with the names of the fields, and the others."""
+    return type_(**{name: getattr(row, name) for name in type_._fields if name not in others}, **others)
 
 
-def _order_name(said: Any) -> str:
-    """Without what it carries."""
-    name = str(said[0])
-    return _order_name(said[3]) if name == "ForKey" else name
-
-
-def message_items(broker: Broker, rows: Sequence[MessageRow]) -> Iterator[MessageItem]:
+def message_items(broker: Broker, rows: _Rows) -> Iterator[MessageItem]:
     policy_of = broker.catalog.view().policy_of
     for row in rows:
         message = read_message(row, policy_of(row.name, row.policy_version), {})[0]
-        which = (row.name, row.correlation_key, row.tenant_id, row.message_id, row.business_id)
-        fate = (row.verdict, row.reason, row.decided_at, storage_of(message), attempts_of(message))
-        yield MessageItem(row.key, *which, row.published_at, row.deadline, *fate)
+        fate = {"storage": storage_of(message), "attempts": attempts_of(message)}
+        yield _item(MessageItem, row, deadline_at=row.deadline, **fate)
 
 
-def subscription_items(broker: Broker, rows: Sequence[SubscriptionRow]) -> Iterator[SubscriptionItem]:
+def subscription_items(broker: Broker, rows: _Rows) -> Iterator[SubscriptionItem]:
     for row in rows:
         state = "closed" if row.closed_at is not None else "busy" if row.busy_with else "open"
-        which = (row.name, row.correlation_key, row.tenant_id, row.business_id, row.process_id)
-        where = (row.instance_key, row.element_id, bool(row.interrupting))
-        yield SubscriptionItem(row.key, *which, *where, row.opened_at, row.closed_at, state)
+        yield _item(SubscriptionItem, row, interrupting=bool(row.interrupting), state=state)
 
 
-def instance_items(broker: Broker, rows: Sequence[InstanceRow]) -> Iterator[InstanceItem]:
+def instance_items(broker: Broker, rows: _Rows) -> Iterator[InstanceItem]:
+    return (_item(InstanceItem, row, parent_key=row.parent_key or None) for row in rows)
+
+
+def incident_items(broker: Broker, rows: _Rows) -> Iterator[IncidentItem]:
+    for row, its, owner in _with_instances(broker, rows):
+        text = _shown(broker, row.text, its)
+        yield _item(IncidentItem, row, job_key=row.job_key or None, text=text, **owner)
+
+
+def job_items(broker: Broker, rows: _Rows) -> Iterator[JobItem]:
+    for row, its, owner in _with_instances(broker, rows):
+        yield _item(JobItem, row, message=_shown(broker, row.message, its), **owner)
+
+
+def _with_instances(broker: Broker, rows: _Rows) -> Iterator[tuple[Any, InstanceRow | None, dict[str, str]]]:
+    """Each with its instance, and process and tenant of that; it may have ended since the rows were read."""
+    instances = rows_with(broker, "instance", (row.instance_key for row in rows))
     for row in rows:
-        which = (row.process_id, row.version, row.tenant_id, row.business_id)
-        came = (row.state, row.started, row.parent_key or None)
-        yield InstanceItem(row.key, *which, *came, row.started_at, row.ended_at, row.incidents)
-
-
-def incident_items(broker: Broker, rows: Sequence[IncidentRow]) -> Iterator[IncidentItem]:
-    instances = _instances(broker, rows)
-    for row in rows:
-        text = _shown(broker, row.text, instances.get(row.instance_key))
-        said = (row.instance_key, row.element_id, row.job_key or None, row.error_type, text)
-        process_id, tenant_id = _of(instances, row.instance_key)
-        yield IncidentItem(row.key, process_id, tenant_id, *said)
-
-
-def job_items(broker: Broker, rows: Sequence[JobRow]) -> Iterator[JobItem]:
-    instances = _instances(broker, rows)
-    for row in rows:
-        which = (row.key, row.type, row.state, *_of(instances, row.instance_key))
-        text = _shown(broker, row.message, instances.get(row.instance_key))
-        said = (row.instance_key, row.element_id, row.retries, row.worker, row.due_at, text)
-        yield JobItem._make((*which, *said))
+        its = instances.get(row.instance_key)
+        process_id, tenant_id = ("", "") if its is None else (its.process_id, its.tenant_id)
+        yield row, its, {"process_id": process_id, "tenant_id": tenant_id}
 
 
 def _shown(broker: Broker, text: str, instance: InstanceRow | None) -> str:
-    """Nobody can say what a text quotes whose instance is gone."""
+    """What a text quotes cannot be known once its instance is gone."""
     if not broker.hiding.is_active or not text:
         return text
     return MARK if instance is None else shown_text(broker.hiding, text, instance)
 
 
-def _instances(broker: Broker, rows: Sequence[Any]) -> dict[int, InstanceRow]:
-    keys = tuple({row.instance_key for row in rows})
-    return {row.key: row for row in broker.store.rows(t.INSTANCE, {"key": keys}, None, len(keys))} if keys else {}
+def dead_letter_items(broker: Broker, rows: _Rows) -> Iterator[DeadLetterItem]:
+    for row in rows:
+        raw = broker.hiding.payload(row.raw).decode("utf-8", "replace")
+        yield _item(DeadLetterItem, row, text=broker.hiding.text(row.text, row.raw), found_at=row.at, row=raw)
 
 
-def _of(instances: dict[int, InstanceRow], key: int) -> tuple[str, str]:
-    """Process and tenant; an instance may have ended between two looks."""
-    row = instances.get(key)
-    return ("", "") if row is None else (row.process_id, row.tenant_id)
+def set_aside_items(broker: Broker, rows: _Rows) -> Iterator[SetAsideItem]:
+    instances = rows_with(broker, "instance", (row.instance_key for row in rows)) if broker.hiding.is_active else {}
+    for row in rows:
+        its = instances.get(row.instance_key)
+        quoted = [it.variables for it in elements_of(its)] if its is not None else []
+        yield _item(
+            SetAsideItem,
+            row,
+            item=str(row.item_key),
+            from_shard=row.sender if row.kind == MAIL else None,
+            tenant=row.tenant_id,
+            instance_key=row.instance_key or None,
+            since_at=row.since,
+            reason=broker.hiding.text(row.reason, (row.command or "").encode(), *quoted),
+            order=_order_name(read_json(order_text(row.command))) if row.command else "",
+        )
+
+
+def _order_name(order: Any) -> str:
+    """Without what it carries."""
+    name = str(order[0])
+    return _order_name(order[3]) if name == "ForKey" else name

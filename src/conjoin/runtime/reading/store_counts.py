@@ -38,7 +38,7 @@ _OPEN: dict[str, tuple[Table, Callable[[Any], bool]]] = {
 
 
 def figures(store: Store) -> list[ShardFigures]:
-    """Every row is looked at, so a large store takes its time; nobody waits for it."""
+    """Every row is looked at, so a large store takes its time; it keeps nobody waiting."""
     with store.frozen() as frozen:
         shards = range(store.facts.shards)
         taken = {(row.sender, index): row.seq for index in shards for row in frozen.rows(index, t.RECEIVED)}
@@ -47,14 +47,11 @@ def figures(store: Store) -> list[ShardFigures]:
 
 def _of_shard(store: Store, frozen: Any, index: int, taken: dict[tuple[int, int], int]) -> ShardFigures:
     head: Head = frozen.head(index)
-    counts = {name: sum(map(is_open, frozen.rows(index, table))) for name, (table, is_open) in _OPEN.items()}
-    undelivered = sum(row.seq > taken.get((index, row.receiver), 0) for row in frozen.rows(index, t.OUTBOX))
-    logged = _logged(store, index, head.version)
-    its = (index, head.version, head.next_key, head.time)
-    return ShardFigures(*its, **counts, undelivered=undelivered, logged=logged)
-
-
-def _logged(store: Store, index: int, version: int) -> int:
-    """From the first that is still there; the blocks themselves are large and stay unread."""
+    # From the first commit that is still there; the blocks themselves are large and stay unread.
     first = next(store.shard(index).log(limit=1), None)
-    return 0 if first is None else max(version - first.version + 1, 0)
+    return ShardFigures(
+        *(index, head.version, head.next_key, head.time),
+        **{name: sum(map(is_open, frozen.rows(index, table))) for name, (table, is_open) in _OPEN.items()},
+        undelivered=sum(row.seq > taken.get((index, row.receiver), 0) for row in frozen.rows(index, t.OUTBOX)),
+        logged=0 if first is None else max(head.version - first.version + 1, 0),
+    )
