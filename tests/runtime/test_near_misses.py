@@ -7,7 +7,7 @@ import pytest
 from conjoin.kernel.verdicts.sentences import near_miss
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain_named
-from conjoin.runtime.explain.similar_keys import difference, variants
+from conjoin.runtime.explain.similar import difference, variants
 from conjoin.runtime.visibility.plain_values import to_plain
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench

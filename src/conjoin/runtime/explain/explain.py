@@ -1,4 +1,4 @@
-"""explain: what became of a message, why, and what came near to taking it; and what would become of one not sent.
+"""Explanations: what became of a message, why, and what came near to taking it; and what would become of one not sent.
 
 The verdict is the kernel's, on the state as it is now, so it never lags behind what was committed. Nothing is written.
 """
@@ -11,7 +11,7 @@ from conjoin.kernel.correlation import Message, apply, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.verdicts.sentences import sentence
-from conjoin.kernel.verdicts.verdicts import Verdict, parameters, verdict_of
+from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
@@ -23,14 +23,17 @@ from conjoin.runtime.explain.explanation import (
     still_buffered,
     storage_of,
 )
-from conjoin.runtime.explain.key_view import KeyView, load_key
+from conjoin.runtime.explain.key_view import load_key
 from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
-from conjoin.runtime.reading.finding import message_with_key, newest_messages
+from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.runtime.visibility.scope import seen_parameters
+from conjoin.store import tables as t
+from conjoin.store.port import RowOrder
 
 _UNSENT = 2**63 - 1
 """The key of a message that is not published: it comes after all others."""
+_MOST_KNOWN = 10
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 _UNDECIDED = ("buffered", "waiting")
 
@@ -58,12 +61,13 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
-    """By name and key, and by its id if it has one: so those that were refused are found, too."""
+    """By name and key, and by its id if it has one: the newest first, and those that were refused, too."""
     problem = unusable(new)
     if problem is not None:
         return NamedExplanation(_invalid(new, problem, broker.now), ())
-    rows = newest_messages(broker.store, new)
-    keys = [row.key for row in rows]
+    where = {"tenant_id": new.tenant_id, "correlation_key": new.key, "name": new.name}
+    where |= {"message_id": new.message_id} if new.message_id else {}
+    keys = [row.key for row in broker.store.rows(t.MESSAGE, where, None, _MOST_KNOWN, RowOrder(backward=True))]
     same_id = (new.tenant_id, new.key, new.name, new.message_id)
     view = load_key(
         broker,
@@ -88,7 +92,7 @@ def wait_for_verdict(
         left_s = give_up - monotonic()
         if row is None or row.verdict not in _UNDECIDED or row.deadline <= broker.now or left_s <= 0:
             found = explain(broker, message_key)
-            # One that is held for somebody busy is undecided beyond its deadline.
+            # One that is held for a busy receiver is undecided beyond its deadline.
             if isinstance(found, Refusal) or found.verdict not in _UNDECIDED or left_s <= 0:
                 return found
         pause(min(pause_s, left_s))
@@ -104,24 +108,24 @@ def _unknown(message_key: int) -> Refusal:
 
 
 def _dry_run(around: KeySurroundings, new: NewMessage) -> Explanation:
-    """Published on the loaded copy of its key, which nobody else sees."""
+    """Published on the loaded copy of its key."""
     view = around.view
     message = accepted(new, _UNSENT, view.now, view.catalog.policies)
     command = c.CorrelateMessage(message, view.now) if new.sync else c.PublishMessage(message, view.now)
     for event in decide(view.space, command, view.catalog):
         apply(view.space, event)
     found = _explained(around, message, None)
-    # Nobody answers here: whoever it would be given to is taken at their word.
+    # Nothing answers here: a receiver that it would be given to is taken to accept it.
     attempts = [it._replace(outcome="taken") if it.outcome == "on_its_way" else it for it in found.attempts]
     return found._replace(sentence=_conditional(found.verdict, found.sentence), attempts=attempts)
 
 
 def _invalid(new: NewMessage, problem: Refusal, now: int) -> Explanation:
     which = (new.name, new.key, new.tenant_id, new.message_id, new.business_id)
-    said = {"why": problem.text}
-    text = _conditional("refused", sentence("refused", "invalid", said, new.name, new.key))
+    why = {"why": problem.text}
+    text = _conditional("refused", sentence("refused", "invalid", why, new.name, new.key))
     facts = MessageFacts(None, *which, now, now, {})
-    return Explanation(facts, "refused", "invalid", now, said, text, "none", (), ())
+    return Explanation(facts, "refused", "invalid", now, why, text, "none", (), ())
 
 
 def _conditional(verdict: str, text: str) -> str:
@@ -133,29 +137,25 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
     space = view.space
     message.late_subscription = who_came_late(view, message)
     verdict = verdict_of(space, message, view.now, view.catalog)
-    said = parameters(space, message, verdict, view.now, view.catalog) | _version(view, verdict)
-    misses = all_misses(around, message, verdict, said.get("near_misses", ()))
+    given = parameters(space, message, verdict, view.now, view.catalog)
+    if isinstance(verdict.cause, InstanceStarted):
+        # Of the process that was started: the kernel knows only its definition.
+        given = given | {"version": view.deployed.definitions.by_key[verdict.cause.start.definition_key].version}
+    misses = all_misses(around, message, verdict, given.get("near_misses", ()))
     if verdict.verdict != "correlated":
-        said = seen_parameters(around.scope, space.tenant_id, message.name, said)
-        if misses or "near_misses" in said:
-            said["near_misses"] = misses
-    text = sentence(verdict.verdict, verdict.reason, to_plain(said), message.name, space.key)
+        given = seen_parameters(around.scope, space.tenant_id, message.name, given)
+        if misses or "near_misses" in given:
+            given["near_misses"] = misses
+    text = sentence(verdict.verdict, verdict.reason, to_plain(given), message.name, space.key)
     return Explanation(
         facts_of(message, space.tenant_id, space.key, key),
         verdict.verdict,
         verdict.reason,
         verdict.decided_at,
-        said,
+        given,
         text,
         storage_of(message),
         attempts_of(message),
         misses,
         still_buffered(message, space.key, misses),
     )
-
-
-def _version(view: KeyView, verdict: Verdict) -> dict[str, Any]:
-    """Of the process that was started; the kernel knows only its definition."""
-    if not isinstance(verdict.cause, InstanceStarted):
-        return {}
-    return {"version": view.deployed.definitions.by_key[verdict.cause.start.definition_key].version}

@@ -1,6 +1,6 @@
 """An explanation: what became of a message and why, in values. `as_json` has instants and keys as text.
 
-It is made of the kernel's verdict, parameters and near misses; nothing here decides or words anything by itself.
+It is made of the kernel's verdict, parameters and near misses; nothing is decided or worded here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ class MessageFacts(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """Who was given the message. `outcome`: taken, started, on_its_way or given_back; `why` it was given back."""
+    """A receiver of the message. `outcome`: taken, started, on_its_way or given_back; `why` it was given back."""
 
     outcome: str
     process: str
@@ -41,7 +41,7 @@ class Attempt(NamedTuple):
 
 
 class StillBuffered(NamedTuple):
-    """A message that somebody has may still be kept, and others wait for it in vain."""
+    """A message that was taken may still be kept, and others wait for it in vain."""
 
     reason: str
     parameters: Mapping[str, Any]
@@ -64,15 +64,13 @@ class Explanation(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         misses = [{**miss, "text": near_miss(to_plain(miss))} for miss in self.near_misses]
-        said = to_plain(self._replace(near_misses=misses))
+        plain: dict[str, Any] = to_plain(self._replace(near_misses=misses))
         # They stand on their own; the list of the parameters is the same, or a part of it.
-        said["parameters"].pop("near_misses", None)
-        said["attempts"] = [_without_empty(attempt) for attempt in said["attempts"]]
-        return dict(said)
-
-
-def _without_empty(attempt: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attempt.items() if value not in (None, "")}
+        plain["parameters"].pop("near_misses", None)
+        plain["attempts"] = [
+            {name: value for name, value in attempt.items() if value not in (None, "")} for attempt in plain["attempts"]
+        ]
+        return plain
 
 
 def facts_of(message: Message, tenant_id: str, correlation_key: str, key: int | None) -> MessageFacts:
@@ -91,7 +89,7 @@ def storage_of(message: Message) -> str:
 
 
 def attempts_of(message: Message) -> list[Attempt]:
-    """In their order. Of those who gave it back, the last before each who has it is known."""
+    """In their order. Of those that gave it back, the last before each that took it is known."""
     found = []
     for target in message.targets:
         if isinstance(target, e.MessageCorrelated):
@@ -101,8 +99,7 @@ def attempts_of(message: Message) -> list[Attempt]:
             found.append(_attempt("on_its_way" if on_its_way else "taken", target.subscription, target.at))
         else:
             start = target.start
-            element_id = start.element_id or ""
-            found.append(Attempt("started", start.process_id, target.instance_id, element_id, target.at))
+            found.append(Attempt("started", start.process_id, target.instance_id, start.element_id or "", target.at))
     if message.given_back is not None and not message.targets:
         found.append(_given_back(message.given_back))
     return found
@@ -117,12 +114,12 @@ def _attempt(outcome: str, subscription: Any, at: int) -> Attempt:
 
 
 def still_buffered(message: Message, correlation_key: str, misses: Sequence[Mapping[str, Any]]) -> StillBuffered | None:
-    """While it is kept: whoever waits for it in vain because their process has it."""
+    """While it is kept: those that wait for it in vain because their process has it."""
     waiting = [miss for miss in misses if miss["kind"] == "taken_by_process"]
     if not waiting or not message.stored:
         return None
     first = waiting[0]
-    said = {"process": first["process"], "instance": first["instance"], "taken_at": first["taken_at"]}
-    said |= {"waiting_instance": first["waiting_instance"], "deadline_at": message.deadline}
-    text = sentence("buffered", "taken_by_process", to_plain(said), message.name, correlation_key)
-    return StillBuffered("taken_by_process", said, text)
+    given = {name: first[name] for name in ("process", "instance", "taken_at", "waiting_instance")}
+    given |= {"deadline_at": message.deadline}
+    text = sentence("buffered", "taken_by_process", to_plain(given), message.name, correlation_key)
+    return StillBuffered("taken_by_process", given, text)

@@ -1,13 +1,12 @@
 """One correlation key as the rules would see it now: loaded from the store to be looked at; nothing is written.
 
-The loaded state is a copy of our own. What has fallen due is applied to it, so that a verdict does not depend on when
-the last sweep was. It is read on a way of its own, from any thread; whoever runs the shard is not disturbed.
+The loaded state is a copy. What has fallen due is applied to it, so that a verdict does not depend on when the last
+sweep was. It is read through a connection of its own, from any thread, beside the run of the shard.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace, Message, apply, decide
@@ -20,16 +19,16 @@ from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.run.working_set import crowds
 from conjoin.runtime.run.working_set.loaded_spaces import load_spaces
-from conjoin.store.port import KeyRows, ShardSnapshot
+from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import MessageRow
 
 MOST_MESSAGES = 100
-"""Of the live messages on the key, so many of the oldest are there beside those that are asked about."""
+"""Of the live messages on the key, so many of the oldest are loaded beside those that are to be explained."""
 
 PAGES_OF_CROWD = 10
 
 Find = Callable[[ShardSnapshot], Sequence[MessageRow]]
-"""Which messages are asked about."""
+"""Which messages are to be explained."""
 
 
 @dataclass(slots=True)
@@ -40,17 +39,19 @@ class KeyView:
     deployed: CatalogView
     now: int
     ids: BusinessIds | None
-    """Who holds the business ids of these messages, where an id may be held once."""
+    """Holders of the business ids of these messages, where an id may be held once."""
 
 
 def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMessage | None = None) -> KeyView:
-    """`unsent`: a message that is asked about, too, and is in no store."""
+    """`unsent`: a message that is to be explained, too, and is in no store."""
     deployed = broker.catalog.view()
     shard = broker.store.shard(shard_of(key, broker.store.facts.shards))
     with closing(shard.reader()) as reader:
         snapshot = reader.begin()
         found = find(snapshot)
-        rows = _rows(snapshot, tenant_id, key, found)
+        rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, crowds.MOST_WAITING)
+        messages = {row.key: row for row in (*rows.messages, *found)}
+        rows = rows._replace(messages=[messages[number] for number in sorted(messages)])
         [(_, loaded, crowd)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
         if crowd is not None:
             _look_into_crowd(crowd, loaded, [row.key for row in found], unsent)
@@ -58,21 +59,16 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
         ids = _ids(snapshot, tenant_id, sorted(wanted)) if broker.store.facts.unique_business_ids else None
         now = max(snapshot.head.time, broker.now)
         snapshot.abandon()
-    catalog = deployed.kernel_catalog(ids).asking(_not_born)
+    # An instance that is started only to see what would happen has no key.
+    catalog = deployed.kernel_catalog(ids).asking(lambda *_: None)
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):
         apply(loaded.space, event)
     return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
 
 
-def _rows(snapshot: ShardSnapshot, tenant_id: str, key: str, found: Sequence[MessageRow]) -> KeyRows:
-    rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, crowds.MOST_WAITING)
-    messages = {row.key: row for row in (*rows.messages, *found)}
-    return rows._replace(messages=[messages[number] for number in sorted(messages)])
-
-
-def _look_into_crowd(crowd: crowds.Crowd, loaded: Loaded, asked: Sequence[int], unsent: NewMessage | None) -> None:
-    """Where very many wait, an explanation is about the first thousand of each process, and all who have it."""
-    messages = [loaded.messages[key] for key in asked]
+def _look_into_crowd(crowd: crowds.Crowd, loaded: Loaded, keys: Sequence[int], unsent: NewMessage | None) -> None:
+    """Where very many wait, an explanation is about the first thousand of each process, and all that took it."""
+    messages = [loaded.messages[key] for key in keys]
     names = {message.name for message in messages} | ({unsent.name} if unsent else set())
     for name in sorted(names):
         crowd.near(name)
@@ -88,7 +84,3 @@ def _ids(snapshot: ShardSnapshot, tenant_id: str, business_ids: Sequence[str]) -
     for holder in snapshot.id_holders(tenant_id, business_ids):
         ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
     return ids
-
-
-def _not_born(*asked: Any) -> None:
-    """An instance that is started only to see what would happen has no key."""

@@ -1,22 +1,39 @@
 """Everything that came near to taking a message: on its own key by the kernel, beyond it through the store.
 
-The closest first, ten at most. Where the reason says it all, nothing is looked for.
+The closest first, ten at most. Where the reason explains everything, nothing is looked for. Only explanations look for
+them; no rule does. Each is a small mapping with a `kind`, as those of the kernel.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.starting import starts_behind_id
 from conjoin.kernel.instants import elapsed_ms
+from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
 from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, near_misses
 from conjoin.kernel.verdicts.verdicts import Verdict
-from conjoin.runtime.explain.beyond_key import beyond_key, other_tenants
+from conjoin.runtime.codec.key_spaces import read_spaces
+from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.explain.key_view import KeyView
+from conjoin.runtime.explain.similar import (
+    OTHERWISE,
+    Listener,
+    difference,
+    elements_with_incidents,
+    listeners,
+    nearest_name,
+    variants,
+)
 from conjoin.runtime.visibility.scope import EVERYTHING, VisibleScope, seen_misses
-from conjoin.store.port import Store
+from conjoin.store import tables as t
+from conjoin.store.port import KeyRows, Store
+from conjoin.store.rows import IncidentRow
 
 _FOR_WANT_OF_RECEIVERS = frozenset({"nobody_waits", "nobody_waited", "ttl_zero", "policy", "not_found"})
 _ON_ITS_KEY = frozenset({"locked", "was_locked", "busy", "never_offered", "fewer_than_expected"})
@@ -26,14 +43,18 @@ _CLOSEST_FIRST = (
     *("expired_before", "closed_before", "almost the same", "other_tenant", "incident", "never_awaited"),
     *("other_name", "other_key"),
 )
-_QUITE_ANOTHER = ("name", "key")
+_QUITE_ANOTHER = ("name", OTHERWISE)
+_LOOKED_AT = 200
+"""So many of those that wait for the same name are compared."""
+_COMPARED = 64
+"""Characters of a key that are compared: keys may be very long."""
 
 
 class KeySurroundings:
     """What lies around a key, for one message name. It is looked up when it is first needed, and once."""
 
     def __init__(self, store: Store, view: KeyView, name: str, scope: VisibleScope = EVERYTHING) -> None:
-        """`scope`: what whoever asks may be told of."""
+        """`scope`: what the caller may see."""
         self.view = view
         self.scope = scope
         self._store = store
@@ -91,12 +112,12 @@ def _closeness(miss: Mapping[str, Any]) -> int:
 
 
 def who_came_late(view: KeyView, message: Message) -> Subscription | None:
-    """Who began to wait for its name after it was gone: the first that is known, open or the last one closed."""
+    """The first subscription known that began to wait for its name after it was gone: open, or the last one closed."""
     topic = view.space.topics.get(message.name)
     if topic is None or message.ended is None:
         return None
     last = (topic.last_closed.subscription,) if topic.last_closed else ()
-    # What is not kept is gone at the instant itself, and who waited then was asked.
+    # What is not kept is gone at the instant itself, and was offered to those that waited then.
     since = _gone_at(message) + (_gone_at(message) == message.published_at)
     late = [it for it in (*topic.open_subscriptions(), *last) if it.opened_at >= since]
     return min(late, key=lambda it: it.opened_at, default=None)
@@ -112,3 +133,89 @@ def _too_late(message: Message) -> Iterator[NearMiss]:
     if late is not None and (message.policy.keeps or message.sync):
         who = {"process": late.process_id, "instance": late.instance_id, "element": late.element_id}
         yield {"kind": "expired_before", "late_ms": elapsed_ms(_gone_at(message), late.opened_at), **who}
+
+
+def beyond_key(store: Store, deployed: CatalogView, space: KeySpace, name: str) -> Iterator[NearMiss]:
+    known = list(listeners(deployed.definitions, space.tenant_id))
+    yield from _started_elsewhere(deployed, space.tenant_id, name)
+    yield from _never_awaited(deployed, known, space.tenant_id, name)
+    waiting = [listener for listener in known if listener.may_wait_for(name)]
+    if waiting:
+        yield from _incidents(store, waiting, space.tenant_id)
+        yield from _other_keys(store, space, name)
+
+
+def other_tenants(store: Store, deployed: CatalogView, space: KeySpace, name: str) -> tuple[KeySpace, ...]:
+    """The same key in other tenants, with what waits there for the name."""
+    others = _other_tenants(deployed, space.tenant_id)
+    if not others:
+        return ()
+    where = {"tenant_id": others, "correlation_key": space.key, "name": name, "closed_at": None}
+    rows = store.rows(t.SUBSCRIPTION, where, None, MOST)
+    return tuple(
+        read_spaces(tenant, [space.key], KeyRows(list(some), (), ()), deployed.policy_of)[space.key].space
+        for tenant, some in groupby(rows, attrgetter("tenant_id"))
+    )
+
+
+def _other_tenants(deployed: CatalogView, tenant_id: str) -> tuple[str, ...]:
+    """Those with something deployed."""
+    return tuple({tenant: None for tenant, _ in deployed.definitions.versions if tenant != tenant_id})
+
+
+def _started_elsewhere(deployed: CatalogView, tenant_id: str, name: str) -> Iterator[NearMiss]:
+    for tenant in _other_tenants(deployed, tenant_id):
+        for listener in listeners(deployed.definitions, tenant):
+            if listener.name == name and listener.element in listener.definition.plan.starts:
+                who = {"process": listener.definition.process_id, "element": listener.element.id}
+                yield {"kind": "other_tenant", "tenant": tenant, **who}
+
+
+def _other_keys(store: Store, space: KeySpace, name: str) -> Iterator[NearMiss]:
+    """Those that were meant, in all likelihood; then the most similar of those that wait for the name."""
+    where = {"tenant_id": space.tenant_id, "name": name, "closed_at": None}
+    meant = store.rows(t.SUBSCRIPTION, {**where, "correlation_key": variants(space.key)}, None, MOST)
+    others = store.rows(t.SUBSCRIPTION, where, None, _LOOKED_AT)
+    found = {row.key: row for row in (*meant, *others) if row.correlation_key != space.key}
+    for row in sorted(found.values(), key=lambda row: _distance(space.key, row.correlation_key))[:MOST]:
+        differs = difference(space.key, row.correlation_key)
+        who = {"process": row.process_id, "instance": row.instance_key, "element": row.element_id}
+        yield {"kind": "other_key", "key": row.correlation_key, "differs": differs, **who}
+
+
+def _distance(key: str, other: str) -> tuple[bool, float]:
+    alike = SequenceMatcher(None, key[:_COMPARED], other[:_COMPARED]).ratio()
+    return (difference(key, other) == OTHERWISE, -alike)
+
+
+def _never_awaited(deployed: CatalogView, known: Sequence[Listener], tenant_id: str, name: str) -> Iterator[NearMiss]:
+    names = {listener.name: None for listener in known if listener.name is not None}
+    if name in names:
+        return
+    miss: NearMiss = {"kind": "never_awaited"}
+    if _other_tenants(deployed, tenant_id):
+        miss["tenant"] = tenant_id
+    if similar := nearest_name(name, list(names)):
+        miss["similar"] = similar
+    if computing := {listener.definition.process_id: None for listener in known if listener.name is None}:
+        miss["computed"] = list(computing)
+    yield miss
+
+
+def _incidents(store: Store, waiting: Sequence[Listener], tenant_id: str) -> Iterator[NearMiss]:
+    """An element that would wait for the name, but its name or key could not be evaluated."""
+    places = {
+        (listener.definition.key, element_id): listener
+        for listener in waiting
+        for element_id in elements_with_incidents(listener)
+    }
+    where = {"error_type": EXTRACT_VALUE_ERROR, "element_id": tuple({element_id for _, element_id in places})}
+    rows: Sequence[IncidentRow] = list(store.rows(t.INCIDENT, where, None, _LOOKED_AT))
+    keys = tuple({row.instance_key for row in rows})
+    its = store.rows(t.INSTANCE, {"key": keys, "tenant_id": tenant_id}, None, len(keys)) if keys else ()
+    definitions = {row.key: row.definition_key for row in its}
+    for row in rows:
+        listener = places.get((definitions.get(row.instance_key, 0), row.element_id))
+        if listener is not None:
+            who = {"process": listener.definition.process_id, "instance": row.instance_key, "element": row.element_id}
+            yield {"kind": "incident", "incident": row.key, **who, "text": row.text}

@@ -7,19 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, Meets, RowOrder, Store
 from conjoin.store.rows import MessageRow
 from conjoin.store.tables import Table
 
-__all__ = ["BY_KEY", "TABLES", "Meets", "RowOrder", "count", "message_with_key", "newest_messages", "rows", "rows_with"]
+__all__ = ["BY_KEY", "TABLES", "Meets", "RowOrder", "count", "message_with_key", "rows", "rows_with"]
 
 TABLES: dict[str, Table] = {
     table.name: table for table in (t.MESSAGE, t.SUBSCRIPTION, t.INSTANCE, t.JOB, t.INCIDENT, t.DEFINITION)
 }
 _AT_ONCE = 1_000
-MOST_KNOWN = 10
 
 
 def rows(broker: Broker, table: str, where: Mapping[str, Any], limit: int, order: RowOrder = BY_KEY) -> list[Any]:
@@ -42,11 +40,3 @@ def rows_with(broker: Broker, table: str, keys: Iterable[int]) -> dict[int, Any]
 
 def message_with_key(store: Store, key: int) -> MessageRow | None:
     return next(iter(store.rows(t.MESSAGE, {"key": key}, None, 1)), None)
-
-
-def newest_messages(store: Store, like: NewMessage) -> list[MessageRow]:
-    """With the same tenant, name and correlation key, and the same id if it has one; refused ones, too."""
-    where = {"tenant_id": like.tenant_id, "correlation_key": like.key, "name": like.name}
-    if like.message_id:
-        where["message_id"] = like.message_id
-    return list(store.rows(t.MESSAGE, where, None, MOST_KNOWN, RowOrder(backward=True)))
