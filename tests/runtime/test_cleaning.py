@@ -16,8 +16,7 @@ from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.batches import Batch
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.upkeep.removal import HouseKeeper
-from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor, Removed
-from conjoin.runtime.upkeep.retention_rounds import EVERY_US, FEW, LEASE, Cleaning
+from conjoin.runtime.upkeep.retention import EVERY_US, FEW, KEEP_EVERYTHING, LEASE, Cleaning, KeepFor, Removed
 from conjoin.runtime.upkeep.sweeper import Sweeper
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock

@@ -12,7 +12,7 @@ from conjoin.cli.store.compact import keep_for
 from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import ConjoinError, InputError
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.upkeep.retention_rounds import Cleaning
+from conjoin.runtime.upkeep.retention import Cleaning
 
 
 def tick(

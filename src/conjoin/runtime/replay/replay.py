@@ -20,9 +20,9 @@ from conjoin.runtime.replay.row_differences import compare, without_order
 from conjoin.runtime.replay.shard import ReplayedShard
 from conjoin.runtime.run.log import Entry, read_block
 from conjoin.runtime.run.travels import order_text
+from conjoin.runtime.upkeep.copying import Tally
 from conjoin.runtime.upkeep.erase import Erased
 from conjoin.runtime.upkeep.retention import Cuts
-from conjoin.runtime.upkeep.tallies import Tally
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Head, Store
 from conjoin.store.rows import LogRow, OutboxRow

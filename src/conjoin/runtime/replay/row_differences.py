@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from conjoin.kernel.verdicts.near_misses import MOST
 from conjoin.runtime.codec.json_text import json_text, read_json
-from conjoin.runtime.upkeep.tallies import Tally
+from conjoin.runtime.upkeep.copying import Tally
 from conjoin.store.tables import Table
 
 _JSON = ("body", "command", "record", "variables")

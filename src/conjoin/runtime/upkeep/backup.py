@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from conjoin.errors import StoreExists, StoreMissing
-from conjoin.runtime.upkeep.copying import Tallies, Told, copy_store, made_whole
+from conjoin.runtime.upkeep.copying import OnProgress, Tallies, copy_store, made_whole
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts, Store
 from conjoin.store.sqlite.store import SqliteStore
@@ -17,30 +17,28 @@ TASK = "conjoin store restore"
 
 
 def _silent(text: str) -> None:
-    """Nobody wants to know."""
+    pass
 
 
-def backup_store(store: Store, folder: Path, told: Told = _silent, task: str = "conjoin store backup") -> Tallies:
+def backup_store(
+    store: Store, folder: Path, on_progress: OnProgress = _silent, task: str = "conjoin store backup"
+) -> Tallies:
     with made_whole(folder) as part, closing(SqliteStore.create(part, store.facts)) as copy:
-        return copy_store(store, copy, told, task)
+        return copy_store(store, copy, on_progress, task)
 
 
-def restore_store(folder: Path, address: str | Path, told: Told = _silent) -> Tallies:
+def restore_store(folder: Path, address: str | Path, on_progress: OnProgress = _silent) -> Tallies:
     with closing(SqliteStore(folder)) as copy:
         try:
             found = open_store(address)
         except StoreMissing:
-            return _restore_anew(copy, address, told)
+            if isinstance(address, Path):
+                return backup_store(copy, address, on_progress, TASK)
+            with closing(create_store(address, copy.facts)) as store:
+                return copy_store(copy, store, on_progress, TASK)
         with closing(found) as store, store.held(TASK, alone=True):
             _refuse_unless_empty(store, copy.facts)
-            return copy_store(copy, store, told, TASK)
-
-
-def _restore_anew(copy: Store, address: str | Path, told: Told) -> Tallies:
-    if isinstance(address, Path):
-        return backup_store(copy, address, told, TASK)
-    with closing(create_store(address, copy.facts)) as store:
-        return copy_store(copy, store, told, TASK)
+            return copy_store(copy, store, on_progress, TASK)
 
 
 def _refuse_unless_empty(store: Store, facts: Facts) -> None:

@@ -1,7 +1,7 @@
 """Erasing: what a message carried is removed from its row on request; its verdict and all else about it stays.
 
-Only of a message to which nothing can happen any more: nobody is to be given less than was published. A commit like
-any other. The blocks of the log are as they were until they are removed; a note keeps `replay` from calling the row a
+Only of a message to which nothing can happen any more: no receiver gets less than was published. A commit like any
+other. The blocks of the log stay as they were until they are removed; a note keeps `replay` from calling the row a
 difference.
 """
 
@@ -26,7 +26,7 @@ NOTHING = "{}"
 
 
 def erase_payload(broker: Broker, message_key: int) -> Done | Refusal:
-    """Twice is once."""
+    """Idempotent."""
     row = message_with_key(broker.store, message_key)
     if row is None:
         return _unknown(message_key)
@@ -40,7 +40,7 @@ class _Erased(NamedTuple):
 
 
 def _erased(broker: Broker, key: int, snapshot: ShardSnapshot) -> _Erased | None:
-    """None: somebody else has committed meanwhile."""
+    """None: another commit came first."""
     row = next(iter(snapshot.messages([key])), None)
     refused = _unknown(key) if row is None else _too_early(row)
     if row is None or refused is not None:
@@ -64,7 +64,7 @@ def _too_early(row: MessageRow) -> Refusal | None:
 
 
 class Erased:
-    """Whose payload is gone."""
+    """The messages whose payload is gone."""
 
     def __init__(self, positions: Iterable[PositionRow]) -> None:
         self._keys = {int(row.part) for row in positions if row.source == SOURCE}

@@ -1,6 +1,6 @@
-"""House-keeping commits: rows that nothing looks at any more are removed from one shard, a bounded number at a time.
+"""Removal: rows that are no longer needed are removed from one shard, a bounded number in each commit.
 
-They are commits like any other, with a version and an empty block in the log, so nothing else need know of them.
+These are commits like any other, with a version and an empty block in the log, so nothing else need know of them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ AT_ONCE = 500
 
 
 class HouseKeeper:
-    """For one thread; it has its own way to the shard. Each number that it yields is a commit that removed so many."""
+    """For one thread, with a connection of its own. Each number that it yields is a commit that removed so many."""
 
     def __init__(self, store: Store, index: int, at_once: int = AT_ONCE) -> None:
         self.shard = store.shard(index).reader()
@@ -29,6 +29,7 @@ class HouseKeeper:
     def remove(
         self, table: Table, keys: Sequence[tuple[Any, ...]], cleaned: PositionRow | None = None
     ) -> Iterator[int]:
+        """`cleaned`: up to when; it is noted unless it was further already."""
         for start in range(0, len(keys), self._at_once):
             some = list(keys[start : start + self._at_once])
             commit_changes(self.shard, partial(self._changes, table, some, cleaned))
@@ -39,8 +40,9 @@ class HouseKeeper:
     ) -> Changes:
         changes = without_requests(snapshot, self._catalog.version())
         changes.drop[table] = keys
-        if cleaned is not None and _is_news(snapshot, cleaned):
-            changes.put[t.POSITION] = [cleaned]
+        if cleaned is not None:
+            before = snapshot.position(cleaned.source).get(cleaned.part, "0")
+            changes.put |= {t.POSITION: [cleaned]} if int(before) < int(cleaned.position) else {}
         return changes
 
     def remove_log_before(self, at: int) -> Iterator[int]:
@@ -61,10 +63,6 @@ class HouseKeeper:
 
     def close(self) -> None:
         self.shard.close()
-
-
-def _is_news(snapshot: ShardSnapshot, cleaned: PositionRow) -> bool:
-    return int(snapshot.position(cleaned.source).get(cleaned.part, "0")) < int(cleaned.position)
 
 
 def compact_log(store: Store, backup: Store) -> int:

@@ -1,11 +1,11 @@
 """Resharding: a store with another number of shards, made from one that rests.
 
 What belongs to a correlation key goes to the shard that the key has now; an instance, with all that is inside, stays on
-its shard, or goes to shard mod N when there are only N. The keys of records stay; `generations.py` says how they are
+its shard, or goes to shard mod N when there are only N. The keys of records stay; `key_homes.py` says how they are
 found. The log stays with the old store: the new one begins with a log of its own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from conjoin.errors import InputError
 from conjoin.runtime.engine.business_ids import refuse_unless_one
 from conjoin.runtime.engine.key_homes import (
     MOST_NUMBERS,
+    SOURCE,
     Generation,
     KeyHomes,
     moved,
@@ -22,13 +23,24 @@ from conjoin.runtime.engine.key_homes import (
 )
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.placement import MESSAGE_TABLES, inbox_groups, inbox_rows
+from conjoin.runtime.inbox.requests import RULES_SOURCE as INBOX
+from conjoin.runtime.notices.sources import SOURCE as NOTICES
+from conjoin.runtime.run.peek import SOURCE as CATALOG
 from conjoin.runtime.run.set_aside import WAITING
-from conjoin.runtime.upkeep.copying import Tallies, Told, compare_tallies, copy_catalog, filling, made_whole
-from conjoin.runtime.upkeep.merged_positions import merged_positions
-from conjoin.runtime.upkeep.tallies import Tally
+from conjoin.runtime.upkeep.copying import (
+    OnProgress,
+    Tallies,
+    Tally,
+    compare_tallies,
+    copy_catalog,
+    filling,
+    made_whole,
+)
+from conjoin.runtime.upkeep.retention import SOURCE as RETENTION
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
 from conjoin.store.port import Head, Store
+from conjoin.store.rows import PositionRow
 from conjoin.store.tables import Table
 
 _BY_KEY = (t.MESSAGE, t.SUBSCRIPTION, t.LOCK)
@@ -38,7 +50,7 @@ _FRESH = 1
 
 
 def reshard_store(
-    store: Store, shards: int, address: str | Path, told: Told, *, ingest_is_done: bool = False
+    store: Store, shards: int, address: str | Path, on_progress: OnProgress, *, ingest_is_done: bool = False
 ) -> Tallies:
     """Into a new store. The answer is what both hold, table by table."""
     if store.facts.unique_business_ids:
@@ -47,14 +59,14 @@ def reshard_store(
         plan = _Plan(frozen, store.facts.shards, shards)
         plan.refuse_unless_at_rest()
         noted = [frozen.rows(index, t.POSITION) for index in range(plan.old)]
-        positions = merged_positions(noted, ingest_is_done)
+        positions = _merged_positions(noted, ingest_is_done)
         plan.positions = [*positions, *written_generations(plan.generations)]
         facts = store.facts._replace(shards=shards)
         if not isinstance(address, Path):
             with closing(create_store(address, facts)) as target, filling(target, TASK):
-                return plan.fill(target, told)
+                return plan.fill(target, on_progress)
         with made_whole(address) as part, closing(create_store(part, facts)) as target, filling(target, TASK):
-            return plan.fill(target, told)
+            return plan.fill(target, on_progress)
 
 
 class _Plan:
@@ -98,15 +110,15 @@ class _Plan:
         taken = {it.sender: it.seq for it in self._frozen.rows(row.receiver, t.RECEIVED)}
         return bool(row.seq > taken.get(sender, 0))
 
-    def fill(self, target: Store, told: Told) -> Tallies:
+    def fill(self, target: Store, on_progress: OnProgress) -> Tallies:
         read: Tallies = {table.name: Tally() for table in (*t.STATE, *t.KEPT, *t.CATALOG)}
         for index in range(self.new):
-            told(f"filling shard {index + 1} of {self.new}")
+            on_progress(f"filling shard {index + 1} of {self.new}")
             rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in (*t.STATE, *t.KEPT)}
             groups = inbox_groups(self._frozen, self.old, index, self.new)
             target.shard(index).load(self._head, {**rows, t.INBOX_GROUP: groups, t.POSITION: self.positions})
         copy_catalog(self._frozen, target.catalog, read)
-        told("comparing")
+        on_progress("comparing")
         for table in (*t.STATE, *t.KEPT):
             for _, row in self._all(table):
                 read[table.name].add(table.name, row)
@@ -133,3 +145,36 @@ class _Plan:
         shard = moved(old, self.new)
         assert self._found_on(row.key) == shard, f"{table.name} {row.key} would not be found on shard {shard}"
         return shard
+
+
+def _merged_positions(shards: Sequence[Iterable[PositionRow]], ingest_is_done: bool) -> list[PositionRow]:
+    """How far sources were read, when keys may be on any shard.
+
+    A position says what one shard has taken. So all must have come equally far, or the operator who stopped the sources
+    must say that they had finished: then what a shard lacks it had nothing to do with, and the furthest position holds
+    for all. Anything else would take rows twice, or lose them.
+    """
+    reached: dict[tuple[str, str], list[str]] = {}
+    for rows in shards:
+        for row in rows:
+            if row.source not in (SOURCE, INBOX, NOTICES):
+                reached.setdefault((row.source, row.part), []).append(row.position)
+    problems, merged = [], []
+    for (source, part), positions in sorted(reached.items()):
+        equal = len(positions) == len(shards) and len(set(positions)) == 1
+        if source == CATALOG and not equal:
+            problems.append("not every shard has seen what was deployed last: run conjoin store tick first")
+        elif source not in (CATALOG, RETENTION) and not equal and not ingest_is_done:
+            problems.append(
+                f"{source}: {part} was not read equally far on every shard:"
+                " let the ingest finish its last batch and stop it, then say --ingest-done"
+            )
+        merged.append(PositionRow(source, part, max(positions, key=_how_far)))
+    if problems:
+        raise InputError(problems)
+    return merged
+
+
+def _how_far(position: str) -> tuple[int, str]:
+    """Numbers as numbers, other texts as they sort."""
+    return (int(position), "") if position.isdecimal() else (0, position)

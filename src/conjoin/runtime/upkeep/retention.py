@@ -1,14 +1,15 @@
 """Retention: what is over is kept for a while and then removed, a little in each commit, so that nobody waits for it.
 
 A message is over when its verdict is final and its deadline has passed, an instance when it has ended, a subscription
-when it was closed. What is over never changes again, so it is looked for without a lock, and whoever removes it may be
-late. The removing itself is a commit like any other, guarded by the shard's version: a run that has loaded what goes
-away loads again. Each commit notes up to when the shard was cleaned; `replay` then knows what may be gone.
+when it was closed. What is over never changes again, so it is looked for without a lock, and can be removed late. The
+removing itself is a commit like any other, guarded by the shard's version: a run that has loaded what goes away loads
+again. Each commit notes up to when the shard was cleaned; `replay` then knows what may be gone.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.keys import last_key_of, shard_of_key
@@ -21,7 +22,12 @@ from conjoin.store.port import Before, Store
 from conjoin.store.rows import PositionRow
 from conjoin.store.tables import Table
 
-SOURCE = "retention"
+SOURCE = LEASE = "retention"
+EVERY_US = 600_000_000
+_CHECK_EVERY_US = 60_000_000
+"""So often the lease is tried."""
+FEW = 100
+"""Rows a commit, so that a publish that meets one hardly waits."""
 _PAGE = 1_000
 _LOOKED_AT: dict[Table, Callable[[int], dict[str, Any]]] = {
     t.MESSAGE: lambda cut: {"live": 0},
@@ -76,7 +82,7 @@ class Cuts:
 
 
 class Retention:
-    """For one thread; it has its own way to the shards."""
+    """For one thread; it has connections of its own."""
 
     def __init__(self, store: Store, keep_for: KeepFor, at_once: int = AT_ONCE) -> None:
         """A commit removes `at_once` rows at most."""
@@ -93,7 +99,7 @@ class Retention:
         return removed
 
     def commits(self, now: int) -> Iterator[Removed]:
-        """The same, commit by commit: whoever asks may rest before each."""
+        """The same, commit by commit: the caller may rest before each."""
         messages_ms, instances_ms, log_ms = self._keep_for
         if messages_ms is not None:
             cut = now - messages_ms * 1_000
@@ -115,14 +121,13 @@ class Retention:
         for page in self._over_before(table, cut):
             by_shard: dict[int, list[tuple[Any, ...]]] = {}
             for row in page:
-                by_shard.setdefault(self._shard_of(table, row), []).append(key_of(table, row))
-            for index, keys in by_shard.items():
-                yield from self._keepers[index].remove(table, keys, cleaned)
-
-    def _shard_of(self, table: Table, row: Any) -> int:
-        if table is t.INSTANCE:
-            return self._homes.shard_of_record(row.key)
-        return shard_of(row.correlation_key, self._store.facts.shards)
+                if table is t.INSTANCE:
+                    shard = self._homes.shard_of_record(row.key)
+                else:
+                    shard = shard_of(row.correlation_key, self._store.facts.shards)
+                by_shard.setdefault(shard, []).append(key_of(table, row))
+            for shard, keys in by_shard.items():
+                yield from self._keepers[shard].remove(table, keys, cleaned)
 
     def _over_before(self, table: Table, cut: int) -> Iterator[list[Any]]:
         after: tuple[Any, ...] | None = None
@@ -134,3 +139,65 @@ class Retention:
             after = key_of(table, last)
             if table in _BORN_AT and getattr(last, _BORN_AT[table]) >= cut:
                 after = (last_key_of(shard_of_key(last.key)),)
+
+
+class Cleaning:
+    """Retention that goes on by itself, one bounded commit at a time, beside everything else. For one thread.
+
+    It is done by the process that has the lease in the catalog. The lease is not given back when all is done: it runs
+    out when the next round is due, and so says when that is to all processes, also to those that come later.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], int], keep_for: KeepFor) -> None:
+        self.removed = Removed()
+        """All that it has ever removed."""
+        self._store = store
+        self._clock = clock
+        self._keep_for = keep_for
+        self._holder = uuid4().hex
+        self._leased_until = 0
+        self._checks_at = 0
+        self._retention: Retention | None = None
+        self._commits: Iterator[Removed] | None = None
+
+    def go_on(self) -> bool:
+        """One commit, if a round is due or under way; False when there is nothing to do for now."""
+        now = self._clock()
+        if not self._is_our_turn(now):
+            return False
+        try:
+            if self._retention is None:
+                self._retention = Retention(self._store, self._keep_for, FEW)
+            if self._commits is None:
+                self._commits = self._retention.commits(now)
+            removed = next(self._commits, None)
+        except BaseException:  # whatever it was, the round begins again: the rest of what it removes is found again
+            self._rest(now + _CHECK_EVERY_US)
+            raise
+        if removed is None:
+            self._rest(self._leased_until)
+            return False
+        self.removed = self.removed.and_also(removed)
+        return True
+
+    def _is_our_turn(self, now: int) -> bool:
+        if self._keep_for == KEEP_EVERYTHING:
+            return False
+        if self._commits is not None and now < self._leased_until - EVERY_US // 2 <= now + EVERY_US:
+            return True
+        # Further ahead than a whole round it lies only if the clock was set back since.
+        if now < self._checks_at <= now + EVERY_US:
+            return False
+        if self._store.catalog.lease(LEASE, self._holder, now, now + EVERY_US):
+            self._leased_until = now + EVERY_US
+            return True
+        self._rest(now + _CHECK_EVERY_US)
+        return False
+
+    def _rest(self, until: int) -> None:
+        self._commits = None
+        self._checks_at = until
+
+    def close(self) -> None:
+        if self._retention is not None:
+            self._retention.close()

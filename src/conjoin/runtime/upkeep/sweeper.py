@@ -19,8 +19,7 @@ from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep
 from conjoin.runtime.run.peek import Peeked, peek
 from conjoin.runtime.run.sweeping import retry_due, sweep_carefully
-from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor
-from conjoin.runtime.upkeep.retention_rounds import Cleaning
+from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, Cleaning, KeepFor
 from conjoin.runtime.upkeep.supervision import Repeating
 from conjoin.store.port import ShardSnapshot
 
