@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from conjoin.feel import compile_expression
-from conjoin.feel.values.iso import parse_temporal
+from conjoin.feel.iso import parse_temporal
 
 NOW = 1_774_861_200_000_000
 """2026-03-30T09:00:00Z, a Monday."""

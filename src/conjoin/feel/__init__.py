@@ -8,9 +8,9 @@ linear time. One evaluation has one budget of work and of bytes (see `budget.py`
 
 from conjoin.feel.errors import FeelSyntaxError
 from conjoin.feel.expression import CompiledExpression, compile_expression
+from conjoin.feel.iso import parse_date_time, parse_duration
+from conjoin.feel.temporal import Date, DateTime, Duration, Time
 from conjoin.feel.text import to_json_value
-from conjoin.feel.values.iso import parse_date_time, parse_duration
-from conjoin.feel.values.temporal import Date, DateTime, Duration, Time
 
 __all__ = [
     "Date",

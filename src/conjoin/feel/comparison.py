@@ -11,8 +11,8 @@ from typing import Any
 
 from conjoin.feel import numbers
 from conjoin.feel.budget import CHARACTERS_SHIFT, Budget
-from conjoin.feel.values.ranges import Range
-from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.types import Range
 
 _SAME: dict[type, str] = {
     **{bool: "boolean", int: "number", Decimal: "number", str: "string", list: "list", dict: "context"},

@@ -11,7 +11,7 @@ from typing import Any
 from conjoin.feel import numbers
 from conjoin.feel.budget import Budget
 from conjoin.feel.numbers import CONTEXT, FIRST_ROUNDED, NUMBERS, Number, finite, fitted
-from conjoin.feel.values.arithmetic import ADDED, DIVIDED, MULTIPLIED, SUBTRACTED
+from conjoin.feel.temporal_arithmetic import ADDED, DIVIDED, MULTIPLIED, SUBTRACTED
 
 _POWER = 100
 """The work of one power; exact powers of large numbers take longer, by their digits."""

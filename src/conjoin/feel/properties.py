@@ -5,8 +5,8 @@ from typing import Any
 
 from conjoin.feel.budget import Budget
 from conjoin.feel.errors import Unanswerable
-from conjoin.feel.values.ranges import Range
-from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.types import Range
 from conjoin.times import calendar
 from conjoin.times.calendar import DAY_US
 

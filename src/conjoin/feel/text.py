@@ -11,8 +11,8 @@ from typing import Any
 from conjoin.feel.budget import Budget
 from conjoin.feel.errors import BudgetSpent, Unanswerable
 from conjoin.feel.numbers import as_int, is_bounded, number_text
-from conjoin.feel.values.ranges import Range
-from conjoin.feel.values.temporal import Date, DateTime, DaysTime, Duration, Time, YearsMonths
+from conjoin.feel.temporal import Date, DateTime, DaysTime, Duration, Time, YearsMonths
+from conjoin.feel.types import Range
 
 _TEMPORAL = frozenset((Date, Time, DateTime, Duration, DaysTime, YearsMonths))
 _AS_IT_IS = frozenset((str, int, bool, type(None)))

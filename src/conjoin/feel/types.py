@@ -1,12 +1,35 @@
-"""The types of FEEL by their names: for `instance of`, and for the arguments of built-in functions."""
+"""Ranges and functions (values that JSON does not have), and the types of all values by their names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
-from conjoin.feel.values.callables import Function
-from conjoin.feel.values.ranges import Range
-from conjoin.feel.values.temporal import Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.temporal import Date, DateTime, DaysTime, Time, YearsMonths
+
+
+class Range(NamedTuple):
+    start: Any
+    end: Any
+    start_included: bool = True
+    end_included: bool = True
+
+
+class Function:
+    """A function that an expression defines. Called with a value for each parameter; anything else is null.
+
+    Its body sees what was in scope where it was defined. Two functions are never equal.
+    """
+
+    __slots__ = ("parameters", "_body")
+
+    def __init__(self, parameters: tuple[str, ...], body: Callable[[dict[str, Any]], Any]) -> None:
+        self.parameters = parameters
+        self._body = body
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        if len(arguments) != len(self.parameters):
+            return None
+        return self._body(dict(zip(self.parameters, arguments, strict=True)))
 
 
 def _exactly(*kinds: type) -> Callable[[Any], bool]:

@@ -6,7 +6,7 @@ from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite
 from conjoin.feel.compiling.running import Closure, Frame, NameScope, Variables
 from conjoin.feel.parsing.tree import ContextOf, ListOf, LiteralNode, Name, Path, RangeOf
 from conjoin.feel.properties import property_of
-from conjoin.feel.values.ranges import Range
+from conjoin.feel.types import Range
 
 
 def _literal(compiler: Compiler, node: LiteralNode, site: NodeSite) -> Closure:

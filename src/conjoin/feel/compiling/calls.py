@@ -14,7 +14,7 @@ from conjoin.feel.functions import CLOCK_FUNCTIONS, FUNCTIONS, REFUSED_FUNCTIONS
 from conjoin.feel.functions.signatures import Overload, arranged, described
 from conjoin.feel.parsing.tree import Arguments, FunctionCall, FunctionOf, Invocation, LiteralNode
 from conjoin.feel.patterns import problem_of
-from conjoin.feel.values.callables import Function
+from conjoin.feel.types import Function
 
 _CALL = 5
 _WITH_PATTERN = frozenset(("matches", "replace", "split", "extract"))

@@ -7,7 +7,7 @@ from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite, Size
 from conjoin.feel.compiling.running import Closure, Frame, ItemScope, NameScope, Variables
 from conjoin.feel.numbers import as_int
 from conjoin.feel.parsing.tree import Filter, For, Iterators, LiteralNode, Negation, Node, Quantified
-from conjoin.feel.values.ranges import Range
+from conjoin.feel.types import Range
 
 Domains = list[tuple[str, Closure, Size]]
 _ITERATION = 4

@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from conjoin.feel import iso
 from conjoin.feel.budget import not_built, nothing
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.functions.temporal import days_of
 from conjoin.feel.numbers import Number, as_int, read_number
+from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
 from conjoin.feel.text import json_text, read_json, text_of
-from conjoin.feel.values import iso
-from conjoin.feel.values.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
 from conjoin.times import calendar
 from conjoin.times.calendar import DAY_US
 

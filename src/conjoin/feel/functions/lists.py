@@ -11,7 +11,7 @@ from conjoin.feel.functions.identity import identity
 from conjoin.feel.functions.positions import index_of, part
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.numbers import Number, as_int
-from conjoin.feel.values.callables import Function
+from conjoin.feel.types import Function
 
 Items = list[Any]
 _DEEPEST_LISTS = 200

@@ -15,7 +15,7 @@ from decimal import (
 from conjoin.feel.budget import flat
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.numbers import CONTEXT, Number, as_int, finite, simplified
-from conjoin.feel.values.temporal import DaysTime, YearsMonths
+from conjoin.feel.temporal import DaysTime, YearsMonths
 
 _MODES = {
     **{"UP": ROUND_UP, "DOWN": ROUND_DOWN, "CEILING": ROUND_CEILING, "FLOOR": ROUND_FLOOR},

@@ -9,7 +9,7 @@ from typing import Any
 from conjoin.feel.budget import Budget, not_built, nothing
 from conjoin.feel.comparison import both, either, equal, less
 from conjoin.feel.functions.signatures import Overload, overload
-from conjoin.feel.values.ranges import Range
+from conjoin.feel.types import Range
 
 Answer = bool | None
 Relation = Callable[[Range, Range, Budget], Answer]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from conjoin.feel.functions.signatures import Overload, overload
-from conjoin.feel.values.temporal import Date, DateTime
+from conjoin.feel.temporal import Date, DateTime
 from conjoin.times import calendar
 from conjoin.times.calendar import DAY_US
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from conjoin.feel.functions import FUNCTION_NAMES
+from conjoin.feel.iso import looks_temporal, parse_temporal
 from conjoin.feel.numbers import read_number
 from conjoin.feel.parsing.lexer import Token
 from conjoin.feel.parsing.tree import (
@@ -25,7 +26,6 @@ from conjoin.feel.parsing.tree import (
     RangeOf,
 )
 from conjoin.feel.parsing.words import longest
-from conjoin.feel.values.iso import looks_temporal, parse_temporal
 
 if TYPE_CHECKING:
     from conjoin.feel.parsing.parser import Parser

@@ -5,7 +5,7 @@ More than microseconds is cut off. Dates the calendar does not have, and duratio
 
 import re
 
-from conjoin.feel.values.temporal import (
+from conjoin.feel.temporal import (
     LONGEST_MONTHS,
     LONGEST_US,
     Date,

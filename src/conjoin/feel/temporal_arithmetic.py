@@ -9,7 +9,7 @@ from typing import Any
 
 from conjoin.feel import numbers
 from conjoin.feel.numbers import CONTEXT, Number
-from conjoin.feel.values.temporal import (
+from conjoin.feel.temporal import (
     LONGEST_MONTHS,
     LONGEST_US,
     SECOND_US,

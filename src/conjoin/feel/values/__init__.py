@@ -1,2 +1,0 @@
-"""FEEL values that JSON does not have: temporal values, ranges, functions. None, bool, int, Decimal, str, list and
-dict are themselves."""
