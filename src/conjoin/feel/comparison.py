@@ -46,8 +46,7 @@ def equal(left: Any, right: Any, budget: Budget) -> bool | None:
 
 
 def unequal(left: Any, right: Any, budget: Budget) -> bool | None:
-    same = equal(left, right, budget)
-    return None if same is None else not same
+    return negated(equal(left, right, budget))
 
 
 def _equal_inside(left: Any, right: Any, budget: Budget) -> bool:
@@ -131,15 +130,14 @@ def passes(value: Any, test: Any, budget: Budget) -> bool | None:
     """`value in test`: in the range, in the list (or in a range of it), or equal; a condition that held passes."""
     if type(test) is Range:
         return included(value, test, budget)
-    if type(test) is list and type(value) is not list:
-        answer: bool | None = False
+    if type(test) is list:
         budget.work(_PAIR * len(test))
+        if type(value) is list:
+            return equal(value, test, budget) or any(equal(value, item, budget) for item in test)
+        answer: bool | None = False
         for item in test:
             answer = either(answer, (included if type(item) is Range else equal)(value, item, budget))
         return answer
-    if type(test) is list:
-        budget.work(_PAIR * len(test))
-        return equal(value, test, budget) or any(equal(value, item, budget) for item in test)
     if type(test) is bool and type(value) is not bool:
         return test
     return equal(value, test, budget)
@@ -148,14 +146,9 @@ def passes(value: Any, test: Any, budget: Budget) -> bool | None:
 def _kind(value: Any) -> str | None:
     """Values of one kind can be compared with each other."""
     kind = type(value)
-    if kind is DateTime or kind is Time:
-        return _kind_of_clock(value)
-    return _SAME.get(kind)
-
-
-def _kind_of_clock(value: DateTime | Time) -> str:
-    place = "local" if value.offset is None and value.zone is None else "zoned"
-    return f"{place} {type(value).__name__}"
+    if kind is not DateTime and kind is not Time:
+        return _SAME.get(kind)
+    return f"{'local' if value.offset is None and value.zone is None else 'zoned'} {kind.__name__}"
 
 
 def _order_keys(left: Any, right: Any, budget: Budget) -> tuple[Any, Any] | None:

@@ -7,11 +7,14 @@ from conjoin.feel.compiling import Compiler, NodeSite
 from conjoin.feel.compiling.running import Closure, Frame, Unmetered, Variables
 from conjoin.feel.errors import BudgetSpent, FeelSyntaxError, Unanswerable
 from conjoin.feel.parsing.parser import parse
-from conjoin.feel.parsing.tree import Name, Node, Path
+from conjoin.feel.parsing.tree import Name, Path
 from conjoin.feel.text import to_json_value
 
 _UNMETERED = Unmetered(0)
 _FEW_NODES = 4
+_LONGEST_SHOWN = 100
+_NULL = (Unanswerable, ArithmeticError, RecursionError)
+"""The last two are a net under our own checks: an expression never fails."""
 
 Stopped = Callable[[str], Exception]
 """Makes what is raised when an evaluation costs too much, from a text for people."""
@@ -50,9 +53,9 @@ class CompiledExpression:
         except BudgetSpent as spent:
             if self._stopped is None:
                 return None
-            raise self._stopped(f"the expression {shortened(self.text)} was stopped: {spent}") from None
-        except (Unanswerable, ArithmeticError, RecursionError):
-            # The last two are a net under our own checks: an expression never fails.
+            shown = self.text if len(self.text) <= _LONGEST_SHOWN else f"{self.text[: _LONGEST_SHOWN - 3]}..."
+            raise self._stopped(f"the expression {shown} was stopped: {spent}") from None
+        except _NULL:
             return None
 
     def _metered(self, variables: Mapping[str, Any], now: int, meter: Any) -> Any:
@@ -73,8 +76,8 @@ class CompiledExpression:
             self._closure({}, frame)
         except BudgetSpent:
             return False
-        except (Unanswerable, ArithmeticError, RecursionError):
-            return True
+        except _NULL:
+            pass
         return True
 
     def stored(self) -> "CompiledExpression":
@@ -92,10 +95,6 @@ class CompiledExpression:
         return f"Expression({self.text!r})"
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= 100 else f"{text[:97]}..."
-
-
 def compile_expression(text: str, stopped: Stopped | None = None) -> CompiledExpression:
     """The expression a text (without its leading `=`) stands for; `FeelSyntaxError` says what is wrong with it.
 
@@ -107,10 +106,6 @@ def compile_expression(text: str, stopped: Stopped | None = None) -> CompiledExp
         closure = compiler.closure(tree, NodeSite())
     except RecursionError:
         raise FeelSyntaxError(text, 1, "nesting", "the expression is nested too deeply") from None
-    return CompiledExpression("=" + text, closure, compiler, _is_reference(tree), stopped)
-
-
-def _is_reference(tree: Node) -> bool:
     while isinstance(tree, Path):
         tree = tree.source
-    return isinstance(tree, Name)
+    return CompiledExpression("=" + text, closure, compiler, isinstance(tree, Name), stopped)

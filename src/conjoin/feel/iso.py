@@ -19,18 +19,19 @@ from conjoin.feel.temporal import (
 from conjoin.times.calendar import DAY_US, read_civil
 from conjoin.times.iso8601 import DATE_TEXT, TIME_TEXT, read_clock_us, read_duration, read_offset_s
 
-_PLACE_TEXT = r"(Z|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?(?:@([\w/+:-]{1,255})|\[([\w/+:-]{1,255})\])?"
+_ZONE_TEXT = r"(Z|[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?(?:@([\w/+:-]{1,255})|\[([\w/+:-]{1,255})\])?"
 _TIME_TEXT = TIME_TEXT.replace("[.,]", r"\.")
 _DATE = re.compile(DATE_TEXT)
-_TIME = re.compile(f"T?{_TIME_TEXT}{_PLACE_TEXT}")
-_DATE_TIME = re.compile(f"{DATE_TEXT}T{_TIME_TEXT}{_PLACE_TEXT}")
+_TIME = re.compile(f"T?{_TIME_TEXT}{_ZONE_TEXT}")
+_DATE_TIME = re.compile(f"{DATE_TEXT}T{_TIME_TEXT}{_ZONE_TEXT}")
 _FARTHEST_OFFSET_S = 18 * 3600
 _OFFSET_FORM = re.compile(r"[+-][0-9]{2}:[0-9]{2}(?::[0-9]{2})?")
 _ELSEWHERE = re.compile(r"[+,]")
 """Signs that ISO 8601 has in a duration, and FEEL has not."""
 _UTC_NAMES = {"Z", "UTC", "GMT", "Etc/UTC", "Etc/GMT"}
 
-Place = tuple[int | None, str | None]
+Zone = tuple[int | None, str | None]
+"""An offset in seconds or a name; neither: local time."""
 
 
 def parse_date(text: str) -> Date | None:
@@ -45,9 +46,9 @@ def parse_time(text: str) -> Time | None:
     match = _TIME.fullmatch(text)
     if not match:
         return None
-    hour, minute, second, fraction, *place_parts = match.groups()
-    local, place = _clock(hour, minute, second, fraction), _place(*place_parts)
-    return None if local is None or place is None else Time(local, *place)
+    hour, minute, second, fraction, *zone_parts = match.groups()
+    local, zone = _clock(hour, minute, second, fraction), _zone(*zone_parts)
+    return None if local is None or zone is None else Time(local, *zone)
 
 
 def parse_date_time(text: str) -> DateTime | None:
@@ -55,12 +56,12 @@ def parse_date_time(text: str) -> DateTime | None:
     match = _DATE_TIME.fullmatch(text)
     if not match:
         return None
-    year, month, day, hour, minute, second, fraction, *place_parts = match.groups()
+    year, month, day, hour, minute, second, fraction, *zone_parts = match.groups()
     days = read_civil(int(year), int(month), int(day))
-    local, place = _clock(hour, minute, second, fraction), _place(*place_parts)
-    if days is None or local is None or place is None:
+    local, zone = _clock(hour, minute, second, fraction), _zone(*zone_parts)
+    if days is None or local is None or zone is None:
         return None
-    return DateTime(days * DAY_US + local, *place)
+    return DateTime(days * DAY_US + local, *zone)
 
 
 def parse_duration(text: str) -> Duration | None:
@@ -68,10 +69,7 @@ def parse_duration(text: str) -> Duration | None:
     parts = None if _ELSEWHERE.search(text) else read_duration(text)
     if parts is None or abs(parts.months) > LONGEST_MONTHS or abs(parts.microseconds) > LONGEST_US:
         return None
-    return _of_its_kind(*parts)
-
-
-def _of_its_kind(months: int, microseconds: int, has_months: bool, has_time: bool) -> Duration:
+    months, microseconds, has_months, has_time = parts
     if has_months and has_time:
         return Duration(months, microseconds)
     return YearsMonths(months) if has_months else DaysTime(microseconds)
@@ -104,17 +102,13 @@ def _clock(hour: str, minute: str, second: str | None, fraction: str | None) -> 
     return None if hour == "24" or second == "60" else read_clock_us(hour, minute, second, fraction)
 
 
-def _place(offset: str | None, at_zone: str | None, bracket_zone: str | None) -> Place | None:
-    """(offset, zone): a zone's name wins over an offset beside it, as its offset follows from it."""
-    zone = at_zone or bracket_zone
-    if zone is not None:
-        return read_zone(zone)
-    if offset is None:
-        return None, None
-    return read_zone(offset)
+def _zone(offset: str | None, at_zone: str | None, bracket_zone: str | None) -> Zone | None:
+    """A zone's name wins over an offset beside it, as its offset follows from it."""
+    text = at_zone or bracket_zone or offset
+    return (None, None) if text is None else read_zone(text)
 
 
-def read_zone(text: str) -> Place | None:
+def read_zone(text: str) -> Zone | None:
     """(offset, None) of `Z`, `UTC` or `+02:00`; (None, zone) of a name; None for an offset that cannot be."""
     if text in _UTC_NAMES:
         return 0, None

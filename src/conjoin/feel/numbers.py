@@ -36,11 +36,12 @@ def finite(number: Decimal) -> Decimal | None:
 
 
 def divide(left: Number, right: Number) -> Number | None:
+    """A quotient that may still be no finite number."""
     if not right:
         return None
     if type(left) is int and type(right) is int and left % right == 0:
         return fitted(left // right)
-    return finite(CONTEXT.divide(left, right))
+    return CONTEXT.divide(left, right)
 
 
 def power(left: Number, right: Number) -> Number | None:

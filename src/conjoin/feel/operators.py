@@ -11,8 +11,9 @@ from typing import Any
 from conjoin.feel import numbers
 from conjoin.feel.budget import Budget
 from conjoin.feel.numbers import CONTEXT, FIRST_ROUNDED, NUMBERS, Number, finite, fitted
-from conjoin.feel.temporal_arithmetic import ADDED, DIVIDED, MULTIPLIED, SUBTRACTED
+from conjoin.feel.temporal_arithmetic import ADDED, DIVIDED, MULTIPLIED, SUBTRACTED, Operation
 
+_ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = CONTEXT.add, CONTEXT.subtract, CONTEXT.multiply, numbers.divide
 _POWER = 100
 """The work of one power; exact powers of large numbers take longer, by their digits."""
 
@@ -27,43 +28,25 @@ def add(left: Any, right: Any, budget: Budget) -> Any:
         if length > 64:
             budget.text(length)
         return left + right
-    if kind in NUMBERS and other in NUMBERS:
-        budget.number(left)
-        budget.number(right)
-        return finite(CONTEXT.add(left, right))
-    return _by_types(ADDED, left, right, budget)
+    return _computed(_ADD, ADDED, left, right, budget)
 
 
 def subtract(left: Any, right: Any, budget: Budget) -> Any:
-    kind, other = type(left), type(right)
-    if kind is int and other is int:
+    if type(left) is int and type(right) is int:
         number = left - right
         return number if -FIRST_ROUNDED < number < FIRST_ROUNDED else _rounded(number, budget)
-    if kind in NUMBERS and other in NUMBERS:
-        budget.number(left)
-        budget.number(right)
-        return finite(CONTEXT.subtract(left, right))
-    return _by_types(SUBTRACTED, left, right, budget)
+    return _computed(_SUBTRACT, SUBTRACTED, left, right, budget)
 
 
 def multiply(left: Any, right: Any, budget: Budget) -> Any:
-    kind, other = type(left), type(right)
-    if kind is int and other is int:
+    if type(left) is int and type(right) is int:
         number = left * right
         return number if -FIRST_ROUNDED < number < FIRST_ROUNDED else _rounded(number, budget)
-    if kind in NUMBERS and other in NUMBERS:
-        budget.number(left)
-        budget.number(right)
-        return finite(CONTEXT.multiply(left, right))
-    return _by_types(MULTIPLIED, left, right, budget)
+    return _computed(_MULTIPLY, MULTIPLIED, left, right, budget)
 
 
 def divide(left: Any, right: Any, budget: Budget) -> Any:
-    if type(left) in NUMBERS and type(right) in NUMBERS:
-        budget.number(left)
-        budget.number(right)
-        return numbers.divide(left, right)
-    return _by_types(DIVIDED, left, right, budget)
+    return _computed(_DIVIDE, DIVIDED, left, right, budget)
 
 
 def power(left: Any, right: Any, budget: Budget) -> Number | None:
@@ -92,13 +75,17 @@ def negate(value: Any, budget: Budget) -> Any:
     return multiply(value, -1, budget)
 
 
-def _by_types(table: dict[tuple[type, type], Callable[[Any, Any], Any]], left: Any, right: Any, budget: Budget) -> Any:
-    operation = table.get((type(left), type(right)))
+def _computed(
+    of_numbers: Operation, of_others: dict[tuple[type, type], Operation], left: Any, right: Any, budget: Budget
+) -> Any:
+    kind, other = type(left), type(right)
+    operation = of_numbers if kind in NUMBERS and other in NUMBERS else of_others.get((kind, other))
     if operation is None:
         return None
     budget.number(left)
     budget.number(right)
-    return operation(left, right)
+    result = operation(left, right)
+    return None if type(result) is Decimal and not result.is_finite() else result
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any, Budget], Any]] = {

@@ -1,11 +1,12 @@
 """What stands behind a dot: an entry of a context, a property of a temporal value or a range, each item's of a list."""
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from conjoin.feel.budget import Budget
 from conjoin.feel.errors import Unanswerable
-from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths, days_of
 from conjoin.feel.types import Range
 from conjoin.times import calendar
 from conjoin.times.calendar import DAY_US
@@ -28,65 +29,48 @@ def property_of(value: Any, key: str, budget: Budget, depth: int = 0) -> Any:
     return read(value) if read else None
 
 
-def _part(unit_us: int, modulus: int | None = None) -> Callable[[DaysTime], int]:
+def _signed_part(read: Callable[[Any], int], unit: int, modulus: int | None = None) -> Callable[[Any], int]:
     """A component of a duration, with the sign of the whole."""
 
-    def read(duration: DaysTime) -> int:
-        count = abs(duration.microseconds) // unit_us
+    def part(duration: Any) -> int:
+        whole = read(duration)
+        count = abs(whole) // unit
         count = count % modulus if modulus else count
-        return -count if duration.microseconds < 0 else count
+        return -count if whole < 0 else count
 
-    return read
-
-
-def _months_part(months: int, whole_years: bool) -> int:
-    count = abs(months) // 12 if whole_years else abs(months) % 12
-    return -count if months < 0 else count
-
-
-def _offset(value: Time | DateTime) -> DaysTime | None:
-    return None if value.offset is None else DaysTime(value.offset * SECOND_US)
+    return part
 
 
 def _of_day(unit_us: int, modulus: int) -> Callable[[Time | DateTime], int]:
     return lambda value: value.local % DAY_US // unit_us % modulus
 
 
-def _of_date(read: Callable[[int], int]) -> Callable[[Date | DateTime], int]:
-    return lambda value: read(value.days if isinstance(value, Date) else value.local // DAY_US)
+def _civil(index: int) -> Callable[[Date | DateTime], int]:
+    return lambda value: calendar.civil_from_days(days_of(value))[index]
 
 
-_CIVIL: dict[str, Callable[[int], int]] = {
-    "year": lambda days: calendar.civil_from_days(days)[0],
-    "month": lambda days: calendar.civil_from_days(days)[1],
-    "day": lambda days: calendar.civil_from_days(days)[2],
-    "weekday": calendar.weekday,
+_microseconds, _months = attrgetter("microseconds"), attrgetter("months")
+_DATE: dict[str, Callable[[Any], Any]] = {
+    **{"year": _civil(0), "month": _civil(1), "day": _civil(2)},
+    "weekday": lambda value: calendar.weekday(days_of(value)),
 }
 _CLOCK: dict[str, Callable[[Any], Any]] = {
     "hour": _of_day(3600 * SECOND_US, 24),
     "minute": _of_day(60 * SECOND_US, 60),
     "second": _of_day(SECOND_US, 60),
-    "time offset": _offset,
+    "time offset": lambda value: None if value.offset is None else DaysTime(value.offset * SECOND_US),
     "timezone": lambda value: value.zone,
 }
 _PROPERTIES: dict[type, dict[str, Callable[[Any], Any]]] = {
-    Date: {name: _of_date(read) for name, read in _CIVIL.items()},
+    Date: _DATE,
     Time: _CLOCK,
-    DateTime: {**{name: _of_date(read) for name, read in _CIVIL.items()}, **_CLOCK},
+    DateTime: _DATE | _CLOCK,
     DaysTime: {
-        "days": _part(DAY_US),
-        "hours": _part(3600 * SECOND_US, 24),
-        "minutes": _part(60 * SECOND_US, 60),
-        "seconds": _part(SECOND_US, 60),
+        "days": _signed_part(_microseconds, DAY_US),
+        "hours": _signed_part(_microseconds, 3600 * SECOND_US, 24),
+        "minutes": _signed_part(_microseconds, 60 * SECOND_US, 60),
+        "seconds": _signed_part(_microseconds, SECOND_US, 60),
     },
-    YearsMonths: {
-        "years": lambda value: _months_part(value.months, True),
-        "months": lambda value: _months_part(value.months, False),
-    },
-    Range: {
-        "start": lambda value: value.start,
-        "end": lambda value: value.end,
-        "start included": lambda value: value.start_included,
-        "end included": lambda value: value.end_included,
-    },
+    YearsMonths: {"years": _signed_part(_months, 12), "months": _signed_part(_months, 1, 12)},
+    Range: {name: attrgetter(name.replace(" ", "_")) for name in ("start", "end", "start included", "end included")},
 }

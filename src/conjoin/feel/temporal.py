@@ -39,12 +39,12 @@ class Time:
         text = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
         if fraction:
             text += f".{fraction:06}".rstrip("0")
-        return text + _place_text(self.offset, self.zone)
+        return text + _zone_text(self.offset, self.zone)
 
 
 @dataclass(frozen=True, slots=True)
 class DateTime:
-    """A date with a time: microseconds since 1970 on the clock of its place."""
+    """A date with a time: microseconds since 1970 on the local clock."""
 
     local: int
     offset: int | None = None
@@ -85,7 +85,13 @@ class Duration:
 
     def __str__(self) -> str:
         sign = "-" if self.months < 0 or self.microseconds < 0 else ""
-        return f"{sign}P{_months_text(abs(self.months))}{_microseconds_text(abs(self.microseconds))}"
+        years, months = divmod(abs(self.months), 12)
+        days, rest = divmod(abs(self.microseconds), DAY_US)
+        minutes, rest = divmod(rest, 60 * SECOND_US)
+        seconds = f"{rest // SECOND_US}.{rest % SECOND_US:06}".rstrip("0").rstrip(".") if rest else ""
+        date = _units((years, "Y"), (months, "M"), (days, "D"))
+        time = _units((minutes // 60, "H"), (minutes % 60, "M"), (seconds, "S"))
+        return f"{sign}P{date}" + (f"T{time}" if time else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,11 @@ class DaysTime(Duration):
 Temporal = Date | Time | DateTime | Duration
 
 
-def _place_text(offset: int | None, zone: str | None) -> str:
+def days_of(value: Date | DateTime) -> int:
+    return value.days if isinstance(value, Date) else value.local // DAY_US
+
+
+def _zone_text(offset: int | None, zone: str | None) -> str:
     if zone is not None:
         return f"@{zone}"
     if offset is None:
@@ -121,18 +131,5 @@ def _place_text(offset: int | None, zone: str | None) -> str:
     return f"{text}:{seconds:02}" if seconds else text
 
 
-def _months_text(months: int) -> str:
-    years, months = divmod(months, 12)
-    return (f"{years}Y" if years else "") + (f"{months}M" if months else "")
-
-
-def _microseconds_text(microseconds: int) -> str:
-    days, rest = divmod(microseconds, DAY_US)
-    seconds, fraction = divmod(rest, SECOND_US)
-    minutes, seconds = divmod(seconds, 60)
-    text = "".join(f"{n}{unit}" for n, unit in ((minutes // 60, "H"), (minutes % 60, "M")) if n)
-    if fraction:
-        text += f"{seconds}.{fraction:06}".rstrip("0") + "S"
-    elif seconds:
-        text += f"{seconds}S"
-    return (f"{days}D" if days else "") + (f"T{text}" if text else "")
+def _units(*counts: tuple[int | str, str]) -> str:
+    return "".join(f"{count}{unit}" for count, unit in counts if count)

@@ -8,7 +8,7 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from conjoin.feel import numbers
-from conjoin.feel.numbers import CONTEXT, Number
+from conjoin.feel.numbers import CONTEXT, NUMBERS, Number
 from conjoin.feel.temporal import (
     LONGEST_MONTHS,
     LONGEST_US,
@@ -28,12 +28,12 @@ _FIRST_DAY = calendar.days_from_civil(-calendar.LAST_YEAR, 1, 1)
 _LAST_DAY = calendar.days_from_civil(calendar.LAST_YEAR, 12, 31)
 
 
-def days_time(microseconds: int) -> DaysTime | None:
-    return DaysTime(microseconds) if abs(microseconds) <= LONGEST_US else None
+def days_time(microseconds: int | None) -> DaysTime | None:
+    return None if microseconds is None or abs(microseconds) > LONGEST_US else DaysTime(microseconds)
 
 
-def years_months(months: int) -> YearsMonths | None:
-    return YearsMonths(months) if abs(months) <= LONGEST_MONTHS else None
+def years_months(months: int | None) -> YearsMonths | None:
+    return None if months is None or abs(months) > LONGEST_MONTHS else YearsMonths(months)
 
 
 def _date_after(date: Date, duration: Duration) -> Date | None:
@@ -64,40 +64,25 @@ def _difference(left: DateTime | Time, right: DateTime | Time) -> DaysTime | Non
 
 
 def _date_difference(left: Date | DateTime, right: Date | DateTime) -> DaysTime | None:
-    """Of a date and a date-time: the date is midnight, at the place of the other."""
-    if type(left) is Date and type(right) is Date:
-        return days_time((left.days - right.days) * DAY_US)
-    place = left if isinstance(left, DateTime) else right
-    assert isinstance(place, DateTime)
-    return _difference(_midnight(left, place), _midnight(right, place))
+    """Of a date and a date-time: the date is midnight, in the zone of the other."""
+    like = next((value for value in (left, right) if isinstance(value, DateTime)), DateTime(0))
+    return _difference(_midnight(left, like), _midnight(right, like))
 
 
-def _midnight(value: Date | DateTime, place: DateTime) -> DateTime:
-    return value if isinstance(value, DateTime) else DateTime(value.days * DAY_US, place.offset, place.zone)
+def _midnight(value: Date | DateTime, like: DateTime) -> DateTime:
+    return value if isinstance(value, DateTime) else DateTime(value.days * DAY_US, like.offset, like.zone)
 
 
-def _whole(number: Decimal) -> int | None:
-    return numbers.as_int(number.to_integral_value(ROUND_DOWN, CONTEXT))
+def _scaled(compute: Callable[[Any, Any], Decimal]) -> dict[type, Operation]:
+    """Durations times or by a number, cut off to whole months or microseconds."""
 
+    def scaled(units: int, number: Number) -> int | None:
+        return numbers.as_int(compute(units, number).to_integral_value(ROUND_DOWN, CONTEXT))
 
-def _times_months(duration: YearsMonths, factor: Number) -> YearsMonths | None:
-    months = _whole(CONTEXT.multiply(duration.months, factor))
-    return None if months is None else years_months(months)
-
-
-def _times_microseconds(duration: DaysTime, factor: Number) -> DaysTime | None:
-    microseconds = _whole(CONTEXT.multiply(duration.microseconds, factor))
-    return None if microseconds is None else days_time(microseconds)
-
-
-def _months_by(duration: YearsMonths, divisor: Number) -> YearsMonths | None:
-    months = _whole(CONTEXT.divide(duration.months, divisor))
-    return None if months is None else years_months(months)
-
-
-def _microseconds_by(duration: DaysTime, divisor: Number) -> DaysTime | None:
-    microseconds = _whole(CONTEXT.divide(duration.microseconds, divisor))
-    return None if microseconds is None else days_time(microseconds)
+    return {
+        DaysTime: lambda duration, number: days_time(scaled(duration.microseconds, number)),
+        YearsMonths: lambda duration, number: years_months(scaled(duration.months, number)),
+    }
 
 
 def _swapped(operation: Operation) -> Operation:
@@ -126,14 +111,12 @@ SUBTRACTED: dict[tuple[type, type], Operation] = {
     (DaysTime, DaysTime): lambda left, right: days_time(left.microseconds - right.microseconds),
     (YearsMonths, YearsMonths): lambda left, right: years_months(left.months - right.months),
 }
-_SCALED: dict[type, Operation] = {DaysTime: _times_microseconds, YearsMonths: _times_months}
 MULTIPLIED: dict[tuple[type, type], Operation] = {
-    **{(kind, number): scale for kind, scale in _SCALED.items() for number in (int, Decimal)},
-    **{(number, kind): _swapped(scale) for kind, scale in _SCALED.items() for number in (int, Decimal)},
+    **{(kind, number): scale for kind, scale in _scaled(CONTEXT.multiply).items() for number in NUMBERS},
+    **{(number, kind): _swapped(scale) for kind, scale in _scaled(CONTEXT.multiply).items() for number in NUMBERS},
 }
 DIVIDED: dict[tuple[type, type], Operation] = {
-    **{(DaysTime, number): _microseconds_by for number in (int, Decimal)},
-    **{(YearsMonths, number): _months_by for number in (int, Decimal)},
+    **{(kind, number): scale for kind, scale in _scaled(CONTEXT.divide).items() for number in NUMBERS},
     (DaysTime, DaysTime): lambda left, right: numbers.divide(left.microseconds, right.microseconds),
     (YearsMonths, YearsMonths): lambda left, right: numbers.divide(left.months, right.months),
 }

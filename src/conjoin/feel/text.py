@@ -6,6 +6,7 @@ twice, fifty times over.
 
 import json
 from decimal import Decimal
+from operator import is_
 from typing import Any
 
 from conjoin.feel.budget import Budget
@@ -61,16 +62,12 @@ def _json_value(value: Any, budget: Budget, depth: int) -> Any:
         return whole if whole is not None else value if value.is_finite() else None
     if kind is list:
         items = [_json_value(item, budget, depth + 1) for item in value]
-        return value if all(map(_same, value, items)) else items
+        return value if all(map(is_, value, items)) else items
     if kind is dict:
         budget.build(sum(map(len, value)))
         entries = {key: _json_value(item, budget, depth + 1) for key, item in value.items()}
-        return value if all(map(_same, value.values(), entries.values())) else entries
+        return value if all(map(is_, value.values(), entries.values())) else entries
     return str(value) if kind in _TEMPORAL else None
-
-
-def _same(before: Any, after: Any) -> bool:
-    return before is after
 
 
 def text_of(budget: Budget, value: Any) -> str | None:
@@ -82,34 +79,28 @@ def text_of(budget: Budget, value: Any) -> str | None:
 
 def _text(value: Any, budget: Budget, depth: int) -> str | None:
     _step(budget, depth)
-    text = _written(value, budget, depth)
+    kind = type(value)
+    text: str | None = None
+    if kind is str:
+        budget.text(len(value))
+        text = json.dumps(value, ensure_ascii=False)
+    elif value is None or kind is bool:
+        text = {None: "null", True: "true", False: "false"}[value]
+    elif kind is int or kind is Decimal:
+        budget.number(value, _READ_AND_WRITTEN)
+        text = number_text(value)
+    elif kind is list:
+        text = f"[{', '.join([_text(item, budget, depth + 1) or 'null' for item in value])}]"
+    elif kind is dict:
+        text = f"{{{', '.join(f'{key}:{_text(item, budget, depth + 1)}' for key, item in value.items())}}}"
+    elif kind is Range:
+        opening, closing = "[" if value.start_included else "(", "]" if value.end_included else ")"
+        text = f"{opening}{_text(value.start, budget, depth + 1)}..{_text(value.end, budget, depth + 1)}{closing}"
+    elif kind in _TEMPORAL:
+        text = str(value)
     if text is not None:
         budget.text(len(text))
     return text
-
-
-def _written(value: Any, budget: Budget, depth: int) -> str | None:
-    kind = type(value)
-    if kind is str:
-        budget.text(len(value))
-        return json.dumps(value, ensure_ascii=False)
-    if value is None or kind is bool:
-        return {None: "null", True: "true", False: "false"}[value]
-    if kind is int or kind is Decimal:
-        budget.number(value, _READ_AND_WRITTEN)
-        return number_text(value)
-    if kind is list:
-        return f"[{', '.join([_text(item, budget, depth + 1) or 'null' for item in value])}]"
-    if kind is dict:
-        return f"{{{', '.join(f'{key}:{_text(item, budget, depth + 1)}' for key, item in value.items())}}}"
-    if kind is Range:
-        return _range_text(value, budget, depth)
-    return str(value) if kind in _TEMPORAL else None
-
-
-def _range_text(points: Range, budget: Budget, depth: int) -> str:
-    opening, closing = "[" if points.start_included else "(", "]" if points.end_included else ")"
-    return f"{opening}{_text(points.start, budget, depth + 1)}..{_text(points.end, budget, depth + 1)}{closing}"
 
 
 def json_text(budget: Budget, value: Any) -> str | None:
@@ -119,31 +110,30 @@ def json_text(budget: Budget, value: Any) -> str | None:
 
 def _document(value: Any, budget: Budget) -> str | None:
     budget.work(_STEP)
-    text = _json_written(value, budget)
+    kind = type(value)
+    text: str | None = None
+    if kind is int or kind is Decimal:
+        budget.number(value, _READ_AND_WRITTEN)
+        text = number_text(value)
+    elif kind is list:
+        items = [_document(item, budget) for item in value]
+        text = None if None in items else f"[{','.join(map(str, items))}]"
+    elif kind is dict:
+        entries = {key: _document(item, budget) for key, item in value.items()}
+        if None not in entries.values():
+            text = f"{{{','.join(f'{_document(key, budget)}:{item}' for key, item in entries.items())}}}"
+    else:
+        text = json.dumps(value, ensure_ascii=False)
     if text is not None:
         budget.text(len(text))
     return text
 
 
-def _json_written(value: Any, budget: Budget) -> str | None:
-    kind = type(value)
-    if kind is int or kind is Decimal:
-        budget.number(value, _READ_AND_WRITTEN)
-        return number_text(value)
-    if kind is list:
-        items = [_document(item, budget) for item in value]
-        return None if None in items else f"[{','.join(map(str, items))}]"
-    if kind is dict:
-        entries = {key: _document(item, budget) for key, item in value.items()}
-        if None in entries.values():
-            return None
-        return f"{{{','.join(f'{_document(key, budget)}:{item}' for key, item in entries.items())}}}"
-    return json.dumps(value, ensure_ascii=False)
-
-
 def read_json(budget: Budget, text: str) -> Any:
     """The value of a JSON document; None when it is none."""
-    _pay_for_document(budget, text)
+    # What the document becomes, from its punctuation: that in texts counts as well, which is dear but safe.
+    budget.work(len(text) >> 2)
+    budget.build(len(text) + 240 * text.count("{") + 100 * text.count("[") + 60 * (text.count(",") + text.count(":")))
     try:
         value = json.loads(text, parse_float=_fraction, parse_constant=_no_number)
         return value if "\\" not in text or json.dumps(value, ensure_ascii=False, default=str).encode() else None
@@ -158,12 +148,6 @@ def _fraction(text: str) -> Decimal:
     if not is_bounded(number):
         raise ValueError
     return number
-
-
-def _pay_for_document(budget: Budget, text: str) -> None:
-    """What the document becomes, from its punctuation: that in texts counts as well, which is dear but safe."""
-    budget.work(len(text) >> 2)
-    budget.build(len(text) + 240 * text.count("{") + 100 * text.count("[") + 60 * (text.count(",") + text.count(":")))
 
 
 def _no_number(name: str) -> None:

@@ -4,7 +4,7 @@ A name that no function has is refused when the expression is compiled: a variab
 Inside a filter a name may be an entry of an item, which only the run will show.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -19,6 +19,7 @@ from conjoin.feel.types import Function
 _CALL = 5
 _WITH_PATTERN = frozenset(("matches", "replace", "split", "extract"))
 """The second argument is a pattern."""
+_NULL: Closure = lambda scope, frame: None  # noqa: E731 - like the closures around it
 
 
 def _function(compiler: Compiler, node: FunctionOf, site: NodeSite) -> Closure:
@@ -31,7 +32,7 @@ def _function(compiler: Compiler, node: FunctionOf, site: NodeSite) -> Closure:
             frame.spend(work, built)
             frame.enter_call()
             value = body(NameScope(arguments, scope), frame)
-            frame.leave_call()
+            frame.calls -= 1
             return value
 
         return Function(parameters, run)
@@ -45,7 +46,8 @@ def _call(compiler: Compiler, node: FunctionCall, site: NodeSite) -> Closure:
         compiler.note_name(name, site)
         return _invoked(compiler, lambda scope, frame: scope.get(name), node.arguments, site)
     if name in CLOCK_FUNCTIONS and not node.arguments.values:
-        return _clock(compiler, CLOCK_FUNCTIONS[name])
+        compiler.has_clock, read = True, CLOCK_FUNCTIONS[name]
+        return lambda scope, frame: read(frame.now)
     if name in FUNCTIONS:
         return _built_in(compiler, node, site)
     raise compiler.refused(node.column, name, _why_not(name))
@@ -60,11 +62,6 @@ def _why_not(name: str) -> str:
     return f"there is no function '{name}'" + (f", did you mean '{similar[0]}'?" if similar else "")
 
 
-def _clock(compiler: Compiler, read: Callable[[int], Any]) -> Closure:
-    compiler.has_clock = True
-    return lambda scope, frame: read(frame.now)
-
-
 def _built_in(compiler: Compiler, node: FunctionCall, site: NodeSite) -> Closure:
     overloads = FUNCTIONS[node.name]
     nodes = node.arguments.values
@@ -73,8 +70,8 @@ def _built_in(compiler: Compiler, node: FunctionCall, site: NodeSite) -> Closure
         found = arranged(overloads, node.arguments.names)
         if found is not None:
             overload, order = found
-            arguments = [None if index is None else compiler.closure(nodes[index], site) for index in order]
-            return _calling((overload,), [argument or _null for argument in arguments])
+            given = [_NULL if index is None else compiler.closure(nodes[index], site) for index in order]
+            return _calling((overload,), given)
     else:
         takers = tuple(overload for overload in overloads if overload.takes_count(len(nodes)))
         if takers:
@@ -92,10 +89,6 @@ def _check_pattern(compiler: Compiler, node: FunctionCall) -> None:
         raise compiler.refused(node.column, "pattern", f"the pattern of '{node.name}': {problem}")
 
 
-def _null(scope: Variables, frame: Frame) -> None:
-    return None
-
-
 def _calling(overloads: Sequence[Overload], arguments: Sequence[Closure]) -> Closure:
     def call(scope: Variables, frame: Frame) -> Any:
         values = [argument(scope, frame) for argument in arguments]
@@ -105,10 +98,6 @@ def _calling(overloads: Sequence[Overload], arguments: Sequence[Closure]) -> Clo
         return None
 
     return call
-
-
-def _invocation(compiler: Compiler, node: Invocation, site: NodeSite) -> Closure:
-    return _invoked(compiler, compiler.closure(node.callee, site), node.arguments, site)
 
 
 def _invoked(compiler: Compiler, callee: Closure, arguments: Arguments, site: NodeSite) -> Closure:
@@ -128,6 +117,10 @@ def _invoked(compiler: Compiler, callee: Closure, arguments: Arguments, site: No
         return function(given)
 
     return invoke
+
+
+def _invocation(compiler: Compiler, node: Invocation, site: NodeSite) -> Closure:
+    return _invoked(compiler, compiler.closure(node.callee, site), node.arguments, site)
 
 
 COMPILE.update({FunctionOf: _function, FunctionCall: _call, Invocation: _invocation})

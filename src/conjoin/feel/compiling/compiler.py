@@ -4,25 +4,23 @@ The tree is walked once, here; nothing walks it at run time.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from conjoin.feel.compiling.running import Closure
 from conjoin.feel.errors import FeelSyntaxError
-from conjoin.feel.parsing.tree import Chain, ContextOf, FunctionOf, ListOf, Negation, Node, RangeOf
+from conjoin.feel.parsing import tree
 
 DEEPEST_TREE = 150
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSite:
+class NodeSite(NamedTuple):
     """Where a node stands: names bound around it, and whether inside a filter, where an item may bind any name."""
 
     bound: frozenset[str] = frozenset()
     in_filter: bool = False
 
     def binding(self, *names: str) -> "NodeSite":
-        return replace(self, bound=self.bound.union(names))
+        return NodeSite(self.bound.union(names), self.in_filter)
 
     def filtering(self) -> "NodeSite":
         return NodeSite(self.bound | {"item"}, True)
@@ -36,7 +34,8 @@ class Size(NamedTuple):
 
 
 _BYTES: dict[type, int] = {
-    **{Chain: 100, Negation: 100, RangeOf: 80, ListOf: 100, ContextOf: 250, FunctionOf: 200},
+    **{tree.Chain: 100, tree.Negation: 100, tree.RangeOf: 80, tree.ListOf: 100},
+    **{tree.ContextOf: 250, tree.FunctionOf: 200},
 }
 
 
@@ -54,7 +53,7 @@ class Compiler:
         """Of everything compiled so far."""
         self._depth = 0
 
-    def closure(self, node: Node, site: NodeSite) -> Closure:
+    def closure(self, node: tree.Node, site: NodeSite) -> Closure:
         self._depth += 1
         if self._depth > DEEPEST_TREE:
             raise self.refused(1, "nesting", f"the expression is nested deeper than {DEEPEST_TREE} levels")
@@ -63,7 +62,7 @@ class Compiler:
         self._depth -= 1
         return closure
 
-    def repeated(self, node: Node, site: NodeSite) -> tuple[Closure, "Size"]:
+    def repeated(self, node: tree.Node, site: NodeSite) -> tuple[Closure, Size]:
         """A part that runs many times, and what it costs each time."""
         before = self.size
         closure = self.closure(node, site)

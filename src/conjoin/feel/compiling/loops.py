@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite, Size
-from conjoin.feel.compiling.running import Closure, Frame, ItemScope, NameScope, Variables
+from conjoin.feel.compiling.running import Closure, Frame, ItemScope, Variables, VariableScope
 from conjoin.feel.numbers import as_int
 from conjoin.feel.parsing.tree import Filter, For, Iterators, LiteralNode, Negation, Node, Quantified
 from conjoin.feel.types import Range
@@ -30,7 +30,7 @@ def _for(compiler: Compiler, node: For, site: NodeSite) -> Closure:
             for inner in _scopes(domains, scope, frame, size):
                 if sees_partial:
                     frame.items(len(made))
-                    inner = NameScope({"partial": made.copy()}, inner)
+                    inner = VariableScope("partial", made.copy(), inner)
                 made.append(body(inner, frame))
         except _NotIterable:
             return None
@@ -42,7 +42,7 @@ def _for(compiler: Compiler, node: For, site: NodeSite) -> Closure:
 def _quantified(compiler: Compiler, node: Quantified, site: NodeSite) -> Closure:
     domains, inside = _domains(compiler, node.iterators, site)
     body, size = compiler.repeated(node.body, inside)
-    decisive = node.kind == "some"
+    decisive = node.decisive
 
     def decide(scope: Variables, frame: Frame) -> bool | None:
         answer: bool | None = not decisive
@@ -76,8 +76,12 @@ def _scopes(domains: Domains, scope: Variables, frame: Frame, body: Size) -> Ite
     inside = rest[0][2] if rest else body
     each, built = _ITERATION + inside.nodes, inside.bytes
     for item in _items(domain(scope, frame)):
-        frame.spend(each, built)
-        inner = NameScope({name: item}, scope)
+        # As `frame.spend(each, built)`, without the call.
+        frame.work_left -= each
+        frame.bytes_left -= built
+        if frame.work_left < 0 or frame.bytes_left < 0:
+            frame.spend(0, 0)
+        inner = VariableScope(name, item, scope)
         if rest:
             yield from _scopes(rest, inner, frame, body)
         else:
@@ -102,29 +106,25 @@ def _filter(compiler: Compiler, node: Filter, site: NodeSite) -> Closure:
     if index is not None:
         return lambda scope, frame: _at(_as_list(source(scope, frame)), index)
     condition, size = compiler.repeated(node.condition, site.filtering())
-    return lambda scope, frame: _filtered(_as_list(source(scope, frame)), condition, size, scope, frame)
-
-
-def _filtered(items: list[Any] | None, condition: Closure, size: Size, scope: Variables, frame: Frame) -> Any:
-    """What the condition gives for the first item tells an index from a condition."""
-    if items is None:
-        return None
-    kept: list[Any] = []
     each, built = _ITERATION + size.nodes, 8 + size.bytes
-    for position, item in enumerate(items):
-        frame.spend(each, built)
-        answer = condition(_item_scope(item, scope), frame)
-        if answer is True:
-            kept.append(item)
-        elif answer is not False and answer is not None:
-            return _at(items, as_int(answer)) if position == 0 else None
-    if not items and as_int(condition(scope, frame)) is not None:
-        return None
-    return kept
 
+    def filtered(scope: Variables, frame: Frame) -> Any:
+        """What the condition gives for the first item tells an index from a condition."""
+        items = _as_list(source(scope, frame))
+        if items is None:
+            return None
+        kept: list[Any] = []
+        for position, item in enumerate(items):
+            frame.spend(each, built)
+            inner = ItemScope(item, scope) if type(item) is dict else VariableScope("item", item, scope)
+            answer = condition(inner, frame)
+            if answer is True:
+                kept.append(item)
+            elif answer is not False and answer is not None:
+                return _at(items, as_int(answer)) if position == 0 else None
+        return None if not items and as_int(condition(scope, frame)) is not None else kept
 
-def _item_scope(item: Any, scope: Variables) -> Variables:
-    return ItemScope(item, scope) if type(item) is dict else NameScope({"item": item}, scope)
+    return filtered
 
 
 def _constant_index(condition: Node) -> int | None:

@@ -30,27 +30,21 @@ class Frame(Budget):
         if self.calls > DEEPEST_CALLS:
             raise BudgetSpent(f"its functions call each other more than {DEEPEST_CALLS} levels deep")
 
-    def leave_call(self) -> None:
-        self.calls -= 1
-
 
 class Unmetered(Frame):
-    """Of an expression that looks at each of its variables once: a lookup, a path of few steps."""
+    """For an expression that looks at each of its variables once: a lookup, a path of few steps."""
 
     __slots__ = ()
 
-    def work(self, units: int) -> None:
-        pass
+    def work(self, units: int) -> None: ...
 
-    def build(self, size: int) -> None:
-        pass
+    def build(self, size: int) -> None: ...
 
-    def spend(self, units: int, size: int) -> None:
-        pass
+    def spend(self, units: int, size: int) -> None: ...
 
 
 class NameScope:
-    """Names of an inner block over those around it: an iteration variable, an earlier entry, an item's entries."""
+    """Names of an inner block over those around it: parameters, earlier entries of a context."""
 
     __slots__ = ("_inner", "_outer")
 
@@ -60,6 +54,20 @@ class NameScope:
 
     def get(self, name: str) -> Any:
         return self._inner[name] if name in self._inner else self._outer.get(name)
+
+
+class VariableScope:
+    """One name over those around it: the variable of a loop. Made in each iteration, so it has no dict."""
+
+    __slots__ = ("_name", "_value", "_outer")
+
+    def __init__(self, name: str, value: Any, outer: "Variables") -> None:
+        self._name = name
+        self._value = value
+        self._outer = outer
+
+    def get(self, name: str) -> Any:
+        return self._value if name == self._name else self._outer.get(name)
 
 
 class ItemScope:
@@ -77,5 +85,5 @@ class ItemScope:
         return self._item if name == "item" else self._outer.get(name)
 
 
-Variables = Mapping[str, Any] | NameScope | ItemScope
+Variables = Mapping[str, Any] | NameScope | VariableScope | ItemScope
 Closure = Callable[[Variables, Frame], Any]

@@ -8,26 +8,14 @@ from typing import Any
 
 from conjoin.feel.functions.boolean import BOOLEAN
 from conjoin.feel.functions.contexts import CONTEXTS
-from conjoin.feel.functions.conversion import CONVERSION
+from conjoin.feel.functions.conversion import CLOCK, CONVERSION
 from conjoin.feel.functions.lists import LISTS
 from conjoin.feel.functions.numeric import NUMERIC
 from conjoin.feel.functions.ranges import RANGES
 from conjoin.feel.functions.signatures import Overload
-from conjoin.feel.functions.statistics import STATISTICS
 from conjoin.feel.functions.strings import STRINGS
-from conjoin.feel.functions.temporal import CLOCK, TEMPORAL
 
-FUNCTIONS: dict[str, tuple[Overload, ...]] = {
-    **BOOLEAN,
-    **STRINGS,
-    **NUMERIC,
-    **LISTS,
-    **STATISTICS,
-    **CONTEXTS,
-    **TEMPORAL,
-    **RANGES,
-    **CONVERSION,
-}
+FUNCTIONS: dict[str, tuple[Overload, ...]] = BOOLEAN | STRINGS | NUMERIC | LISTS | CONTEXTS | RANGES | CONVERSION
 
 CLOCK_FUNCTIONS: dict[str, Callable[[int], Any]] = CLOCK
 """Called with the command's time."""

@@ -1,20 +1,13 @@
 """Boolean functions, and the ones about null."""
 
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
-from conjoin.feel.budget import not_built, nothing
-from conjoin.feel.comparison import negated
+from conjoin.feel.budget import not_built, nothing, top
+from conjoin.feel.comparison import both, either, negated
 from conjoin.feel.errors import Unanswerable
 from conjoin.feel.functions.signatures import Overload, overload
-
-
-def _is_defined(value: Any) -> bool:
-    """A null is not defined, whether the variable is missing or null."""
-    return value is not None
-
-
-def _get_or_else(value: Any, default: Any) -> Any:
-    return default if value is None else value
 
 
 def _assert(value: Any, condition: Any, cause: Any = None) -> Any:
@@ -24,17 +17,25 @@ def _assert(value: Any, condition: Any, cause: Any = None) -> Any:
     return value
 
 
-def _tagged(value: Any, *description: Any) -> Any:
-    """The description is for others who read the model; to the engine the value is itself."""
-    return value
+def _joined(join: Callable[[Any, Any], Any], first: bool) -> tuple[Overload, ...]:
+    return (
+        overload("list:list", lambda values: reduce(join, values, first), top, not_built),
+        overload("*booleans", lambda *values: reduce(join, values, first), top, not_built),
+    )
+
+
+def _cheap(signature: str, run: Callable[..., Any]) -> tuple[Overload, ...]:
+    return (overload(signature, run, nothing, not_built),)
 
 
 BOOLEAN: dict[str, tuple[Overload, ...]] = {
-    "not": (overload("negand:any", negated, nothing, not_built),),
-    "is defined": (overload("value:any", _is_defined, nothing, not_built),),
-    "get or else": (overload("value:any, default:any", _get_or_else, nothing, not_built),),
-    "assert": (overload("value:any, condition:any, cause?:any", _assert, nothing, not_built),),
-    "fromAi": (
-        overload("value:any, description?:any, type?:any, schema?:any, options?:any", _tagged, nothing, not_built),
-    ),
+    "not": _cheap("negand:any", negated),
+    **dict.fromkeys(("and", "all"), _joined(both, True)),
+    **dict.fromkeys(("or", "any"), _joined(either, False)),
+    # Null is not defined, whether the variable is missing or null.
+    "is defined": _cheap("value:any", lambda value: value is not None),
+    "get or else": _cheap("value:any, default:any", lambda value, default: default if value is None else value),
+    "assert": _cheap("value:any, condition:any, cause?:any", _assert),
+    # The description is for others who read the model; to the engine the value is itself.
+    "fromAi": _cheap("value:any, description?:any, type?:any, schema?:any, options?:any", lambda value, *_: value),
 }

@@ -9,10 +9,6 @@ from conjoin.feel.functions.signatures import Overload, overload
 Context = dict[str, Any]
 
 
-def _get_value(context: Context, key: str) -> Any:
-    return context.get(key)
-
-
 def _get_nested(context: Context, keys: list[Any]) -> Any:
     if not keys:
         return None
@@ -28,24 +24,19 @@ def _get_entries(context: Context) -> list[Context]:
     return [{"key": key, "value": value} for key, value in context.items()]
 
 
-def _put(context: Context, key: str, value: Any) -> Context:
-    return {**context, key: value}
-
-
 def _put_nested(budget: Budget, context: Context, keys: list[Any], value: Any) -> Context | None:
     """Contexts on the way that are missing, or are none, are made; the others are copied."""
     if not keys or not all(type(key) is str for key in keys):
         return None
     budget.build(250 * len(keys))
-    result = dict(context)
-    place = result
+    result = inner = dict(context)
     for key in keys[:-1]:
-        inner = place.get(key)
-        if type(inner) is dict:
-            budget.build(100 * len(inner))
-        place[key] = dict(inner) if type(inner) is dict else {}
-        place = place[key]
-    place[keys[-1]] = value
+        there = inner.get(key)
+        there = there if type(there) is dict else {}
+        budget.build(100 * len(there))
+        inner[key] = dict(there)
+        inner = inner[key]
+    inner[keys[-1]] = value
     return result
 
 
@@ -83,17 +74,16 @@ def _copied(size: int) -> Cost:
 
 
 _PUT = (
-    overload("context:context, key:string, value:any", _put, _copied(100), not_built),
+    overload(
+        "context:context, key:string, value:any", lambda it, key, value: {**it, key: value}, _copied(100), not_built
+    ),
     overload("context:context, keys:list, value:any", _put_nested, _copied(100), not_built, spends=True),
 )
-_MERGE = (
-    overload("*contexts", _merge, top, new_top, spends=True),
-    overload("contexts:list", _merge, top, new_top, spends=True),
-)
+_MERGE = tuple(overload(signature, _merge, top, new_top, spends=True) for signature in ("*contexts", "contexts:list"))
 
 CONTEXTS: dict[str, tuple[Overload, ...]] = {
     "get value": (
-        overload("context:context, key:string", _get_value, nothing, not_built),
+        overload("context:context, key:string", dict.get, nothing, not_built),
         overload("context:context, keys:list", _get_nested, top, not_built),
     ),
     "get entries": (overload("context:context", _get_entries, _copied(250), not_built),),

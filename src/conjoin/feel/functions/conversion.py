@@ -1,18 +1,25 @@
-"""Conversion functions: values to text and JSON and back, and temporal values from text or from their parts."""
+"""Conversion functions (values to text and JSON and back, temporal values from text or from their parts), and temporal
+ones. `now` and `today` read the command's time: every replay of it sees the same.
+"""
 
+from collections.abc import Callable
 from typing import Any
 
 from conjoin.feel import iso
 from conjoin.feel.budget import not_built, nothing
 from conjoin.feel.functions.signatures import Overload, overload
-from conjoin.feel.functions.temporal import days_of
 from conjoin.feel.numbers import Number, as_int, read_number
-from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths
+from conjoin.feel.temporal import SECOND_US, Date, DateTime, DaysTime, Time, YearsMonths, days_of
 from conjoin.feel.text import json_text, read_json, text_of
 from conjoin.times import calendar
 from conjoin.times.calendar import DAY_US
 
 _FARTHEST_OFFSET_US = 18 * 3600 * SECOND_US
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def _number(text: str, grouping: str | None = None, decimal: str | None = None) -> Number | None:
@@ -23,24 +30,21 @@ def _number(text: str, grouping: str | None = None, decimal: str | None = None) 
     return read_number(text.replace(decimal, ".") if decimal else text)
 
 
-def _date_of(year: Number, month: Number, day: Number) -> Date | None:
-    parts = as_int(year), as_int(month), as_int(day)
-    if parts[0] is None or parts[1] is None or parts[2] is None:
-        return None
-    days = calendar.read_civil(parts[0], parts[1], parts[2])
+def _date_of(*parts: Number) -> Date | None:
+    whole = [part for part in map(as_int, parts) if part is not None]
+    days = calendar.read_civil(*whole) if len(whole) == 3 else None
     return None if days is None else Date(days)
 
 
 def _time_of(hour: Number, minute: Number, second: Number, offset: DaysTime | None = None) -> Time | None:
-    whole = as_int(hour), as_int(minute)
-    if whole[0] is None or whole[1] is None or not (0 <= whole[0] < 24 and 0 <= whole[1] < 60 and 0 <= second < 60):
+    hours, minutes = as_int(hour), as_int(minute)
+    if hours is None or minutes is None or not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= second < 60):
         return None
-    local = (whole[0] * 60 + whole[1]) * 60 * SECOND_US + int(second * SECOND_US)
+    local = (hours * 60 + minutes) * 60 * SECOND_US + int(second * SECOND_US)
     if offset is None:
         return Time(local)
-    if abs(offset.microseconds) > _FARTHEST_OFFSET_US:
-        return None
-    return Time(local, offset.microseconds // SECOND_US)
+    is_near = abs(offset.microseconds) <= _FARTHEST_OFFSET_US
+    return Time(local, offset.microseconds // SECOND_US) if is_near else None
 
 
 def _date_time_from(text: str) -> DateTime | None:
@@ -53,15 +57,24 @@ def _date_time_of(date: Date | DateTime, time: Time) -> DateTime:
 
 
 def _date_time_at(value: DateTime, timezone: str) -> DateTime | None:
-    """The same instant at another place; a named zone, there or here, has no offset that we know."""
-    place, instant = iso.read_zone(timezone), value.instant
-    if place is None or place[0] is None or instant is None:
+    """The same instant at another offset; that of a named zone, there or here, is not known."""
+    zone, instant = iso.read_zone(timezone), value.instant
+    if zone is None or zone[0] is None or instant is None:
         return None
-    return DateTime(instant + place[0] * SECOND_US, place[0])
+    return DateTime(instant + zone[0] * SECOND_US, zone[0])
 
 
 def _months_between(start: Date | DateTime, end: Date | DateTime) -> YearsMonths:
     return YearsMonths(calendar.months_between(days_of(start), days_of(end)))
+
+
+def _last_day_of_month(days: int) -> Date:
+    year, month, _ = calendar.civil_from_days(days)
+    return Date(calendar.days_from_civil(year, month, calendar.days_in_month(year, month)))
+
+
+def _of_day(read: Callable[[int], Any]) -> tuple[Overload, ...]:
+    return (overload("date:date|date and time", lambda value: read(days_of(value))),)
 
 
 def _same(value: Any) -> Any:
@@ -98,4 +111,14 @@ CONVERSION: dict[str, tuple[Overload, ...]] = {
     "years and months duration": (overload("from:date|date and time, to:date|date and time", _months_between),),
     "from json": (overload("value:string", read_json, nothing, not_built, spends=True),),
     "to json": (overload("value:any", json_text, nothing, not_built, spends=True),),
+    "day of week": _of_day(lambda days: _DAYS[calendar.weekday(days) - 1]),
+    "day of year": _of_day(calendar.day_of_year),
+    "week of year": _of_day(calendar.week_of_year),
+    "month of year": _of_day(lambda days: _MONTHS[calendar.civil_from_days(days)[1] - 1]),
+    "last day of month": _of_day(_last_day_of_month),
+}
+
+CLOCK: dict[str, Callable[[int], Date | DateTime]] = {
+    "now": lambda now: DateTime(now, 0),
+    "today": lambda now: Date(now // DAY_US),
 }

@@ -1,20 +1,60 @@
 """List functions. Positions count from 1, or from -1 backwards. None changes the list it is given."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import cmp_to_key
 from typing import Any
 
-from conjoin.feel.budget import Budget, Cost, all_new, each, new_top, not_built, nothing, top
-from conjoin.feel.comparison import both, either, equal
+from conjoin.feel.budget import CHARACTERS_SHIFT, Budget, all_new, each, new_top, not_built, nothing, top
+from conjoin.feel.comparison import equal
 from conjoin.feel.errors import Unanswerable
-from conjoin.feel.functions.identity import identity
-from conjoin.feel.functions.positions import index_of, part
 from conjoin.feel.functions.signatures import Overload, overload
-from conjoin.feel.numbers import Number, as_int
+from conjoin.feel.numbers import Number, as_int, same_number
 from conjoin.feel.types import Function
 
 Items = list[Any]
-_DEEPEST_LISTS = 200
+_DEEPEST = 200
+_IDENTITY_WORK = 8
+_IDENTITY_BYTES = 150
+
+
+def index_of(position: Number, count: int) -> int | None:
+    """The index of a position among so many items; None when there is none."""
+    wanted = as_int(position)
+    if not wanted or abs(wanted) > count:
+        return None
+    return wanted - 1 if wanted > 0 else count + wanted
+
+
+def part(whole: Sequence[Any], start: Number, length: Number | None = None) -> Any:
+    """So many items, or characters, from a position on; what lies beyond the end is left out."""
+    first = as_int(start)
+    count = len(whole) if length is None else as_int(length)
+    if not first or count is None or count < 0:
+        return None
+    begin = first - 1 if first > 0 else max(len(whole) + first, 0)
+    return whole[begin : begin + count]
+
+
+def identity(value: Any, budget: Budget, depth: int = 0) -> Any:
+    """A key for a dict, so that a list is made distinct in one pass.
+
+    Two values have the same key exactly when FEEL finds them equal: 1 and 1.0 do, 1 and true do not.
+    """
+    if depth > _DEEPEST:
+        raise Unanswerable
+    budget.spend(_IDENTITY_WORK, _IDENTITY_BYTES)
+    kind = type(value)
+    if kind is int or kind is Decimal:
+        budget.number(value)
+        return "number", same_number(value)
+    if kind is list:
+        return kind, tuple([identity(item, budget, depth + 1) for item in value])
+    if kind is dict:
+        return kind, frozenset([(key, identity(item, budget, depth + 1)) for key, item in value.items()])
+    if kind is str:
+        budget.work(len(value) >> CHARACTERS_SHIFT)
+    return kind, value
 
 
 def _contains(budget: Budget, items: Items, element: Any) -> bool:
@@ -23,20 +63,6 @@ def _contains(budget: Budget, items: Items, element: Any) -> bool:
 
 def _positions_of(budget: Budget, items: Items, match: Any) -> list[int]:
     return [position for position, item in enumerate(items, 1) if equal(item, match, budget) is True]
-
-
-def _all(*values: Any) -> bool | None:
-    answer: bool | None = True
-    for value in values:
-        answer = both(answer, value)
-    return answer
-
-
-def _any(*values: Any) -> bool | None:
-    answer: bool | None = False
-    for value in values:
-        answer = either(answer, value)
-    return answer
 
 
 def _append(budget: Budget, items: Items, *added: Any) -> Items:
@@ -56,14 +82,9 @@ def _insert_before(items: Items, position: Number, added: Any) -> Items | None:
     return None if index is None else [*items[:index], added, *items[index:]]
 
 
-def _remove(items: Items, position: Number) -> Items:
+def _replace(items: Items, position: Number, *new: Any) -> Items:
     index = index_of(position, len(items))
-    return items if index is None else [*items[:index], *items[index + 1 :]]
-
-
-def _replace_at(items: Items, position: Number, new: Any) -> Items:
-    index = index_of(position, len(items))
-    return items if index is None else [*items[:index], new, *items[index + 1 :]]
+    return items if index is None else [*items[:index], *new, *items[index + 1 :]]
 
 
 def _replace_matching(items: Items, match: Function, new: Any) -> Items:
@@ -95,22 +116,18 @@ def _duplicates(budget: Budget, items: Items) -> Items:
     return [item for key, item in firsts.items() if key in again]
 
 
-def _flatten(budget: Budget, items: Items) -> Items:
-    flat: Items = []
-    _flatten_into(budget, flat, items, 0)
-    return flat
-
-
-def _flatten_into(budget: Budget, flat: Items, items: Items, depth: int) -> None:
-    if depth > _DEEPEST_LISTS:
+def _flatten(budget: Budget, items: Items, flat: Items | None = None, depth: int = 0) -> Items:
+    if depth > _DEEPEST:
         raise Unanswerable
     budget.work(5 + 3 * len(items))
     budget.items(len(items))
+    flat = [] if flat is None else flat
     for item in items:
         if type(item) is list:
-            _flatten_into(budget, flat, item, depth + 1)
+            _flatten(budget, item, flat, depth + 1)
         else:
             flat.append(item)
+    return flat
 
 
 def _sort(items: Items, precedes: Function) -> Items:
@@ -150,11 +167,6 @@ def _of_lists(run: Any) -> tuple[Overload, ...]:
     )
 
 
-def _of_booleans(run: Any) -> tuple[Overload, ...]:
-    of_a_list = overload("list:list", lambda values: run(*values), top, not_built)
-    return of_a_list, overload("*booleans", run, top, not_built)
-
-
 def _copied(budget: Budget, values: Sequence[Any]) -> None:
     """The first argument is copied, what is inside of it is not looked at."""
     items = values[0]
@@ -172,15 +184,9 @@ def _parted(budget: Budget, values: Sequence[Any]) -> None:
     budget.build(64 * len(values[0]))
 
 
-_SORTED: Cost = each(20)
-"""What the function of the caller does is paid by itself."""
-
-
 LISTS: dict[str, tuple[Overload, ...]] = {
     "list contains": (overload("list:list, element:any", _contains, _searched, not_built, spends=True),),
     "count": (overload("list:list", len, nothing, not_built),),
-    **dict.fromkeys(("and", "all"), _of_booleans(_all)),
-    **dict.fromkeys(("or", "any"), _of_booleans(_any)),
     "sublist": (overload("list:list, start position:number, length?:number", part, nothing, new_top),),
     "append": (
         overload("list:list, *items", _append, nothing, not_built, spends=True),
@@ -194,9 +200,9 @@ LISTS: dict[str, tuple[Overload, ...]] = {
     ),
     "concatenate": _of_lists(_concatenate),
     "insert before": (overload("list:list, position:number, newItem:any", _insert_before, _copied, not_built),),
-    "remove": (overload("list:list, position:number", _remove, _copied, not_built),),
+    "remove": (overload("list:list, position:number", _replace, _copied, not_built),),
     "list replace": (
-        overload("list:list, position:number, newItem:any", _replace_at, _copied, not_built),
+        overload("list:list, position:number, newItem:any", _replace, _copied, not_built),
         overload("list:list, match:function, newItem:any", _replace_matching, _copied, not_built),
     ),
     "reverse": (overload("list:list", lambda items: items[::-1], _copied, not_built),),
@@ -205,7 +211,8 @@ LISTS: dict[str, tuple[Overload, ...]] = {
     "distinct values": (overload("list:list", _distinct, top, new_top, spends=True),),
     "duplicate values": (overload("list:list", _duplicates, top, new_top, spends=True),),
     "flatten": (overload("list:list", _flatten, nothing, not_built, spends=True),),
-    "sort": (overload("list:list, precedes:function", _sort, _SORTED, new_top),),
+    # What the function of the caller does is paid by itself.
+    "sort": (overload("list:list, precedes:function", _sort, each(20), new_top),),
     "string join": (
         overload("list:list, delimiter?:string?, prefix?:string?, suffix?:string?", _join, top, not_built, spends=True),
     ),

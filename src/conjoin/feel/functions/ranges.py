@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conjoin.feel.budget import Budget, not_built, nothing
-from conjoin.feel.comparison import both, either, equal, less
+from conjoin.feel.comparison import both, either, equal, less, negated
 from conjoin.feel.functions.signatures import Overload, overload
 from conjoin.feel.types import Range
 
@@ -15,9 +15,13 @@ Answer = bool | None
 Relation = Callable[[Range, Range, Budget], Answer]
 
 
+def _precedes(left: Any, right: Any, or_equal: bool, budget: Budget) -> Answer:
+    return either(less(left, right, budget), both(or_equal, equal(left, right, budget)))
+
+
 def _before(first: Range, second: Range, budget: Budget) -> Answer:
-    touching = not (first.end_included and second.start_included)
-    return either(less(first.end, second.start, budget), both(touching, equal(first.end, second.start, budget)))
+    or_equal = not (first.end_included and second.start_included)
+    return _precedes(first.end, second.start, or_equal, budget)
 
 
 def _meets(first: Range, second: Range, budget: Budget) -> Answer:
@@ -25,29 +29,19 @@ def _meets(first: Range, second: Range, budget: Budget) -> Answer:
 
 
 def _overlaps(first: Range, second: Range, budget: Budget) -> Answer:
-    apart = either(_before(first, second, budget), _before(second, first, budget))
-    return None if apart is None else not apart
-
-
-def _overlaps_before(first: Range, second: Range, budget: Budget) -> Answer:
-    """It begins earlier, ends no later, and they have points in common."""
-    inside = both(_starts_earlier(first, second, budget), _ends_no_later(first, second, budget))
-    return both(inside, _overlaps(first, second, budget))
+    return negated(either(_before(first, second, budget), _before(second, first, budget)))
 
 
 def _starts_earlier(first: Range, second: Range, budget: Budget) -> Answer:
-    sooner = first.start_included and not second.start_included
-    return either(less(first.start, second.start, budget), both(sooner, equal(first.start, second.start, budget)))
+    return _precedes(first.start, second.start, first.start_included and not second.start_included, budget)
 
 
 def _ends_no_later(first: Range, second: Range, budget: Budget) -> Answer:
-    no_later = second.end_included or not first.end_included
-    return either(less(first.end, second.end, budget), both(no_later, equal(first.end, second.end, budget)))
+    return _precedes(first.end, second.end, second.end_included or not first.end_included, budget)
 
 
 def _starts_no_earlier(first: Range, second: Range, budget: Budget) -> Answer:
-    no_earlier = second.start_included or not first.start_included
-    return either(less(second.start, first.start, budget), both(no_earlier, equal(first.start, second.start, budget)))
+    return _precedes(second.start, first.start, second.start_included or not first.start_included, budget)
 
 
 def _same_end(first: Range, second: Range, budget: Budget) -> Answer:
@@ -58,24 +52,19 @@ def _same_start(first: Range, second: Range, budget: Budget) -> Answer:
     return both(first.start_included == second.start_included, equal(first.start, second.start, budget))
 
 
-def _during(first: Range, second: Range, budget: Budget) -> Answer:
-    return both(_starts_no_earlier(first, second, budget), _ends_no_later(first, second, budget))
-
-
-def _finishes(first: Range, second: Range, budget: Budget) -> Answer:
-    return both(_same_end(first, second, budget), _starts_no_earlier(first, second, budget))
-
-
-def _starts(first: Range, second: Range, budget: Budget) -> Answer:
-    return both(_same_start(first, second, budget), _ends_no_later(first, second, budget))
-
-
-def _coincides(first: Range, second: Range, budget: Budget) -> Answer:
-    return both(_same_start(first, second, budget), _same_end(first, second, budget))
+def _and(one: Relation, other: Relation) -> Relation:
+    return lambda first, second, budget: both(one(first, second, budget), other(first, second, budget))
 
 
 def _turned(relation: Relation) -> Relation:
     return lambda first, second, budget: relation(second, first, budget)
+
+
+_during = _and(_starts_no_earlier, _ends_no_later)
+_finishes = _and(_same_end, _starts_no_earlier)
+_starts = _and(_same_start, _ends_no_later)
+_overlaps_before = _and(_and(_starts_earlier, _ends_no_later), _overlaps)
+"""It begins earlier, ends no later, and they have points in common."""
 
 
 def _as_range(value: Any) -> Range:
@@ -108,5 +97,5 @@ RANGES: dict[str, tuple[Overload, ...]] = {
     "during": _relation(_during, _BOTH, _POINT_FIRST),
     "starts": _relation(_starts, _BOTH, _POINT_FIRST),
     "started by": _relation(_turned(_starts), _BOTH, _RANGE_FIRST),
-    "coincides": _relation(_coincides, _BOTH, _POINTS),
+    "coincides": _relation(_and(_same_start, _same_end), _BOTH, _POINTS),
 }

@@ -11,7 +11,7 @@ that says nothing pays for everything inside of both; `looks` and `builds` say w
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.feel.budget import Budget, Built, Cost, all_new, deep, not_built, nothing
 from conjoin.feel.types import IS_OF_TYPE
@@ -19,8 +19,7 @@ from conjoin.feel.types import IS_OF_TYPE
 Check = Callable[[Any], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionParameter:
+class FunctionParameter(NamedTuple):
     name: str
     accepts: Check
     optional: bool
@@ -62,9 +61,8 @@ class Overload:
 def overload(
     signature: str, run: Callable[..., Any], looks: Cost = deep, builds: Built = all_new, spends: bool = False
 ) -> Overload:
-    parts = [part.strip() for part in signature.split(",") if part.strip()]
-    parameters = tuple(_parameter(part) for part in parts)
-    return Overload(run, parameters, any(part.startswith("*") for part in parts), looks, builds, spends)
+    parameters = tuple(_parameter(part.strip()) for part in signature.split(","))
+    return Overload(run, parameters, "*" in signature, looks, builds, spends)
 
 
 def _parameter(text: str) -> FunctionParameter:
@@ -79,16 +77,12 @@ def _check(types: str) -> Check:
         return _anything
     checks = [IS_OF_TYPE[name] for name in types.rstrip("?").split("|")]
     if types.endswith("?"):
-        checks.append(_is_null)
+        checks.append(lambda value: value is None)
     return checks[0] if len(checks) == 1 else lambda value: any(check(value) for check in checks)
 
 
 def _anything(value: Any) -> bool:
     return True
-
-
-def _is_null(value: Any) -> bool:
-    return value is None
 
 
 def arranged(overloads: Sequence[Overload], names: Sequence[str]) -> tuple[Overload, list[int | None]] | None:
@@ -110,7 +104,5 @@ def described(name: str, overloads: Sequence[Overload]) -> str:
 
 
 def _shown(candidate: Overload) -> list[str]:
-    if candidate.variadic:
-        fixed = [parameter.name for parameter in candidate.parameters[:-1]]
-        return [*fixed, f"{candidate.parameters[-1].name}..."]
-    return [parameter.name + ("?" if parameter.optional else "") for parameter in candidate.parameters]
+    mark = "..." if candidate.variadic else "?"
+    return [parameter.name + (mark if parameter.optional else "") for parameter in candidate.parameters]

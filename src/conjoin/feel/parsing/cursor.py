@@ -1,10 +1,14 @@
 """Where the parser is: the next token, what is accepted or demanded, and how a refusal is worded."""
 
+from collections.abc import Collection
+
 from conjoin.feel.errors import FeelSyntaxError
 from conjoin.feel.parsing.lexer import Token, tokens_of
 
 DEEPEST = 60
 """How deep parentheses, lists, conditions and the like may be nested."""
+_MOST_WORDS = 5
+_LONGEST_SHOWN = 40
 
 
 class Cursor:
@@ -44,20 +48,35 @@ class Cursor:
             raise self.unexpected(f"expected {what}")
         return self.take().value
 
+    def accept_words(self, names: Collection[str], followed_by: str = "") -> str | None:
+        """The longest of the names that the next tokens spell, taken; None, and nothing taken, if they spell none.
+
+        FEEL has names of several words for built-in functions, types and properties; variables need backticks. A word
+        may be a keyword (`date and time`) or a dash; `followed_by` is the symbol that has to come next.
+        """
+        spelled, found, length = "", None, 0
+        for distance in range(_MOST_WORDS):
+            token = self.ahead(distance)
+            if token.kind not in ("name", "keyword") and token.value != "-":
+                break
+            spelled = (f"{spelled} {token.value}" if distance else token.value).replace(" - ", "-")
+            if spelled in names and (not followed_by or self.ahead(distance + 1).value == followed_by):
+                found, length = spelled, distance + 1
+        self.position += length
+        return found
+
     def descend(self) -> None:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self.refused(self.token, "nesting", f"an expression may be nested {DEEPEST} levels deep, not deeper")
-
-    def ascend(self) -> None:
-        self.depth -= 1
 
     def unexpected(self, problem: str) -> FeelSyntaxError:
         token = self.token
         if token.kind == "end":
             return self.refused(token, "end", f"{problem}, but the expression ends here")
         written = self.text[token.start : token.end]
-        return self.refused(token, written, f"{problem}, found {_shortened(written)!r}{self._hint()}")
+        shown = written if len(written) <= _LONGEST_SHOWN else f"{written[: _LONGEST_SHOWN - 3]}..."
+        return self.refused(token, written, f"{problem}, found {shown!r}{self._hint()}")
 
     def refused(self, token: Token, construct: str, problem: str) -> FeelSyntaxError:
         return FeelSyntaxError(self.text, token.start + 1, construct, problem)
@@ -69,7 +88,3 @@ class Cursor:
         if self.token.kind == "name" and self.position and self.tokens[self.position - 1].kind == "name":
             return " (a name with a space is written in backticks: `first name`)"
         return ""
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."

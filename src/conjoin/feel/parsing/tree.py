@@ -3,164 +3,139 @@
 Operators of one level stand in one node (`a + b - c` is one `Chain`), so a long sum is not a deep tree.
 """
 
-from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 Node = Union[
     "LiteralNode", "Name", "Path", "Filter", "ListOf", "ContextOf", "RangeOf", "Negation", "Chain", "Comparison",
-    "Between", "In", "InstanceOf", "Conjunction", "Disjunction", "If", "For", "Quantified", "FunctionOf",
-    "FunctionCall", "Invocation", "UnaryComparison", "NoneOf",
+    "Between", "In", "InstanceOf", "Junction", "If", "For", "Quantified", "FunctionOf", "FunctionCall", "Invocation",
+    "UnaryComparison", "NoneOf",
 ]  # fmt: skip
 Iterators = tuple[tuple[str, "Node"], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LiteralNode:
+class LiteralNode(NamedTuple):
     """A number, string, boolean, null or temporal value."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A variable; `?` is the value that a unary test is about."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     source: Node
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     source: Node
     condition: Node
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(NamedTuple):
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ContextOf:
+class ContextOf(NamedTuple):
     entries: tuple[tuple[str, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RangeOf:
+class RangeOf(NamedTuple):
     start: Node
     end: Node
     start_included: bool = True
     end_included: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Negation:
+class Negation(NamedTuple):
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """Arithmetic from left to right: the first operand, then operators with their right operands."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(NamedTuple):
     operator: str
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(NamedTuple):
     value: Node
     low: Node
     high: Node
 
 
-@dataclass(frozen=True, slots=True)
-class In:
+class In(NamedTuple):
     value: Node
     tests: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UnaryComparison:
+class UnaryComparison(NamedTuple):
     """A test of the form `< 5`, after `in`."""
 
     operator: str
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class NoneOf:
+class NoneOf(NamedTuple):
     """A test of the form `not(1, 2)`, after `in`."""
 
     tests: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceOf:
+class InstanceOf(NamedTuple):
     value: Node
     type_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunction:
+class Junction(NamedTuple):
+    """Operands of `or` (one that is true decides) or of `and` (one that is false does)."""
+
+    decisive: bool
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Disjunction:
-    operands: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class If:
+class If(NamedTuple):
     """Conditions with what follows from them, in order, then what is left."""
 
     cases: tuple[tuple[Node, Node], ...]
     otherwise: Node
 
 
-@dataclass(frozen=True, slots=True)
-class For:
+class For(NamedTuple):
     iterators: Iterators
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Quantified:
-    """`some` or `every`."""
+class Quantified(NamedTuple):
+    """`some` (an item for which the body is true decides) or `every` (one for which it is false does)."""
 
-    kind: str
+    decisive: bool
     iterators: Iterators
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionOf:
+class FunctionOf(NamedTuple):
     parameters: tuple[str, ...]
     body: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """`names` is empty for positional arguments."""
 
     values: tuple[Node, ...]
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionCall:
+class FunctionCall(NamedTuple):
     """A function called by its name, a built-in one or one that the expression defines."""
 
     name: str
@@ -168,8 +143,7 @@ class FunctionCall:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """A function that is itself computed: `a.f(1)`."""
 
     callee: Node

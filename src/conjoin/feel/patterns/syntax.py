@@ -5,21 +5,54 @@ the rarer forms of classes. What is accepted can be matched in linear time, see 
 """
 
 import re
-from collections.abc import Callable
+from typing import NamedTuple, Union
 
 from conjoin.feel.patterns import characters
 from conjoin.feel.patterns.characters import CharacterSet
-from conjoin.feel.patterns.tree import Assertion, Choice, One, PatternGroup, Repeat, Sequence, Tree
 
 DEEPEST = 50
 MOST_REPEATS = 1_000
+Tree = Union["One", "Sequence", "Choice", "Repeat", "PatternGroup", "Assertion"]
 
 
 class PatternError(Exception):
     """The pattern is not one we match; the message says why."""
 
 
+class One(NamedTuple):
+    members: CharacterSet
+
+
+class Sequence(NamedTuple):
+    parts: tuple[Tree, ...]
+
+
+class Choice(NamedTuple):
+    """The first that leads to a match wins."""
+
+    options: tuple[Tree, ...]
+
+
+class Repeat(NamedTuple):
+    part: Tree
+    least: int
+    most: int | None
+    greedy: bool
+
+
+class PatternGroup(NamedTuple):
+    number: int
+    part: Tree
+
+
+class Assertion(NamedTuple):
+    """`^`, `$`, `b`, `B`, `A`, `z` or `Z`."""
+
+    kind: str
+
+
 _COUNT = re.compile(r"\{([0-9]{1,4})(,([0-9]{1,4})?)?\}")
+_COMMENT = re.compile(r"#[^\n]*|\s")
 _FLAGS = re.compile(r"\(\?([imsx]+)\)")
 _GROUP_NAME = re.compile(r"\?<[A-Za-z][A-Za-z0-9]*>")
 _PROPERTY = re.compile(r"\{([A-Za-z]+)\}")
@@ -38,11 +71,8 @@ class PatternReader:
         self._position = inline.end() if inline else 0
         self._depth = 0
         self.groups = 0
+        self.multiline = "m" in self._flags
         self.widest = 0
-
-    @property
-    def multiline(self) -> bool:
-        return "m" in self._flags
 
     def tree(self) -> Tree:
         tree = self._choice()
@@ -81,20 +111,10 @@ class PatternReader:
     def _sequence(self) -> Tree:
         parts: list[Tree] = []
         while (character := self._peek()) and character not in "|)":
-            if "x" in self._flags and self._skip_comment():
+            if "x" in self._flags and self._match(_COMMENT):
                 continue
             parts.append(self._repeated(self._one()))
         return Sequence(tuple(parts))
-
-    def _skip_comment(self) -> bool:
-        if self._peek() == "#":
-            end = self._text.find("\n", self._position)
-            self._position = len(self._text) if end < 0 else end
-            return True
-        if self._peek().isspace():
-            self._position += 1
-            return True
-        return False
 
     def _repeated(self, part: Tree) -> Tree:
         bounds = self._bounds()
@@ -219,7 +239,7 @@ class PatternReader:
             return characters.from_to(first, last)
         return first
 
-    def _single(self) -> str | Callable[[str], bool]:
+    def _single(self) -> str | CharacterSet:
         """One character of a class, or a set that an escape names."""
         if not self._accept("\\"):
             return self._take()
