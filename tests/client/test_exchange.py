@@ -13,8 +13,8 @@ from conjoin.client.exchange import (
     Patience,
     RetryPause,
     Take,
-    asked,
     never,
+    sent,
 )
 from conjoin.client.messages import publish, publish_many
 from conjoin.errors import NoAnswer, ServerBusy
@@ -41,27 +41,27 @@ def told(exchange: Exchange[Any], *answers: HttpAnswer | NoHttpAnswer) -> tuple[
 
 @pytest.mark.parametrize("first", [FULL, NOT_SENT])
 def test_what_was_surely_not_done_is_always_tried_again(first: HttpAnswer | NoHttpAnswer) -> None:
-    heard, pauses = told(asked(REQUEST, PATIENCE, never), first, FINE)
+    heard, pauses = told(sent(REQUEST, PATIENCE, never), first, FINE)
     assert (heard.answer, heard.maybe_done, len(pauses)) == (FINE, False, 1)
 
 
 @pytest.mark.parametrize("first", [STORE, UNANSWERED])
 def test_what_may_have_been_done_is_tried_again_only_if_that_is_safe(first: HttpAnswer | NoHttpAnswer) -> None:
-    heard, _ = told(asked(REQUEST, PATIENCE), first, FINE)
+    heard, _ = told(sent(REQUEST, PATIENCE), first, FINE)
     assert heard.maybe_done
     with pytest.raises((NoAnswer, ServerBusy)):
-        told(asked(REQUEST, PATIENCE, never), first)
+        told(sent(REQUEST, PATIENCE, never), first)
 
 
 def test_pauses_grow_and_are_as_long_as_the_server_asks_for() -> None:
-    _, pauses = told(asked(REQUEST, PATIENCE), FULL, UNANSWERED, FINE)
+    _, pauses = told(sent(REQUEST, PATIENCE), FULL, UNANSWERED, FINE)
     assert pauses[0] == 1.0
     assert 0.1 <= pauses[1] <= 0.2
 
 
 def test_patience_ends_with_what_was_said_last() -> None:
     with pytest.raises(ServerBusy, match="ask: later") as error:
-        told(asked(REQUEST, PATIENCE), UNANSWERED, FULL, FULL)
+        told(sent(REQUEST, PATIENCE), UNANSWERED, FULL, FULL)
     assert (error.value.reason, error.value.status, error.value.retryable) == ("RESOURCE_EXHAUSTED", 503, True)
 
 
@@ -90,4 +90,4 @@ def test_lines_that_were_answered_are_handed_out_before_the_others_are_missed() 
 
 def test_answer_that_is_no_problem_is_not_asked_for_twice() -> None:
     refusal = HttpAnswer(409, b"")
-    assert told(asked(REQUEST, PATIENCE), refusal)[0].answer == refusal
+    assert told(sent(REQUEST, PATIENCE), refusal)[0].answer == refusal

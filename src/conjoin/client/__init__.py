@@ -4,9 +4,8 @@ The calls are generators without I/O (`exchange.py`, and one module per subject)
 A retry is never a second message: every message has an id.
 """
 
-from conjoin.client.async_client import AsyncClient
 from conjoin.client.carrying import Basic, Bearer, ClientTls
-from conjoin.client.client import Client
+from conjoin.client.client import AsyncClient, Client
 from conjoin.client.exchange import Patience
 from conjoin.client.jobs import ModelledError, WorkerOptions
 from conjoin.client.values import (

@@ -1,10 +1,8 @@
 """Carrying requests with httpx: what both clients have in common. It decides nothing but whether a request went out."""
 
-import inspect
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -75,14 +73,14 @@ def _trusting(tls: ClientTls) -> ssl.SSLContext:
 
 def how(request: HttpRequest, timeout_s: float) -> Mapping[str, Any]:
     """A request as httpx takes it."""
-    said: dict[str, Any] = {"method": request.method, "url": request.path, "timeout": timeout_s + request.later_s}
+    given: dict[str, Any] = {"method": request.method, "url": request.path, "timeout": timeout_s + request.later_s}
     if request.query:
-        said["params"] = dict(request.query)
+        given["params"] = dict(request.query)
     if request.files:
-        return said | {"files": [("resources", file) for file in request.files], "data": dict(request.fields)}
+        return given | {"files": [("resources", file) for file in request.files], "data": dict(request.fields)}
     if request.body is not None:
-        said |= {"content": request.body, "headers": {"Content-Type": request.media_type}}
-    return said
+        given |= {"content": request.body, "headers": {"Content-Type": request.media_type}}
+    return given
 
 
 def answer_of(response: httpx.Response) -> HttpAnswer:
@@ -92,12 +90,3 @@ def answer_of(response: httpx.Response) -> HttpAnswer:
 def lost(error: httpx.TransportError) -> NoHttpAnswer:
     text = str(error) or type(error).__name__
     return NoHttpAnswer(text, not isinstance(error, REFUSED))
-
-
-def as_method(call: Callable[..., Any], method: Callable[..., Any]) -> Any:
-    """A method with the name, the description and the parameters of a call; its client stands for the patience."""
-    described = wraps(call)(method)
-    (_, *parameters) = inspect.signature(call).parameters.values()
-    myself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    described.__signature__ = inspect.Signature([myself, *parameters])  # type: ignore[attr-defined]
-    return described

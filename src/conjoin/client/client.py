@@ -1,57 +1,29 @@
-"""The client for programs that wait for answers. The calls and their descriptions are in the modules beside it."""
+"""The two clients, for programs that wait and for those with an event loop. Both only carry exchanges out."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-from conjoin.client import carrying, operations, searches
-from conjoin.client import jobs as of_jobs
-from conjoin.client import messages as of_messages
-from conjoin.client import processes as of_processes
-from conjoin.client.carrying import ADDRESS, USUAL, ClientTls, Credentials, httpx
-from conjoin.client.exchange import Exchange, Found, Handle, HandOut, HttpRequest, Patience, RetryPause, Take
-from conjoin.client.jobs import WorkerOptions
+from conjoin.client import carrying
+from conjoin.client.calls import ClientCalls
+from conjoin.client.carrying import httpx
+from conjoin.client.exchange import Exchange, Found, Handle, HandOut, HttpRequest, RetryPause, Take
+from conjoin.client.jobs import WorkerOptions, work
+from conjoin.client.messages import publish_many
 from conjoin.client.processes import Variables
 from conjoin.client.values import BulkResult, Publication, WorkerJob
 
 Handler = Callable[[WorkerJob], Variables | None]
+AsyncHandler = Callable[[WorkerJob], Awaitable[Variables | None]]
 _A = TypeVar("_A")
-_P = ParamSpec("_P")
 
 
-def _once(call: Callable[Concatenate[Patience, _P], Exchange[_A]]) -> Callable[Concatenate["Client", _P], _A]:
-    """A call with one answer."""
-
-    def method(self: "Client", *given: _P.args, **named: _P.kwargs) -> _A:
-        return self._done(call(self.patience, *given, **named))
-
-    return carrying.as_method(call, method)  # type: ignore[no-any-return]
-
-
-def _many(call: Callable[Concatenate[Patience, _P], Found[_A]]) -> Callable[Concatenate["Client", _P], Iterator[_A]]:
-    """A search: an iterator that asks for the next page when it is needed."""
-
-    def method(self: "Client", *given: _P.args, **named: _P.kwargs) -> Iterator[_A]:
-        return self._found(call(self.patience, *given, **named))
-
-    return carrying.as_method(call, method)  # type: ignore[no-any-return]
-
-
-class Client:
+class Client(ClientCalls):
     """`with Client("https://conjoin.example", Bearer(token)) as client: ...`. For any number of threads."""
 
-    def __init__(
-        self,
-        address: str = ADDRESS,
-        credentials: Credentials | None = None,
-        tls: ClientTls | None = None,
-        timeout_s: float = 10.0,
-        patience: Patience = USUAL,
-    ) -> None:
-        self._http = httpx.Client(**carrying.settings(address, credentials, tls, timeout_s))
-        self._timeout_s = timeout_s
-        self.patience = patience
+    _transport = httpx.Client
 
     def __enter__(self) -> "Client":
         return self
@@ -62,61 +34,28 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    publish = _once(of_messages.publish)
-    publish_and_wait = _once(of_messages.publish_and_wait)
-    correlate = _once(of_messages.correlate)
-    explain = _once(of_messages.explain)
-    broadcast_signal = _once(of_messages.broadcast_signal)
-    deploy = _once(of_processes.deploy)
-    create_instance = _once(of_processes.create_instance)
-    run_instance = _once(of_processes.run_instance)
-    cancel_instance = _once(of_processes.cancel_instance)
-    set_variables = _once(of_processes.set_variables)
-    resolve_incident = _once(of_processes.resolve_incident)
-    assign_user_task = _once(of_processes.assign_user_task)
-    unassign_user_task = _once(of_processes.unassign_user_task)
-    complete_user_task = _once(of_processes.complete_user_task)
-    activate_jobs = _once(of_jobs.activate_jobs)
-    complete_job = _once(of_jobs.complete_job)
-    fail_job = _once(of_jobs.fail_job)
-    throw_error = _once(of_jobs.throw_error)
-    update_retries = _once(of_jobs.update_retries)
-    topology = _once(operations.topology)
-    inbox_message = _once(operations.inbox_message)
-    operate_on_inbox_message = _once(operations.operate_on_inbox_message)
-    operate_on_inbox = _once(operations.operate_on_inbox)
-    policies = _once(operations.policies)
-    set_policy = _once(operations.set_policy)
-    retry_set_aside = _once(operations.retry_set_aside)
-    delete_set_aside = _once(operations.delete_set_aside)
-    request = _once(operations.request)
-    variables = _once(searches.variables)
-    messages = _many(searches.messages)
-    instances = _many(searches.instances)
-    incidents = _many(searches.incidents)
-    jobs = _many(searches.jobs)
-    user_tasks = _many(searches.user_tasks)
-    element_instances = _many(searches.element_instances)
-    processes = _many(searches.processes)
-    inbox = _many(searches.inbox)
-    set_aside = _many(searches.set_aside)
-
     def publish_many(self, some: Iterable[Publication]) -> Iterator[BulkResult]:
         """Any number of them, as fast as the server stores them; a line for each, in their order."""
-        return self._found(of_messages.publish_many(self.patience), some)
+        return self._found(publish_many(self.patience), some)
 
     def work(self, wanted: WorkerOptions, handler: Handler, is_over: Callable[[], bool] = lambda: False) -> None:
-        """Hands jobs to a function until `is_over`, which is asked before each poll. It outlives the server.
+        """Hands jobs to a function until `is_over`, which is called before each poll. It outlives the server.
 
         What the function returns are the variables of the completed job; `ModelledError` ends it with an error of the
         model; any other exception fails it, with one retry less.
         """
-        work = of_jobs.work(self.patience, wanted, is_over)
+        steps = work(self.patience, wanted, is_over)
         outcome: Any = None
         try:
             while True:
-                step = work.send(outcome)
-                outcome = _handled(handler, step.job) if isinstance(step, Handle) else self._carried(step)
+                step = steps.send(outcome)
+                if not isinstance(step, Handle):
+                    outcome = self._carried(step)
+                    continue
+                try:
+                    outcome = handler(step.job)
+                except Exception as error:  # noqa: BLE001 - the border to somebody else's function: it fails the job
+                    outcome = error
         except StopIteration:
             return
 
@@ -154,8 +93,86 @@ class Client:
             return carrying.lost(error)
 
 
-def _handled(handler: Handler, job: WorkerJob) -> Any:
-    try:
-        return handler(job)
-    except Exception as error:  # noqa: BLE001 - the border to somebody else's function: its failure is the job's
-        return error
+class AsyncClient(ClientCalls):
+    """`async with AsyncClient("https://conjoin.example", Bearer(token)) as client: ...`. For one event loop."""
+
+    _transport = httpx.AsyncClient
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    def publish_many(self, some: Iterable[Publication] | AsyncIterable[Publication]) -> AsyncIterator[BulkResult]:
+        """Any number of them, as fast as the server stores them; a line for each, in their order."""
+        return self._found(publish_many(self.patience), some)
+
+    async def work(
+        self, wanted: WorkerOptions, handler: AsyncHandler, is_over: Callable[[], bool] = lambda: False
+    ) -> None:
+        steps = work(self.patience, wanted, is_over)
+        outcome: Any = None
+        try:
+            while True:
+                step = steps.send(outcome)
+                if not isinstance(step, Handle):
+                    outcome = await self._carried(step)
+                    continue
+                try:
+                    outcome = await handler(step.job)
+                except Exception as error:  # noqa: BLE001 - the border to somebody else's function: it fails the job
+                    outcome = error
+        except StopIteration:
+            return
+
+    work.__doc__ = Client.work.__doc__
+
+    async def _done(self, exchange: Exchange[_A]) -> _A:
+        answer = None
+        try:
+            while True:
+                answer = await self._carried(exchange.send(answer))
+        except StopIteration as over:
+            result: _A = over.value
+            return result
+
+    async def _found(self, exchange: Found[_A], given: Iterable[Any] | AsyncIterable[Any] = ()) -> AsyncIterator[_A]:
+        answer, source = None, aiter(given) if isinstance(given, AsyncIterable) else iter(given)
+        try:
+            while True:
+                step = exchange.send(answer)
+                answer = None
+                if isinstance(step, HandOut):
+                    for item in step.items:
+                        yield item
+                elif isinstance(step, Take):
+                    answer = await _taken(source, step.most)
+                else:
+                    answer = await self._carried(step)
+        except StopIteration:
+            return
+
+    async def _carried(self, step: HttpRequest | RetryPause) -> Any:
+        if isinstance(step, RetryPause):
+            await asyncio.sleep(step.seconds)
+            return None
+        try:
+            return carrying.answer_of(await self._http.request(**carrying.how(step, self._timeout_s)))
+        except httpx.TransportError as error:
+            return carrying.lost(error)
+
+
+async def _taken(source: Any, most: int) -> list[Any]:
+    if not isinstance(source, AsyncIterator):
+        return list(islice(source, most))
+    taken: list[Any] = []
+    while len(taken) < most:
+        try:
+            taken.append(await anext(source))
+        except StopAsyncIteration:
+            break
+    return taken

@@ -1,21 +1,37 @@
 """Exchanges: the calls of a client without any I/O.
 
 A call is a generator: it yields what is to be done next (a request, a pause, items to hand out), is sent the outcome,
-and returns its result. So every call is implemented once, and the two clients only carry it out.
+and returns its result. So every call is implemented once, and the two clients only carry it out. What a server does
+not do is raised as the `CallFailed` that fits.
 """
 
 import random
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from conjoin.client.problems import problem_of
-from conjoin.errors import NoAnswer
+from conjoin.errors import (
+    AlreadyThere,
+    CallFailed,
+    CallInvalid,
+    NoAnswer,
+    NotAllowed,
+    NotFound,
+    NotOffered,
+    ServerBusy,
+    TookTooLong,
+    WrongState,
+)
 
 LATER = (502, 503, 504)
 """Statuses that say nothing about the request itself: a proxy has no server, or the server is busy."""
+_BY_STATUS: dict[int, type[CallFailed]] = {
+    **dict.fromkeys((400, 413, 415, 431), CallInvalid),
+    **dict.fromkeys((401, 403), NotAllowed),
+    **{404: NotFound, 409: WrongState, 501: NotOffered, 503: ServerBusy, 504: TookTooLong},
+}
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _A = TypeVar("_A")
 File = tuple[str, bytes]
@@ -24,9 +40,9 @@ File = tuple[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """`asked` describes it in an error; it is answered within the timeout of the client, plus `later_s`."""
+    """`purpose` describes it in an error; it is answered within the timeout of the client, plus `later_s`."""
 
-    asked: str
+    purpose: str
     method: str
     path: str
     body: bytes | None = None
@@ -89,8 +105,8 @@ class Patience:
 
     def pause_s(self, attempt: int, retry_after: str) -> float:
         pause = min(self.first_pause_s * float(2**attempt), self.longest_pause_s)
-        told = float(retry_after) if retry_after.isdecimal() else 0.0
-        return max(pause * random.uniform(0.5, 1.0), min(told, self.longest_pause_s))
+        wanted = float(retry_after) if retry_after.isdecimal() else 0.0
+        return max(pause * random.uniform(0.5, 1.0), min(wanted, self.longest_pause_s))
 
 
 class Heard(NamedTuple):
@@ -100,7 +116,7 @@ class Heard(NamedTuple):
     maybe_done: bool
 
 
-def _always() -> bool:
+def always() -> bool:
     return True
 
 
@@ -108,44 +124,44 @@ def never() -> bool:
     return False
 
 
-def asked(request: HttpRequest, patience: Patience, may_repeat: Callable[[], bool] = _always) -> Exchange[Heard]:
-    """Until there is an answer. `may_repeat` is asked when an earlier attempt may have succeeded."""
+def sent(request: HttpRequest, patience: Patience, may_repeat: Callable[[], bool] = always) -> Exchange[Heard]:
+    """Until there is an answer. `may_repeat` decides when an earlier attempt may have succeeded."""
     maybe_done = False
     for attempt in range(patience.attempts):
         answer = yield request
         if isinstance(answer, HttpAnswer) and answer.status not in LATER:
             return Heard(answer, maybe_done)
-        maybe_done = maybe_done or not _surely_not_done(answer)
+        if isinstance(answer, NoHttpAnswer):
+            maybe_done, retry_after = maybe_done or answer.was_sent, ""
+        else:
+            maybe_done, retry_after = maybe_done or b'"RESOURCE_EXHAUSTED"' not in answer.body, answer.retry_after
         is_last = attempt == patience.attempts - 1
         if is_last or (maybe_done and not may_repeat()):
             break
-        yield RetryPause(patience.pause_s(attempt, answer.retry_after if isinstance(answer, HttpAnswer) else ""))
-    raise (
-        NoAnswer(request.asked, answer.text)
-        if isinstance(answer, NoHttpAnswer)
-        else problem_of(request.asked, *answer[:2])
-    )
-
-
-def _surely_not_done(answer: HttpAnswer | NoHttpAnswer) -> bool:
+        yield RetryPause(patience.pause_s(attempt, retry_after))
     if isinstance(answer, NoHttpAnswer):
-        return not answer.was_sent
-    return b'"RESOURCE_EXHAUSTED"' in answer.body
+        raise NoAnswer(request.purpose, answer.text)
+    raise problem_of(request, answer)
+
+
+def problem_of(request: HttpRequest, answer: HttpAnswer) -> CallFailed:
+    try:
+        found = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # A proxy in between may answer with anything.
+        found = {}
+    problem = found if isinstance(found, dict) else {}
+    reason = str(problem.get("title", ""))
+    kind = AlreadyThere if reason == "ALREADY_EXISTS" else _BY_STATUS.get(answer.status, CallFailed)
+    sentence = str(problem.get("detail") or f"the server answered with {answer.status}")
+    return kind(request.purpose, sentence, reason, answer.status)
 
 
 def body_of(heard: Heard, request: HttpRequest) -> bytes:
     """Of a success; anything else is raised."""
     if heard.answer.status >= 300:
-        raise problem_of(request.asked, heard.answer.status, heard.answer.body)
+        raise problem_of(request, heard.answer)
     return heard.answer.body
-
-
-def done(request: HttpRequest, patience: Patience, gone_is_done: bool = False) -> Exchange[bytes]:
-    """The body of a call that may be repeated. `gone_is_done`: the second attempt finds nothing left to do."""
-    heard = yield from asked(request, patience)
-    if gone_is_done and heard.maybe_done and heard.answer.status == 404:
-        return b""
-    return body_of(heard, request)
 
 
 def encoded(value: Any) -> bytes:
@@ -153,11 +169,17 @@ def encoded(value: Any) -> bytes:
     return _ENCODER.encode(value)
 
 
-def answered(patience: Patience, asks: str, method: str, path: str, body: Any = None, **query: str) -> Exchange[Any]:
-    """The JSON that a call answers which may be repeated; None if it answers nothing."""
-    request = HttpRequest(asks, method, path, None if body is None else encoded(body), query=query)
-    return json_of((yield from done(request, patience)))
-
-
-def json_of(body: bytes) -> Any:
-    return msgspec.json.decode(body) if body else None
+def called(
+    patience: Patience,
+    request: HttpRequest,
+    body: Any = None,
+    may_repeat: Callable[[], bool] = always,
+    gone_is_done: bool = False,
+) -> Exchange[Any]:
+    """The JSON that the server answers, None for an empty answer. `gone_is_done`: so may a second attempt find it."""
+    request = request if body is None else replace(request, body=encoded(body))
+    heard = yield from sent(request, patience, may_repeat)
+    if gone_is_done and heard.maybe_done and heard.answer.status == 404:
+        return None
+    content = body_of(heard, request)
+    return msgspec.json.decode(content) if content else None

@@ -11,20 +11,7 @@ from typing import Any
 
 import msgspec
 
-from conjoin.client.exchange import (
-    Exchange,
-    Handle,
-    HttpRequest,
-    Patience,
-    RetryPause,
-    Work,
-    answered,
-    asked,
-    body_of,
-    done,
-    encoded,
-    never,
-)
+from conjoin.client.exchange import Exchange, Handle, HttpRequest, Patience, RetryPause, Work, called, never
 from conjoin.client.values import WorkerJob
 from conjoin.errors import CallFailed, NotFound, WrongState
 
@@ -57,40 +44,37 @@ def activate_jobs(patience: Patience, wanted: WorkerOptions) -> Exchange[list[Wo
     about = {"type": wanted.type, "worker": wanted.worker, "timeout": wanted.timeout_ms}
     # 0 would be the server's own wait; -1 is none.
     how = {"maxJobsToActivate": wanted.at_once, "requestTimeout": wanted.wait_ms or -1}
-    body, later_s = encoded({**about, **how, "tenantIds": list(wanted.tenants)}), wanted.wait_ms / 1_000
-    request = HttpRequest(f"activate {wanted.type!r}", "POST", "/v2/jobs/activation", body, later_s=later_s)
-    told = msgspec.json.decode((yield from done(request, patience)))["jobs"]
-    return msgspec.convert(told, list[WorkerJob], strict=False)
+    request = HttpRequest(*(f"activate {wanted.type!r}", "POST", "/v2/jobs/activation"), later_s=wanted.wait_ms / 1_000)
+    found = yield from called(patience, request, {**about, **how, "tenantIds": list(wanted.tenants)})
+    return msgspec.convert(found["jobs"], list[WorkerJob], strict=False)
 
 
 def complete_job(patience: Patience, key: int, variables: Variables | None = None) -> Exchange[None]:
-    body = encoded({"variables": dict(variables or {})})
-    request = HttpRequest(f"complete job {key}", "POST", f"/v2/jobs/{key}/completion", body)
-    yield from done(request, patience, gone_is_done=True)
+    request = HttpRequest(f"complete job {key}", "POST", f"/v2/jobs/{key}/completion")
+    return called(patience, request, {"variables": dict(variables or {})}, gone_is_done=True)
 
 
 def fail_job(patience: Patience, key: int, retries: int, text: str = "", back_off_ms: int = 0) -> Exchange[None]:
     """With so many retries left; none is an incident."""
-    body = encoded({"retries": retries, "errorMessage": text, "retryBackOff": back_off_ms})
-    request = HttpRequest(f"fail job {key}", "POST", f"/v2/jobs/{key}/failure", body)
-    body_of((yield from asked(request, patience, never)), request)
+    body = {"retries": retries, "errorMessage": text, "retryBackOff": back_off_ms}
+    return called(patience, HttpRequest(f"fail job {key}", "POST", f"/v2/jobs/{key}/failure"), body, never)
 
 
 def throw_error(patience: Patience, key: int, error: ModelledError) -> Exchange[None]:
-    body = encoded({"errorCode": error.code, "errorMessage": error.text, "variables": dict(error.variables)})
-    request = HttpRequest(f"end job {key} with {error.code!r}", "POST", f"/v2/jobs/{key}/error", body)
-    yield from done(request, patience, gone_is_done=True)
+    body = {"errorCode": error.code, "errorMessage": error.text, "variables": dict(error.variables)}
+    request = HttpRequest(f"end job {key} with {error.code!r}", "POST", f"/v2/jobs/{key}/error")
+    return called(patience, request, body, gone_is_done=True)
 
 
 def update_retries(patience: Patience, key: int, retries: int) -> Exchange[None]:
-    body = {"changeset": {"retries": retries}}
-    yield from answered(patience, f"update retries of job {key}", "PATCH", f"/v2/jobs/{key}", body)
+    request = HttpRequest(f"update retries of job {key}", "PATCH", f"/v2/jobs/{key}")
+    return called(patience, request, {"changeset": {"retries": retries}})
 
 
 def work(patience: Patience, wanted: WorkerOptions, is_over: Callable[[], bool]) -> Work:
     """Activates jobs and hands them to the worker's function, one after the other, until it is over.
 
-    It outlives the server: while there is none, it goes on asking.
+    It outlives the server: while there is none, it goes on polling.
     """
     while not is_over():
         try:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from conjoin.client.exchange import Exchange, Found, HandOut, Patience, answered
+from conjoin.client.exchange import Exchange, Found, HandOut, HttpRequest, Patience, called
 from conjoin.client.values import (
     FoundElement,
     FoundInstance,
@@ -26,47 +26,47 @@ _A = TypeVar("_A")
 
 def messages(patience: Patience, /, **filters: Any) -> Found[FoundMessage]:
     """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and the other filters of the list."""
-    return (yield from _listed(patience, "messages", filters, FoundMessage))
+    return _listed(patience, "messages", filters, FoundMessage)
 
 
 def inbox(patience: Patience, /, **filters: Any) -> Found[dict[str, Any]]:
     """Messages of the inbox, as `GET /conjoin/v1/inbox` answers: by `state`, `channel`, `type`, `text` and others."""
-    return (yield from _listed(patience, "inbox", filters, dict[str, Any]))
+    return _listed(patience, "inbox", filters, dict[str, Any])
 
 
 def set_aside(patience: Patience, /, **filters: Any) -> Found[dict[str, Any]]:
     """What could not be carried out, as `GET /conjoin/v1/set-aside` answers: by `kind`, `state` and `instance`."""
-    return (yield from _listed(patience, "set-aside", filters, dict[str, Any]))
+    return _listed(patience, "set-aside", filters, dict[str, Any])
 
 
 def instances(patience: Patience, /, **filters: Any) -> Found[FoundInstance]:
     """By `processDefinitionId`, `state`, `hasIncident`, `tenantId` and the other filters of `/v2`."""
-    return (yield from _searched(patience, "process-instances", filters, FoundInstance))
+    return _searched(patience, "process-instances", filters, FoundInstance)
 
 
 def incidents(patience: Patience, /, **filters: Any) -> Found[ProcessIncident]:
     """Those that are open: by `processInstanceKey`, `errorType` and the other filters of `/v2`."""
-    return (yield from _searched(patience, "incidents", filters, ProcessIncident))
+    return _searched(patience, "incidents", filters, ProcessIncident)
 
 
 def jobs(patience: Patience, /, **filters: Any) -> Found[FoundJob]:
     """Those that are open: by `type`, `state`, `worker` and the other filters of `/v2`."""
-    return (yield from _searched(patience, "jobs", filters, FoundJob))
+    return _searched(patience, "jobs", filters, FoundJob)
 
 
 def user_tasks(patience: Patience, /, **filters: Any) -> Found[FoundUserTask]:
     """Those that are open: by `assignee`, `candidateGroup` and the other filters of `/v2`."""
-    return (yield from _searched(patience, "user-tasks", filters, FoundUserTask))
+    return _searched(patience, "user-tasks", filters, FoundUserTask)
 
 
 def element_instances(patience: Patience, /, **filters: Any) -> Found[FoundElement]:
     """By `processInstanceKey`, `elementId`, `state` and the other filters of `/v2`."""
-    return (yield from _searched(patience, "element-instances", filters, FoundElement))
+    return _searched(patience, "element-instances", filters, FoundElement)
 
 
 def processes(patience: Patience, /, **filters: Any) -> Found[FoundProcess]:
     """Every version that was deployed: by `processDefinitionId`, `isLatestVersion` and the other filters of `/v2`."""
-    return (yield from _searched(patience, "process-definitions", filters, FoundProcess))
+    return _searched(patience, "process-definitions", filters, FoundProcess)
 
 
 def variables(patience: Patience, instance_key: int) -> Exchange[dict[str, Any]]:
@@ -84,11 +84,11 @@ def variables(patience: Patience, instance_key: int) -> Exchange[dict[str, Any]]
 def _listed(patience: Patience, what: str, filters: Mapping[str, Any], kind: type[_A]) -> Found[_A]:
     query = {name: str(value) for name, value in _given(filters).items()} | {"limit": str(A_PAGE)}
     while True:
-        page = yield from answered(patience, f"list {what}", "GET", f"/conjoin/v1/{what}", **query)
+        page = yield from called(patience, HttpRequest(f"list {what}", "GET", f"/conjoin/v1/{what}", query=query))
         yield HandOut(msgspec.convert(page["items"], list[kind], strict=False))  # type: ignore[valid-type]
         if page["cursor"] is None:
             return
-        query["cursor"] = page["cursor"]
+        query = query | {"cursor": page["cursor"]}
 
 
 def _searched(patience: Patience, what: str, filters: Mapping[str, Any], kind: type[_A]) -> Found[_A]:
@@ -104,8 +104,9 @@ def _page(patience: Patience, what: str, filters: Mapping[str, Any], after: str)
     """Its items, and where to go on; nowhere after the last one."""
     body = {"filter": _given(filters), "page": {"limit": A_PAGE, "after": after or None}}
     whole = {"truncateValues": "false"} if what == "variables" else {}
-    told = yield from answered(patience, f"search {what}", "POST", f"/v2/{what}/search", body, **whole)
-    return told["items"], told["page"]["endCursor"] or ""
+    request = HttpRequest(f"search {what}", "POST", f"/v2/{what}/search", query=whole)
+    found = yield from called(patience, request, body)
+    return found["items"], found["page"]["endCursor"] or ""
 
 
 def _given(filters: Mapping[str, Any]) -> dict[str, Any]:
