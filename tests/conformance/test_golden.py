@@ -13,7 +13,7 @@ import yaml
 
 from conjoin.runtime.opening import temporary_broker
 from conjoin.testing.scenarios import differences, play, read_json, read_scenario
-from conjoin.testing.scenarios.places import Place, in_memory, on_store
+from conjoin.testing.scenarios.stages import Stage, in_memory, on_store
 
 HERE = Path(__file__).parent
 FOLDERS = ("golden", "own")
@@ -24,7 +24,7 @@ DELIBERATE = yaml.safe_load((HERE / "deliberate.yaml").read_text())
 NAMES = [f"{path.parent.name}/{path.stem}" for path in SCENARIOS]
 
 
-def difference(path: Path, shards: int, place: Place) -> list[str]:
+def difference(path: Path, shards: int, place: Stage) -> list[str]:
     expected = read_json(path.with_suffix(".json").read_text())
     actual = play(read_scenario(path), path.parent.parent / "models", place)
     return differences(expected, actual, shards)

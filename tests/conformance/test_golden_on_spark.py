@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from conjoin.runtime.opening import temporary_broker
-from conjoin.testing.scenarios.places import on_store
+from conjoin.testing.scenarios.stages import on_store
 from tests.conformance.test_golden import NAMES, SCENARIOS, difference
 
 if TYPE_CHECKING:

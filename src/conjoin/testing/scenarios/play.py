@@ -13,17 +13,17 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.scenarios.durations import read_ms
 from conjoin.testing.scenarios.outcome import EngineView, outcome_of
-from conjoin.testing.scenarios.places import Place
 from conjoin.testing.scenarios.read import Scenario, StoryStep
+from conjoin.testing.scenarios.stages import Stage
 
 Answer = dict[str, Any]
 OK: Answer = {"ok": True}
 
 
-def play(scenario: Scenario, models: Path, place: Place) -> dict[str, Any]:
+def play(scenario: Scenario, models: Path, stage: Stage) -> dict[str, Any]:
     """The outcome; `models` is the folder of its BPMN files."""
     clock = FakeClock()
-    with place(clock, scenario.rules) as (engine, view):
+    with stage(clock, scenario.rules) as (engine, view):
         player = _Player(scenario, models, clock, engine, view)
         for model in scenario.models:
             player.prepare(model)

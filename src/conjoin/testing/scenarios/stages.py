@@ -1,4 +1,4 @@
-"""Places: where a scenario is played. Each gives a fresh engine for one story, and what can be observed of it."""
+"""Stages: where a scenario is played. Each gives a fresh engine for one story, and what can be observed of it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,10 +15,10 @@ from conjoin.testing.observing.stored_history import StoredHistory
 from conjoin.testing.scenarios.outcome import EngineView
 from conjoin.testing.scenarios.read import StoryRules
 
-Place = Callable[[FakeClock, StoryRules], AbstractContextManager[tuple[Any, EngineView]]]
+Stage = Callable[[FakeClock, StoryRules], AbstractContextManager[tuple[Any, EngineView]]]
 
 
-def in_memory(shards: int = 1) -> Place:
+def in_memory(shards: int = 1) -> Stage:
     return partial(_in_memory, shards=shards)
 
 
@@ -33,8 +33,8 @@ Make = Callable[[FakeClock, str], Broker]
 Carry = Callable[[Broker], AbstractContextManager[Any]]
 
 
-def on_store(make: Make, carry: Carry = shard_threads) -> Place:
-    """On a new store for each story, gone when the story has been told; `carry` takes the requests to its shards."""
+def on_store(make: Make, carry: Carry = shard_threads) -> Stage:
+    """On a new store for each story, gone when the story is over; `carry` takes the requests to its shards."""
     return partial(_on_store, make=make, carry=carry)
 
 
