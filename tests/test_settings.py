@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.cli.server import serve
+from conjoin.cli.configuration import inbox_of_settings
 from conjoin.errors import SettingsError
 from conjoin.gateway.service import ServerLimits
 from conjoin.runtime.inbox.configuration import read_inbox
@@ -263,13 +263,13 @@ def test_empty_inbox_is_an_inbox(name: str, text: str) -> None:
     assert load().inbox is None
     write(text, name)
     assert load().inbox == {}
-    assert serve._inbox() is not None
+    assert inbox_of_settings() is not None
 
 
 def test_empty_inbox_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert serve._inbox() is None
+    assert inbox_of_settings() is None
     monkeypatch.setenv("CONJOIN_INBOX", "{}")
-    assert serve._inbox() is not None
+    assert inbox_of_settings() is not None
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.cli.store_option import shown
+from conjoin.cli.printing import shown
 from conjoin.errors import ConjoinError, SettingsError
 from conjoin.gateway.monitoring.tracing import address_in
 from conjoin.gateway.security.authentication.callers import read_callers, write_callers

@@ -74,14 +74,16 @@ class Settings(BaseSettings):
     )
 
     profile: Literal["zeebe", "zeebe-0.2x", "correlate", "fleans"] = _setting(
-        "zeebe", "which engine's rules hold where no policy says otherwise"
+        "zeebe", "which engine's rules apply where no policy says otherwise"
     )
     policies: dict[str, dict[str, Any]] = _setting(
         dict, 'policy overrides by message name, "*" for all messages', flag="--policy"
     )
     data: str = _setting("conjoin-data", "the data directory of a store on this machine", min_length=1)
     store: str | None = _setting(
-        None, "the URL of a PostgreSQL store; it counts before data", pattern=r"^postgres(ql)?://"
+        None,
+        "a store on PostgreSQL, postgresql://user@host/database; it counts before data",
+        pattern=r"^postgres(ql)?://",
     )
     message_retention: str = _setting("7d", "how long messages that are over are kept", flag="", pattern=_KEPT)
     instance_retention: str = _setting("30d", "how long instances that ended are kept", flag="", pattern=_KEPT)
@@ -93,7 +95,7 @@ class Settings(BaseSettings):
     server: str | None = _setting(None, "the server that commands work through", "server.url", pattern=_HTTP)
     token: str | None = _setting(None, "the token to call it with", "server.token", secret=True, min_length=1)
     user: str | None = _setting(
-        None, "the name to call it with; the password is asked for", "server.user", min_length=1
+        None, "the name to call it with; without a password there is a prompt", "server.user", min_length=1
     )
     password: str | None = _setting(None, "the password to call it with", "server.password", flag="", secret=True)
     ca: str | None = _setting(None, "a file of certificates that vouch for it", "server.ca", min_length=1)

@@ -73,7 +73,7 @@ def test_verify_ends_with_one_and_names_the_row_that_differs(shop: Command) -> N
 
 def test_compact_keeps_what_the_settings_say(shop: Command, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> None:
     shop.tells("publish nobody --correlationKey x")
-    monkeypatch.setattr("conjoin.cli.store.compact.now_us", clock)
+    monkeypatch.setattr("conjoin.cli.store.upkeep.now_us", clock)
     clock.advance_ms(8 * DAY_MS)
     for kept in ("forever", "never"):
         monkeypatch.setenv("CONJOIN_MESSAGE_RETENTION", kept)

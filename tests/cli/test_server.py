@@ -111,6 +111,51 @@ def test_operator_looks_after_the_inbox_of_a_server(operator: Command, server: S
     assert "--since" in operator.cannot("inbox retry --since 1h --yes")
 
 
+def test_operator_receives_shows_and_corrects_through_a_server(operator: Command) -> None:
+    Path("rows.jsonl").write_text('{"name": "paid", "key": "c-1"}\n\nnonsense\n{"name": "paid", "key": "c-2"}\n')
+    assert operator.json("inbox receive orders rows.jsonl --source day") == {
+        **{"received": 3, "accepted": 2, "persisted": 2, "dead_lettered": 1}
+    }
+    assert operator.json("inbox receive orders rows.jsonl --source day")["duplicate"] == 2
+    letter, *_ = lines(operator, "dead-letters --source orders")
+    assert (letter["part"], letter["position"], letter["row"]) == ("day", 3, "nonsense")
+    [item] = lines(operator, "inbox list --key c-2")
+    assert item["message_id"] == "day-4"
+    order = operator.order("c-9")
+    corrected = operator.json(f'inbox correct {item["key"]} --key c-9 --hint \'{{"variables": {{"n": 1}}}}\'')
+    assert (corrected["key"], corrected["state"]) == (item["key"], "waiting")
+    shown = operator.json(f"inbox show {item['key']}")
+    assert (shown["correlation_key"], shown["hint"]["variables"], shown["payload"]) == ("c-9", {"n": 1}, "{}")
+    assert [line["kind"] for line in shown["history"]] == ["correct"]
+    assert "correct by rest" in operator.tells(f"inbox show {item['key']}")
+    Path("payload").write_bytes(b"\xff")
+    assert "is not UTF-8" in operator.cannot(f"inbox correct {item['key']} --payload payload")
+    assert operator.refuses("inbox show 7").startswith("NOT_FOUND: ")
+    assert operator.refuses("inbox correct 7 --key x").startswith("not_found: ")
+    operator.tells(f"instance cancel {order}")
+
+
+def test_row_of_a_table_that_has_no_line_is_reported_and_the_rest_is_received(operator: Command) -> None:
+    Path("rows.csv").write_text("name,key\npaid,t-1\npaid\npaid,t-3\n")
+    said = operator("inbox receive orders rows.csv --source table --json")
+    assert (said.code, json.loads(said.out)) == (1, {"received": 2, "accepted": 2, "persisted": 2, "bad_lines": 1})
+    assert said.err == "conjoin: table:2: has 1 values, and the header has 2\n"
+    assert [it["message_id"] for it in lines(operator, "inbox list --key t-3")] == ["table-3"]
+    assert "There is no channel 'nowhere'" in operator.refuses("inbox receive nowhere rows.csv")
+
+
+def test_status_is_that_of_the_server(operator: Command, server: ServerThread) -> None:
+    order = operator.order("s-9")
+    told = operator.json("store status")
+    assert (told["store"], told["profile"], told["processes"]["order"]) == (server.rest, "zeebe", 1)
+    assert [it["shard"] for it in told["shards"]] == list(range(server.broker.shard_count))
+    assert told["open"]["instances"] > 0
+    header, *_, last = operator.tells("store status").splitlines()
+    assert header == f"{server.rest}: profile zeebe"
+    assert (last.split()[0], last.split()[5]) == ("all", "-")
+    operator.tells(f"instance cancel {order}")
+
+
 def test_store_that_a_flag_names_counts_before_the_server_of_the_settings(
     operator: Command, server: ServerThread
 ) -> None:

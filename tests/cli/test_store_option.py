@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from conjoin.cli.store_option import address_of, shown
+from conjoin.cli.invocation import address_of
+from conjoin.cli.printing import shown
 from tests.cli.command import Command
 
 COMMANDS = [

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from conjoin.cli.main import app
-from conjoin.cli.zbctl import SPELLINGS, as_ours
+from conjoin.cli.main import SPELLINGS, app, as_ours
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]

@@ -1,17 +1,35 @@
 """conjoin: the command. What is wrong with the input or the installation is one line on stderr and exit code 2."""
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from conjoin import __version__
 from conjoin.cli.commands import Conjoin
-from conjoin.cli.zbctl import as_ours
+from conjoin.cli.printing import complain
 from conjoin.errors import ConjoinError
 
 WRONG_INPUT = 2
 INTERRUPTED = 130
+SPELLINGS: dict[tuple[str, ...], tuple[str, str]] = {
+    ("deploy", "resource"): ("model", "deploy"),
+    ("deploy", "process"): ("model", "deploy"),
+    ("create", "instance"): ("instance", "create"),
+    ("publish", "message"): ("message", "publish"),
+    ("broadcast", "signal"): ("message", "signal"),
+    ("activate", "jobs"): ("job", "activate"),
+    ("complete", "job"): ("job", "complete"),
+    ("fail", "job"): ("job", "fail"),
+    ("throwError", "job"): ("job", "throw-error"),
+    ("throw-error", "job"): ("job", "throw-error"),
+    ("update", "retries"): ("job", "update-retries"),
+    ("cancel", "instance"): ("instance", "cancel"),
+    ("set", "variables"): ("instance", "set-variables"),
+    ("resolve", "incident"): ("instance", "resolve"),
+}
+"""The words of zbctl, verb first, so that lines written for it work here."""
 
 _HELP = """
 Correlate messages with the BPMN process instances that wait for them, by the rules of Zeebe.
@@ -58,32 +76,30 @@ def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
+def as_ours(arguments: Sequence[str]) -> list[str]:
+    """A message that is itself called `message` is `publish message message`, as in zbctl."""
+    ours = SPELLINGS.get(tuple(arguments[:2]))
+    return list(arguments) if ours is None else [*ours, *arguments[2:]]
+
+
 def run(arguments: list[str]) -> int:
-    """Runs one command and says with which code the process should end."""
+    """Runs one command and answers with the exit code of the process."""
     try:
         app(as_ours(arguments), prog_name="conjoin")
     except SystemExit as end:
         # typer turns Ctrl-C into an end of its own.
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except ConjoinError as error:
-        # Only here, as it brings the runtime with it.
-        from conjoin.cli.printing import complain
-
         complain(str(error))
-        return WRONG_INPUT
     except OSError as error:
         # The border of the process: a file or folder that nobody nearer has explained is one line, too.
-        from conjoin.cli.printing import complain
-
         named = f"{error.filename}: " if error.filename else ""
         complain(f"{named}{error.strerror or error}")
-        return WRONG_INPUT
     except UnicodeEncodeError as error:
         # Python hands bytes on that are no UTF-8, as file names may be; nothing is written of what holds them.
-        from conjoin.cli.printing import complain
-
         complain(f"{error.object!r:.60} is no text in UTF-8: is the command line in another encoding?")
-        return WRONG_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
-    return 0
+    else:
+        return 0
+    return WRONG_INPUT

@@ -1,39 +1,45 @@
-"""What commands print: a line or two of text, or one JSON object. A refusal ends with exit code 1.
+"""What commands print: complaints, tables, objects as JSON, and addresses without their passwords."""
 
-In JSON the keys of records are texts, as zbctl prints them: they outgrow the numbers that jq and JavaScript keep exact.
-"""
-
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import typer
 
-from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.codec.json_text import json_text
+from conjoin.shown_urls import shown_url
 
-REFUSED = 1
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-Answer = TypeVar("Answer")
-
-
-def tell(told: Mapping[str, Any], text: str, as_json: bool) -> None:
-    """As JSON, or as text."""
-    typer.echo(json_text(told) if as_json else text)
-
-
-def accepted(answer: Answer | Refusal, as_json: bool) -> Answer:
-    """The answer; a refusal is printed and ends the command."""
-    if not isinstance(answer, Refusal):
-        return answer
-    if as_json:
-        typer.echo(json_text({"refused": answer.code, "text": answer.text}))
-    else:
-        complain(f"{answer.code}: {answer.text}")
-    raise typer.Exit(REFUSED)
+JsonObject = dict[str, Any]
 
 
 def complain(text: str) -> None:
     for line in text.splitlines():
         typer.echo(f"conjoin: {line}", err=True)
+
+
+def json_line(value: Mapping[str, Any]) -> str:
+    # Imported here, as it brings the runtime with it.
+    from conjoin.runtime.codec.json_text import json_text
+
+    return json_text(value)
+
+
+def table(columns: Sequence[str], items: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rows = [[column.replace("_", " ") for column in columns]]
+    rows += [[_cell(item[column]) for column in columns] for item in items]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        value = ", ".join(f"{attempt['process']} {attempt['instance']} {attempt['outcome']}" for attempt in value)
+    if value in (None, ""):
+        return "-"
+    # One row is one line, whatever a name or a key holds.
+    return "".join(it if it.isprintable() else "\N{REPLACEMENT CHARACTER}" for it in str(value))
+
+
+def shown(address: str | Path) -> str:
+    """Without the password that a URL may hold."""
+    return str(address) if isinstance(address, Path) else shown_url(address)

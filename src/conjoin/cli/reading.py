@@ -1,41 +1,31 @@
-"""What is typed on the command line, read: variables, durations, files. What cannot be read is an InputError."""
+"""What is typed on the command line, read: variables, times, files. What cannot be read is an InputError."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any, BinaryIO
 
 from conjoin.errors import InputError
+from conjoin.kernel.instants import after
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 from conjoin.times.durations import read_duration_ms
+from conjoin.times.iso8601 import read_instant
 
 LONGEST_PAUSE_MS = 365 * 86_400_000
 """Between two rounds of a command that goes on: no system sleeps for as long as a duration may be."""
-
-Variables = Annotated[
-    str,
-    typer.Option(
-        "--variables", metavar="JSON", help="An object as JSON; @FILE reads it from a file, - from the standard input."
-    ),
-]
-Tenant = Annotated[
-    str, typer.Option("--tenantId", "--tenant", metavar="TENANT", help="The tenant it belongs to.", show_default=False)
-]
-CorrelationKey = Annotated[
-    str,
-    typer.Option("--correlationKey", "--key", metavar="KEY", help="The correlation key.", show_default=False),
-]
-BusinessId = Annotated[
-    str,
-    typer.Option("--businessId", "--business-id", metavar="ID", help="The business id.", show_default=False),
-]
+STANDARD_INPUT = "-"
 
 
 def read_variables(text: str, option: str = "--variables") -> dict[str, Any]:
+    """An object as JSON, `@FILE`, or `-` for the standard input."""
+    content: str | bytes = text
+    if text == STANDARD_INPUT:
+        content = sys.stdin.read()
+    elif text.startswith("@"):
+        content = read_file(text[1:], option)
     try:
-        value = read_client_json(_content(text, option))
+        value = read_client_json(content)
     except NOT_JSON as error:
         raise InputError([f"{option}: is not JSON: {error}"]) from None
     if not isinstance(value, dict):
@@ -43,15 +33,24 @@ def read_variables(text: str, option: str = "--variables") -> dict[str, Any]:
     return value
 
 
-def _content(text: str, option: str) -> str | bytes:
-    if text == "-":
-        return sys.stdin.read()
-    if not text.startswith("@"):
-        return text
+@contextmanager
+def opened(file: str, option: str = "") -> Iterator[BinaryIO]:
+    if file == STANDARD_INPUT:
+        yield sys.stdin.buffer
+        return
+    with ExitStack() as stack:
+        try:
+            content = stack.enter_context(Path(file).open("rb"))
+        except OSError as error:
+            raise InputError([f"{option}{': ' if option else ''}{file}: {error.strerror}"]) from None
+        yield content
+
+
+def read_file(file: str, option: str) -> bytes:
     try:
-        return Path(text[1:]).read_bytes()
+        return Path(file).read_bytes()
     except OSError as error:
-        raise InputError([f"{option}: {text[1:]}: {error.strerror}"]) from None
+        raise InputError([f"{option}: {file}: {error.strerror}"]) from None
 
 
 def read_files(files: Sequence[Path]) -> list[tuple[str, bytes]]:
@@ -73,3 +72,17 @@ def read_ms(text: str, option: str) -> int:
     if ms is None:
         raise InputError([f"{option}: {text!r:.60} is not a duration such as 300ms, 30s, 1h30m or 7d"])
     return ms
+
+
+def read_when(text: str | None, option: str, now: int) -> int | None:
+    """An instant or a day; a duration is that long ago."""
+    if text is None:
+        return None
+    instant = read_instant(text if "T" in text else f"{text}T00:00:00Z")
+    if instant is not None:
+        return instant
+    try:
+        return after(now, -read_ms(text, option))
+    except InputError:
+        example = "an instant such as 2026-01-31T08:00:00Z, a day, or a duration such as 1h"
+        raise InputError([f"{option}: {text!r} is not {example}"]) from None

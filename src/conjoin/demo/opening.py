@@ -26,6 +26,17 @@ class Demo(NamedTuple):
     rest_port: int
     story: Story
 
+    def what_to_try(self, rest: str, zbctl: str) -> list[str]:
+        """Lines that run as they are, once the shop has replayed its hour."""
+        body = f'{{"name": "money collected", "key": "{FOR_VISITORS}"}}'
+        return [
+            "The demo shop replays its last hour within seconds, then continues live. Try:",
+            f"  open {rest}/",
+            f"  curl -sS {rest}/conjoin/v1/explain -H 'Content-Type: application/json' -d '{body}'",
+            f"  {zbctl} publish message '{PAID}' --correlationKey {FOR_VISITORS}",
+            f"  curl -sS '{rest}/conjoin/v1/messages?key={FOR_VISITORS}'",
+        ]
+
 
 def open_demo(data: str | None, host: str, rest_port: int) -> Demo:
     """In a directory that is empty or is made, or in a temporary one, which is gone when the broker is closed."""
@@ -36,18 +47,6 @@ def open_demo(data: str | None, host: str, rest_port: int) -> Demo:
     inbox = read_configuration(inbox_section(f"http://{_reachable(host)}:{port}"), {})
     broker = temporary_broker(SHARDS, clock) if data is None else create_broker(Path(data), SHARDS, clock)
     return Demo(Path(broker.store.address), broker, inbox, port, Story(clock))
-
-
-def what_to_try(rest: str, zbctl: str) -> list[str]:
-    """Lines that run as they are, once the shop has told its hour."""
-    asked = f'{{"name": "money collected", "key": "{FOR_VISITORS}"}}'
-    return [
-        "The demo shop replays its last hour within seconds, then continues live. Try:",
-        f"  open {rest}/",
-        f"  curl -sS {rest}/conjoin/v1/explain -H 'Content-Type: application/json' -d '{asked}'",
-        f"  {zbctl} publish message '{PAID}' --correlationKey {FOR_VISITORS}",
-        f"  curl -sS '{rest}/conjoin/v1/messages?key={FOR_VISITORS}'",
-    ]
 
 
 def _reachable(host: str) -> str:

@@ -1,64 +1,44 @@
-"""The engine of a store on this machine: what a broker answers, as commands show it."""
+"""The engine of a store on this machine: what a broker answers, as commands show it. A business no is a `Refusal`.
+
+It has the methods of `ThroughServer`, so that commands need not know which of the two they work on.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conjoin.cli.engine.port import Told, ToldPage, Variables
+from conjoin.cli.printing import JsonObject
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.answers import (
-    ActivatedJob,
-    CorrelatedMessage,
-    CreatedInstance,
-    Deployment,
-    Done,
-    Refusal,
-)
+from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.policies_set import policies_as_json
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict
-from conjoin.runtime.reading.lists import ListQuery, list_page
+from conjoin.runtime.reading.lists import ListPage, ListQuery, list_page
 from conjoin.runtime.visibility.plain_values import to_plain
+from conjoin.times.iso8601 import instant_text
+
+OPEN = ("instances", "subscriptions", "buffered", "jobs", "timers", "incidents")
 
 
 class OnStore:
     def __init__(self, broker: Broker) -> None:
-        self.broker = broker
+        self.calls = self.broker = broker
+        self.deploy, self.create_instance, self.correlate = broker.deploy, broker.create_instance, broker.correlate
+        self.activate_jobs, self.throw_error = broker.activate_jobs, broker.throw_error
 
     @property
     def now(self) -> int:
         return self.broker.now
 
-    def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str) -> Deployment | Refusal:
-        return self.broker.deploy(resources, tenant_id)
-
-    def models(self) -> Sequence[Told]:
-        found = sorted(self.broker.definitions.by_key.items())
+    def models(self) -> Sequence[JsonObject]:
+        """Every version that was deployed."""
         return [
-            {
-                "key": str(key),
-                "process_id": it.process_id,
-                "version": it.version,
-                "name": it.plan.name,
-                "tenant_id": it.tenant_id,
-            }
-            for key, it in found
+            {"key": str(key), "process_id": it.process_id, "version": it.version}
+            | {"name": it.plan.name, "tenant_id": it.tenant_id}
+            for key, it in sorted(self.broker.definitions.by_key.items())
         ]
 
-    def create_instance(
-        self, process_id: str, variables: Variables, version: int, business_id: str, tenant_id: str
-    ) -> CreatedInstance | Refusal:
-        return self.broker.create_instance(process_id, variables, version, business_id, tenant_id)
-
-    def cancel_instance(self, key: int) -> Done | Refusal:
-        return self.broker.cancel_instance(key)
-
-    def set_variables(self, key: int, variables: Variables, local: bool) -> Done | Refusal:
-        return self.broker.set_variables(key, variables, local)
-
-    def resolve_incident(self, key: int) -> Done | Refusal:
-        return self.broker.resolve_incident(key)
-
-    def publish(self, message: NewMessage, wait_ms: int | None) -> Told | Refusal:
+    def publish(self, message: NewMessage, wait_ms: int | None) -> JsonObject | Refusal:
+        """What became of it, as `explain` describes it; after a wait, if there is one."""
         published = self.broker.publish(message)
         if isinstance(published, Refusal):
             return published
@@ -67,49 +47,40 @@ class OnStore:
         became = wait_for_verdict(self.broker, published.key, wait_ms / 1_000)
         return became if isinstance(became, Refusal) else became.as_json()
 
-    def correlate(self, message: NewMessage) -> CorrelatedMessage | Refusal:
-        return self.broker.correlate(message)
-
-    def explain(self, key: int) -> Told | Refusal:
+    def explain(self, key: int) -> JsonObject | Refusal:
         found = explain(self.broker, key)
         return found if isinstance(found, Refusal) else found.as_json()
 
-    def explain_unsent(self, message: NewMessage) -> Told:
+    def explain_unsent(self, message: NewMessage) -> JsonObject:
         return explain_named(self.broker, message).as_json()
 
-    def broadcast_signal(self, name: str, variables: Variables, tenant_id: str) -> Done | Refusal:
-        return self.broker.broadcast_signal(name, variables, tenant_id)
+    def page(self, what: str, query: ListQuery) -> ListPage:
+        """`what` is one of the lists of a store, such as messages."""
+        found = list_page(self.broker, what, query)
+        return found._replace(items=[to_plain(item) for item in found.items])
 
-    def activate_jobs(
-        self, type_: str, limit: int, worker: str, timeout_ms: int, tenant_id: str
-    ) -> Sequence[ActivatedJob] | Refusal:
-        return self.broker.activate_jobs(type_, limit, worker, timeout_ms, tenant_id)
-
-    def complete_job(self, key: int, variables: Variables) -> Done | Refusal:
-        return self.broker.complete_job(key, variables)
-
-    def fail_job(self, key: int, retries: int, message: str, backoff_ms: int) -> Done | Refusal:
-        return self.broker.fail_job(key, retries, message, backoff_ms)
-
-    def throw_error(self, key: int, code: str, message: str, variables: Variables) -> Done | Refusal:
-        return self.broker.throw_error(key, code, message, variables)
-
-    def update_retries(self, key: int, retries: int) -> Done | Refusal:
-        return self.broker.update_retries(key, retries)
-
-    def page(self, what: str, asked: ListQuery) -> ToldPage:
-        found = list_page(self.broker, what, asked)
-        return ToldPage([to_plain(item) for item in found.items], found.after)
-
-    def retry_set_aside(self, key: int) -> Done | Refusal:
-        return self.broker.retry_set_aside(key)
-
-    def delete_set_aside(self, key: int) -> Done | Refusal:
-        return self.broker.delete_set_aside(key)
-
-    def policies(self) -> Told:
+    def policies(self) -> JsonObject:
         return policies_as_json(self.broker)
 
     def set_policy(self, name: str, policy: Mapping[str, Any]) -> int:
+        """The version of the catalog that has it."""
         self.broker.catalog.set_policy(name, policy, self.broker.now)
         return self.broker.catalog.view().version
+
+    def status(self) -> JsonObject:
+        from conjoin.runtime.reading.store_counts import figures
+
+        view, facts = self.broker.catalog.view(), self.broker.store.facts
+        shards = [
+            it._asdict() | {"time": instant_text(it.time) if it.time else None} for it in figures(self.broker.store)
+        ]
+        return {
+            "profile": facts.profile,
+            "unique_business_ids": facts.unique_business_ids,
+            "catalog_version": view.version,
+            "processes": {latest.process_id: latest.version for latest in view.definitions.all_latest()},
+            "policies": self.broker.catalog.in_force(),
+            "not_in_force": self.broker.catalog.troubles(),
+            "shards": shards,
+            "open": {name: sum(shard[name] for shard in shards) for name in OPEN},
+        }

@@ -8,97 +8,66 @@ from typing import Annotated, Any
 
 import typer
 
-from conjoin.cli.inbox.opening import inbox_at_work
-from conjoin.cli.inbox.telling import counted, in_words
-from conjoin.cli.logging_setup import set_up_logging
-from conjoin.cli.printing import AsJson, complain, tell
-from conjoin.cli.spark.option import DriverMemory, Jars, Master, check_spark, started_spark
-from conjoin.cli.store_option import Data, StoreUrl
+from conjoin.cli.inbox.access import counted, in_words, inbox_at_work
+from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
+from conjoin.cli.printing import complain
 from conjoin.errors import ConjoinError, InputError
-from conjoin.runtime.codec.json_text import json_text
+from conjoin.logs import configure
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
 from conjoin.times.iso8601 import instant_text
 
 _EVERY_S = 0.5
 _NOTHING = "nothing was due"
-
-
 OnSpark = Annotated[
-    bool,
-    typer.Option(
-        "--spark", help="On Spark, for volume: one task per shard.", rich_help_panel="Spark", show_default=False
-    ),
+    bool, typer.Option("--spark", help="On Spark, for volume: one task per shard.", rich_help_panel="Spark")
 ]
 
 
-def run(
-    data: Data = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-    on_spark: OnSpark = False,
-    master: Master = None,
-    driver_memory: DriverMemory = None,
-    jars: Jars = None,
-) -> None:
+@command(
+    STORE | SPARK,
+    "conjoin inbox run",
+    "conjoin inbox run --store postgresql://conjoin@db/orders --json",
+    "conjoin inbox run --spark --master spark://master:7077 --store postgresql://conjoin@db/orders",
+)
+def run(call: CommandCall, on_spark: OnSpark = False) -> None:
     """Deliver everything that is due, once; expire and remove what is over.
 
     It may run beside a server or a watch: no message is delivered by two of them.
-
-    [bold]Examples[/bold]
-
-      conjoin inbox run
-
-      conjoin inbox run --store postgresql://conjoin@db/orders --json
-
-      conjoin inbox run --spark --master spark://master:7077 --store postgresql://conjoin@db/orders
     """
-    spark = _spark(on_spark, master, driver_memory, jars)
-    with inbox_at_work(data, store, spark) as inbox:
+    with inbox_at_work(call, _spark(call, on_spark)) as inbox:
         _check_enabled(inbox)
-        counts = counted(inbox.run() + inbox.clean_up())
-    tell(counts, in_words(counts, _NOTHING), as_json)
+        counts = counted(asdict(inbox.run() + inbox.clean_up()))
+    call.print(counts, in_words(counts, _NOTHING))
 
 
-def _spark(on_spark: bool, master: str | None, driver_memory: str | None, jars: str | None) -> Callable[[], Any] | None:
-    """What starts it, if it was asked for; a master alone asks for it, too."""
-    if not on_spark and master is None:
+def _spark(call: CommandCall, on_spark: bool) -> Callable[[], Any] | None:
+    """What starts it; a master alone is enough."""
+    if not on_spark and "master" not in call.flags:
         return None
     check_spark("conjoin inbox --spark")
-    return partial(started_spark, "conjoin inbox", master, driver_memory, jars)
+    return partial(call.spark, "conjoin inbox")
 
 
-def watch(
-    data: Data = None,
-    store: StoreUrl = None,
-    as_json: AsJson = False,
-    on_spark: OnSpark = False,
-    master: Master = None,
-    driver_memory: DriverMemory = None,
-    jars: Jars = None,
-) -> None:
+@command(STORE | SPARK, "conjoin inbox watch")
+def watch(call: CommandCall, on_spark: OnSpark = False) -> None:
     """Run the schedule until interrupted, with a line for each run that did something.
 
     The settings poll_interval and cleanup_interval say when. Of several that watch one store one at a time is active.
-
-    [bold]Example[/bold]
-
-      conjoin inbox watch
     """
-    set_up_logging()
-    spark = _spark(on_spark, master, driver_memory, jars)
-    with inbox_at_work(data, store, spark) as inbox:
+    configure(call.settings.log_level, call.settings.log_format)
+    with inbox_at_work(call, _spark(call, on_spark)) as inbox:
         _check_enabled(inbox)
         schedule = InboxSchedule(inbox)
         try:
             while True:
-                _step(inbox, schedule, as_json)
+                _step(call, inbox, schedule)
                 sleep(_EVERY_S)
         except KeyboardInterrupt:
             return
 
 
-def _step(inbox: Inbox, schedule: InboxSchedule, as_json: bool) -> None:
+def _step(call: CommandCall, inbox: Inbox, schedule: InboxSchedule) -> None:
     """What may pass is reported, and retried at the next interval."""
     before = asdict(schedule.counts)
     try:
@@ -110,7 +79,7 @@ def _step(inbox: Inbox, schedule: InboxSchedule, as_json: bool) -> None:
     counts = {word: count - before[word] for word, count in asdict(schedule.counts).items() if count != before[word]}
     at = instant_text(inbox.shards.now)
     if counts:
-        typer.echo(json_text({"at": at, **counts}) if as_json else f"{at}  {in_words(counts, _NOTHING)}")
+        call.print({"at": at, **counts}, f"{at}  {in_words(counts, _NOTHING)}")
 
 
 def _check_enabled(inbox: Inbox) -> None:

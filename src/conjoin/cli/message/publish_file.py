@@ -5,28 +5,29 @@ interrupts it, the same command continues where it stopped: no line is taken twi
 """
 
 import hashlib
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from uuid import uuid4
 
 import typer
 from rich.console import Console
 
-from conjoin.cli.message.lines import BadLine, MessageLine, read_lines
-from conjoin.cli.printing import complain, tell
-from conjoin.cli.progress import Step, progress
-from conjoin.cli.spark.closing import WIDE, verdict_table
+from conjoin.cli.invocation import CommandCall
+from conjoin.cli.printing import complain
+from conjoin.cli.progress import progress
+from conjoin.cli.reading import opened
+from conjoin.cli.spark.closing import print_verdicts
 from conjoin.errors import ConjoinError, InputError, OutcomeUnknown
-from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.file_progress import FileProgress
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
+from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
 from conjoin.runtime.run.batches import Batch, Commit, Reply
 from conjoin.runtime.run.carriers.careful import carried_out
 from conjoin.runtime.upkeep.supervision import text_of
@@ -37,11 +38,32 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1_000
 BAD_LINES = 1
-_TOLD_EVERY = 10_000
+_REPORTED_EVERY = 10_000
 _NAME_LENGTH = 16
-_CHUNK_BYTES = 1024 * 1024
 
 Counts = Counter[tuple[str, str]]
+
+
+class MessageLine(NamedTuple):
+    number: int
+    message: NewMessage
+
+
+def _messages(lines: Iterable[bytes], file: str, bad: Counter[str]) -> Iterator[MessageLine]:
+    """One JSON object per line; blank lines are nothing. What is no message is reported, counted and skipped."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json_object(line)
+            # An unknown field is an error here.
+            strange = next((name for name in row if name not in SPELLINGS), None)
+            if strange is not None:
+                raise Unusable("bad_type", unknown_field(strange))
+            yield MessageLine(number, message_of(row))
+        except Unusable as why:
+            bad["lines"] += 1
+            complain(f"{file}:{number}: {why}")
 
 
 class Publisher:
@@ -51,7 +73,7 @@ class Publisher:
         self.published = 0
         self.repeated = 0
         """Lines that an earlier run of the same name has taken."""
-        self.bad = 0
+        self.bad = Counter[str]()
         self.read_up_to = 0
         self.progress = FileProgress(broker.store, run)
         self._file = file
@@ -92,7 +114,7 @@ class Publisher:
         for some, done in carried_out(partial(self._run, shard), lines, lambda line, it: line.message is it.item):
             self._waiting[shard] = self._waiting[shard][len(some) :]
             if isinstance(done, Exception):
-                self.bad += 1
+                self.bad["lines"] += 1
                 complain(f"{self._file}:{some[0].number}: {text_of(done)}")
             else:
                 self._note(done.replies)
@@ -116,10 +138,10 @@ class Publisher:
             yield row.key, (row.verdict, row.reason)
 
 
-def publish_file(broker: Broker, file: Path, run: str | None, as_json: bool) -> None:
+def publish_file(call: CommandCall, broker: Broker, file: Path, run: str | None) -> None:
     """Publishes every line that is a message. Exit code 1 if one was not."""
     began = perf_counter()
-    with _opened(file) as lines:
+    with opened(str(file), "--file") as lines:
         publisher = Publisher(broker, run or _name_of(lines), str(file))
         if publisher.progress.is_done:
             publisher.progress.finish()
@@ -127,116 +149,72 @@ def publish_file(broker: Broker, file: Path, run: str | None, as_json: bool) -> 
             return
         try:
             with progress(Console(stderr=True), lambda: None) as step:
-                _publish_lines(publisher, lines, str(file), step)
+                reported = 0
+                for line in _messages(lines, str(file), publisher.bad):
+                    publisher.add(line)
+                    if publisher.published >= reported + _REPORTED_EVERY:
+                        reported = publisher.published
+                        step(f"{reported:,} messages published")
+                publisher.flush()
             publisher.progress.finish()
-            _close(publisher, perf_counter() - began, as_json)
+            _print_counts(call, publisher.verdicts(), _figures(publisher), perf_counter() - began)
         except (ConjoinError, KeyboardInterrupt) as error:
-            _say_how_far(publisher, file, error, as_json)
+            _print_how_far(call, publisher, file, error)
             raise
     if publisher.bad:
         raise typer.Exit(BAD_LINES)
 
 
-def publish_through(client: "Client", file: Path, run: str | None, as_json: bool) -> None:
+def publish_through(call: CommandCall, client: "Client", file: Path, run: str | None) -> None:
     """Through a server, which takes lines in bulk. A message without an id gets one; where it stopped is not kept."""
-    if run is not None:
-        raise InputError(["--resume: a server keeps no note of a file: give every line an id, and publish it again"])
-    began, numbers, bad, found = perf_counter(), Counter[str](), 0, Counter[tuple[str, str]]()
-
-    def messages(lines: BinaryIO) -> "Iterator[Publication]":
-        for line in read_lines(lines):
-            if isinstance(line, BadLine):
-                numbers["bad"] += 1
-                complain(f"{file}:{line.number}: {line.why}")
-            else:
-                yield publication(line.message)
-
     from conjoin.cli.engine.through_server import publication
 
-    with _opened(file) as lines:
-        for result in client.publish_many(messages(lines)):
+    if run is not None:
+        raise InputError(["--resume: a server keeps no note of a file: give every line an id, and publish it again"])
+    began, bad, found = perf_counter(), Counter[str](), Counts()
+    with opened(str(file), "--file") as lines:
+        messages: Iterator[Publication] = (publication(it.message) for it in _messages(lines, str(file), bad))
+        for result in client.publish_many(messages):
             if result.error:
-                bad += 1
+                bad["refused"] += 1
                 complain(f"{file}: {result.message.name} {result.message.key}: {result.error}")
             else:
                 found[result.verdict, result.reason] += 1
-    _tell_counts(
-        found, {"published": found.total(), "bad_lines": bad + numbers["bad"]}, perf_counter() - began, as_json
-    )
-    if bad + numbers["bad"]:
+    _print_counts(call, found, {"published": found.total(), "bad_lines": bad.total()}, perf_counter() - began)
+    if bad:
         raise typer.Exit(BAD_LINES)
 
 
-def _publish_lines(publisher: Publisher, lines: BinaryIO, name: str, step: Step) -> None:
-    told = 0
-    for line in read_lines(lines):
-        if isinstance(line, BadLine):
-            publisher.bad += 1
-            complain(f"{name}:{line.number}: {line.why}")
-            continue
-        publisher.add(line)
-        if publisher.published >= told + _TOLD_EVERY:
-            told = publisher.published
-            step(f"{told:,} messages published")
-    publisher.flush()
-
-
-def _say_how_far(publisher: Publisher, file: Path, error: BaseException, as_json: bool) -> None:
+def _print_how_far(call: CommandCall, publisher: Publisher, file: Path, error: BaseException) -> None:
     taken, run = publisher.published + publisher.repeated, publisher.progress.run
-    if as_json:
-        tell({**_counted(publisher), "complete": False, "not_taken": publisher.waiting, "resume": run}, "", as_json)
+    if call.as_json:
+        call.print({**_figures(publisher), "complete": False, "not_taken": publisher.waiting, "resume": run}, "")
     perhaps = ", some of them perhaps taken" if isinstance(error, OutcomeUnknown) else ""
     complain(
-        f"{file}: interrupted after line {publisher.read_up_to:,}: {taken:,} messages taken, {publisher.bad:,} bad"
-        f" lines skipped, {publisher.waiting:,} read but not taken{perhaps}, the lines after it not tried"
+        f"{file}: interrupted after line {publisher.read_up_to:,}: {taken:,} messages taken,"
+        f" {publisher.bad.total():,} bad lines skipped, {publisher.waiting:,} read but not taken{perhaps},"
+        " the lines after it not tried"
     )
     complain(f"go on with: conjoin message publish --file {file} --resume {run} (what was taken is not taken twice)")
 
 
-def _counted(publisher: Publisher) -> dict[str, int]:
+def _figures(publisher: Publisher) -> dict[str, int]:
     repeated = {"taken_before": publisher.repeated} if publisher.repeated else {}
-    return {"published": publisher.published, **repeated, "bad_lines": publisher.bad}
+    return {"published": publisher.published, **repeated, "bad_lines": publisher.bad.total()}
 
 
-def _close(publisher: Publisher, seconds: float, as_json: bool) -> None:
-    _tell_counts(publisher.verdicts(), _counted(publisher), seconds, as_json)
-
-
-def _tell_counts(found: Counts, counted: dict[str, int], seconds: float, as_json: bool) -> None:
-    known = [(verdict, reason) for verdict, reasons in REASONS.items() for reason in reasons]
-    counts = {what: found[what] for what in (*known, *sorted(found)) if found[what]}
-    if as_json:
-        told = [{"verdict": verdict, "reason": reason, "count": count} for (verdict, reason), count in counts.items()]
-        tell({**counted, "verdicts": told}, "", as_json)
-        return
-    console = Console()
-    if counts:
-        console.print(verdict_table(counts, console.width >= WIDE))
-    bad, repeated = counted["bad_lines"], counted.get("taken_before", 0)
+def _print_counts(call: CommandCall, found: Counts, figures: dict[str, int], seconds: float) -> None:
+    bad, repeated = figures["bad_lines"], figures.get("taken_before", 0)
     before = f", {repeated:,} taken before" if repeated else ""
     skipped = f", {bad:,} bad line{'s' if bad > 1 else ''} skipped" if bad else ""
-    console.print(f"{counted['published']:,} messages published in {seconds:.1f} s{before}{skipped}", highlight=False)
+    line = f"{figures['published']:,} messages published in {seconds:.1f} s{before}{skipped}"
+    print_verdicts(call, found, figures, line)
 
 
 def _name_of(lines: BinaryIO) -> str:
     """Of what the file holds, so that the same file finds its run again; what can be read only once has a new one."""
     if not lines.seekable():
         return uuid4().hex[:_NAME_LENGTH]
-    content = hashlib.sha256()
-    while chunk := lines.read(_CHUNK_BYTES):
-        content.update(chunk)
+    name = hashlib.file_digest(lines, "sha256").hexdigest()[:_NAME_LENGTH]  # type: ignore[arg-type]
     lines.seek(0)
-    return content.hexdigest()[:_NAME_LENGTH]
-
-
-@contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
-    if str(file) == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        lines = file.open("rb")
-    except OSError as error:
-        raise InputError([f"--file: {file}: {error.strerror}"]) from None
-    with lines:
-        yield lines
+    return name

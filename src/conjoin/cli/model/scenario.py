@@ -11,8 +11,8 @@ import typer
 from conjoin.errors import ExtraMissing, InputError
 from conjoin.runtime.opening import temporary_broker, temporary_postgres_broker
 from conjoin.settings import load
-from conjoin.testing.scenarios import Scenario, as_json, differences, play, read_json, read_scenario
-from conjoin.testing.scenarios.places import Carry, Make, Place, in_memory, on_store
+from conjoin.testing.scenarios import as_json, differences, play, read_json, read_scenario
+from conjoin.testing.scenarios.stages import Make, Stage, in_memory, on_store
 
 FAILED = 1
 MOST_LINES = 20
@@ -51,10 +51,10 @@ def run(
     shards: _Shards = 1,
 ) -> None:
     """Print one line of JSON per scenario: its name and its outcome."""
-    place = _place(store, runner, shards)
+    stage = _stage(store, runner, shards)
     for path in _files(paths):
         scenario = read_scenario(path)
-        outcome = play(scenario, models or _models_beside(path), place)
+        outcome = play(scenario, models or path.parent.parent / "models", stage)
         typer.echo(as_json({"scenario": scenario.name, "outcome": outcome}))
 
 
@@ -67,31 +67,24 @@ def check(
     shards: _Shards = 1,
 ) -> None:
     """Compare outcomes with the recorded ones, and exit with 1 if one differs."""
-    place = _place(store, runner, shards)
+    stage = _stage(store, runner, shards)
     failed = passed = 0
     for path in _files([folder]):
-        scenario = read_scenario(path)
-        found = list(_compare(path, scenario, models or _models_beside(path), place, shards))
-        failed, passed = (failed + 1, passed) if found else (failed, passed + 1)
-        for line in found:
+        scenario, recording = read_scenario(path), path.with_suffix(".json")
+        try:
+            expected = read_json(recording.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError([f"{recording}: the recorded outcome cannot be read: {error}"]) from error
+        outcome = play(scenario, models or path.parent.parent / "models", stage)
+        found = differences(expected, outcome, shards)
+        failed, passed = failed + bool(found), passed + (not found)
+        lines = [f"{scenario.name}: {scenario.title}", *(f"  {line}" for line in found[:MOST_LINES])] if found else []
+        lines += [f"  and {len(found) - MOST_LINES} more"] if len(found) > MOST_LINES else []
+        for line in lines:
             typer.echo(line)
     typer.echo(f"{passed} passed, {failed} failed")
     if failed:
         raise typer.Exit(FAILED)
-
-
-def _compare(path: Path, scenario: Scenario, models: Path, place: Place, shards: int) -> Iterator[str]:
-    recording = path.with_suffix(".json")
-    try:
-        expected = read_json(recording.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError([f"{recording}: the recorded outcome cannot be read: {error}"]) from error
-    found = differences(expected, play(scenario, models, place), shards)
-    if found:
-        yield f"{scenario.name}: {scenario.title}"
-        yield from (f"  {line}" for line in found[:MOST_LINES])
-        if len(found) > MOST_LINES:
-            yield f"  and {len(found) - MOST_LINES} more"
 
 
 def _files(paths: list[Path]) -> Iterator[Path]:
@@ -104,31 +97,24 @@ def _files(paths: list[Path]) -> Iterator[Path]:
         yield from found
 
 
-def _models_beside(path: Path) -> Path:
-    return path.parent.parent / "models"
-
-
-def _place(store: ScenarioStore, runner: ScenarioRunner, shards: int) -> Place:
+def _stage(store: ScenarioStore, runner: ScenarioRunner, shards: int) -> Stage:
     """Each story has an engine of its own there, which is gone afterwards."""
     if store is ScenarioStore.memory:
         if runner is ScenarioRunner.spark:
             raise InputError(["--runner spark: its tasks need a store that they can reach; use --store sqlite"])
         return in_memory(shards)
-    make = partial(temporary_broker, shards) if store is ScenarioStore.sqlite else _on_postgres(shards)
-    return on_store(make) if runner is ScenarioRunner.inline else on_store(make, _by_spark())
-
-
-def _by_spark() -> Carry:
+    if store is ScenarioStore.sqlite:
+        make: Make = partial(temporary_broker, shards)
+    else:
+        server = load().store or ""
+        if not server.startswith(("postgres://", "postgresql://")):
+            raise InputError(["--store postgres: say which server with CONJOIN_STORE=postgresql://user@host/database"])
+        make = partial(temporary_postgres_broker, server, shards)
+    if runner is ScenarioRunner.inline:
+        return on_store(make)
     try:
         from conjoin.pipeline.session.session import session
         from conjoin.pipeline.spark_runner import carried_by_spark
     except ImportError as error:
         raise ExtraMissing("--runner spark", "PySpark", "spark") from error
-    return partial(carried_by_spark, spark=session(load(), "conjoin model scenario"))
-
-
-def _on_postgres(shards: int) -> Make:
-    server = load().store or ""
-    if not server.startswith(("postgres://", "postgresql://")):
-        raise InputError(["--store postgres: say which server with CONJOIN_STORE=postgresql://user@host/database"])
-    return partial(temporary_postgres_broker, server, shards)
+    return on_store(make, partial(carried_by_spark, spark=session(load(), "conjoin model scenario")))

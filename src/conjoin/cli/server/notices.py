@@ -1,23 +1,26 @@
 """conjoin notices: notifies the receivers in conjoin.toml of what expired, was discarded, parked or went wrong."""
 
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from conjoin.cli.logging_setup import set_up_logging
-from conjoin.cli.printing import AsJson, complain, tell
+from conjoin.cli.configuration import receivers_of_settings
+from conjoin.cli.invocation import STORE, CommandCall, command, on_store
+from conjoin.cli.options import option
+from conjoin.cli.printing import complain
 from conjoin.cli.reading import LONGEST_PAUSE_MS
-from conjoin.cli.store_option import Data, StoreUrl, opened_broker
 from conjoin.errors import InputError, SettingsError
-from conjoin.runtime.notices import NoticeRound, Notifier, Receiver, read_receivers
-from conjoin.settings import load
+from conjoin.logs import configure
+from conjoin.runtime.broker import Broker
+from conjoin.runtime.notices import NoticeRound, Notifier
 from conjoin.times.durations import read_duration_ms
 
-NOT_ALL_TOLD = 1
+NOT_ALL_SENT = 1
 
 
-def run(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> None:
+@on_store()
+def run(call: CommandCall) -> None:
     """Send what is new, once. The exit code is 1 if a receiver could not be reached; it is retried at the next run.
 
     [bold]Example[/bold], with a line in conjoin.toml:
@@ -27,30 +30,25 @@ def run(data: Data = None, store: StoreUrl = None, as_json: AsJson = False) -> N
 
       conjoin notices run
     """
-    with opened_broker(data, store) as broker:
-        done = Notifier(broker, _receivers()).round()
-    tell(done._asdict(), _in_words(done), as_json)
+    with call.broker() as broker:
+        done = _notifier(broker).round()
+    call.print(done._asdict(), _in_words(done))
     if done.failed:
-        raise typer.Exit(NOT_ALL_TOLD)
+        raise typer.Exit(NOT_ALL_SENT)
 
 
+@command(STORE, "conjoin notices watch --every 10s", json="")
 def watch(
-    every: Annotated[str, typer.Option(metavar="DURATION", help="How often to look.")] = "5s",
-    data: Data = None,
-    store: StoreUrl = None,
+    call: CommandCall,
+    every: Annotated[str, option("--every", "How often to look.", "DURATION", show_default=True)] = "5s",
 ) -> None:
-    """Send what is new until Ctrl-C. Of several processes one sends, and another takes over when it is gone.
-
-    [bold]Example[/bold]
-
-      conjoin notices watch --every 10s
-    """
-    set_up_logging()
+    """Send what is new until Ctrl-C. Of several processes one sends, and another takes over when it is gone."""
+    configure(call.settings.log_level, call.settings.log_format)
     every_ms = read_duration_ms(every)
     if not every_ms or every_ms > LONGEST_PAUSE_MS:
         raise InputError([f"--every: {every!r} is no duration, such as 5s or 1m"])
-    with opened_broker(data, store) as broker:
-        notifier = Notifier(broker, _receivers())
+    with call.broker() as broker:
+        notifier = _notifier(broker)
         while True:
             done = notifier.round()
             if done.told or done.failed or done.missed:
@@ -58,11 +56,11 @@ def watch(
             Event().wait(every_ms / 1_000)
 
 
-def _receivers() -> list[Receiver]:
-    section: dict[str, Any] = load().notify
-    if not section:
+def _notifier(broker: Broker) -> Notifier:
+    receivers = receivers_of_settings()
+    if not receivers:
         raise SettingsError(["conjoin.toml has no section [notify]: there are no receivers"])
-    return read_receivers(section)
+    return Notifier(broker, receivers)
 
 
 def _in_words(done: NoticeRound) -> str:

@@ -1,5 +1,6 @@
 """The closing table: what became of the messages, why, with an example of each; how fast, and where it lies."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from conjoin.cli.invocation import CommandCall
+from conjoin.cli.printing import JsonObject
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import REASONS
 
@@ -102,6 +105,20 @@ def verdict_table(counts: Mapping[tuple[str, str], int], with_bars: bool) -> Tab
         words = IN_WORDS.get((verdict, reason), "")
         table.add_row(f"[{colour}]{verdict}[/]", reason, f"{count:,}", f"{100 * count / total:.1f}%", bar, words)
     return table
+
+
+def print_verdicts(call: CommandCall, found: Counter[tuple[str, str]], figures: JsonObject, line: str) -> None:
+    """How many got which verdict: a table with a last line, or one JSON object with these figures."""
+    known = [(verdict, reason) for verdict, reasons in REASONS.items() for reason in reasons]
+    counts = {what: found[what] for what in (*known, *sorted(found)) if found[what]}
+    if call.as_json:
+        verdicts = [{"verdict": verdict, "reason": reason, "count": n} for (verdict, reason), n in counts.items()]
+        call.print({**figures, "verdicts": verdicts}, "")
+        return
+    console = Console()
+    if counts:
+        console.print(verdict_table(counts, console.width >= WIDE))
+    console.print(line, highlight=False)
 
 
 def counts_of(tallies: "list[VerdictTally]") -> dict[tuple[str, str], int]:

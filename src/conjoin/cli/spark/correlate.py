@@ -8,99 +8,82 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
+from conjoin.cli.invocation import CommandCall, check_spark, command
+from conjoin.cli.options import option, read_answer
 from conjoin.cli.progress import progress
 from conjoin.cli.spark.closing import show_closing
-from conjoin.cli.spark.option import check_spark
+from conjoin.cli.spark.paths import is_missing
 from conjoin.errors import InputError, PolicyError
-from conjoin.kernel.storable import whole_number
-from conjoin.settings import Settings, load
+from conjoin.settings import Settings
 
 if TYPE_CHECKING:
     from conjoin.pipeline.correlate.job import TableJob
 
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
 
-EXAMPLES = """
-Say for every message which instance took it, or why none did.
-
-[bold]Tables[/bold] are files or folders of Parquet, JSON lines (.jsonl, .ndjson, .json) or
-CSV with a header; the text ones may end in .gz. Give an option several times to
-unite several paths. They hold, with * for must:
-
-  messages       name*, published_at*, correlation_key, message_id, ttl_ms,
-                 variables, tenant_id, business_id, position
-  subscriptions  process_id*, name*, opened_at*, correlation_key, closed_at,
-                 subscription_id, instance_id, element_id, interrupting,
-                 tenant_id, business_id
-  starts         process_id*, name*, element_id, from_at, until_at, tenant_id
-  ends           process_id*, ended_at*, correlation_key, tenant_id
-
-Times are timestamps or texts such as 2026-01-31T08:00:00Z (no zone: UTC). Other
-columns of messages travel along. A row that cannot be used is written to
-dead_letters with its reason; none is lost.
-
-[bold]Examples[/bold]
-
-  conjoin spark correlate --messages messages.parquet --subscriptions waiting.parquet
-      --out result
-
-  conjoin spark correlate --messages day.jsonl --subscriptions day.csv
-      --out result --format csv
-      --policy '*:time_to_live=1h' --policy 'Money collected:dedup=7d'
-
-The next day continues where this one ended; --since is the as_of that was printed:
-
-  conjoin spark correlate --messages day2.jsonl --messages result/buffered
-      --subscriptions day2.csv --subscriptions result/open
-      --locks result/locks --ids result/ids
-      --since 2026-01-31T23:59:59Z --out result2
-"""
-
 Paths = list[str] | None
 
 
-def _table(help: str) -> Any:
-    return typer.Option(metavar="PATH", help=help, rich_help_panel="Tables", show_default=False)
+def _table(name: str, help: str) -> Any:
+    return option(f"--{name}", help, "PATH", "Tables")
 
 
-def _setting(flag: str, metavar: str, help: str) -> Any:
-    """A flag of a settings key: what is not given comes from the environment or conjoin.toml."""
-    return typer.Option(flag, metavar=metavar, help=help, rich_help_panel="Settings", show_default=False)
-
-
+@command(dict.fromkeys(("format", "profile", "master", "driver_memory", "partitions"), "Settings"), json="")
 def correlate(
-    messages: Annotated[list[str], _table("What was published.")],
-    subscriptions: Annotated[list[str], _table("Who waited for what, from when until when.")],
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for the outputs, one folder each.")],
-    starts: Annotated[Paths, _table("Which message starts which process.")] = None,
-    ends: Annotated[Paths, _table("When message-started instances ended.")] = None,
-    locks: Annotated[Paths, _table("`locks` of the run before.")] = None,
-    ids: Annotated[Paths, _table("`ids` of the run before.")] = None,
+    call: CommandCall,
+    messages: Annotated[list[str], _table("messages", "What was published.")],
+    subscriptions: Annotated[list[str], _table("subscriptions", "Who waited for what, from when until when.")],
+    out: Annotated[str, option("--out", "Folder for the outputs, one folder each.", "DIR")],
+    starts: Annotated[Paths, _table("starts", "Which message starts which process.")] = None,
+    ends: Annotated[Paths, _table("ends", "When message-started instances ended.")] = None,
+    locks: Annotated[Paths, _table("locks", "`locks` of the run before.")] = None,
+    ids: Annotated[Paths, _table("ids", "`ids` of the run before.")] = None,
     as_of: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Judge at this instant. Default: the latest time in the tables.")
+        str | None, option("--as-of", "Judge at this instant. Default: the latest time in the tables.", "TIME")
     ] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="The as_of of the run before.")] = None,
+    since: Annotated[str | None, option("--since", "The as_of of the run before.", "TIME")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote to --out.")] = False,
     policy: Annotated[
-        list[str] | None, typer.Option(metavar="NAME:QUESTION=ANSWER", help="Change a policy; NAME * is every message.")
+        list[str] | None, option("--policy", "Change a policy; NAME * is every message.", "NAME:QUESTION=ANSWER")
     ] = None,
-    format: Annotated[str | None, _setting("--format", "parquet|jsonl|csv", "How outputs are written.")] = None,
-    profile: Annotated[
-        str | None, _setting("--profile", "zeebe|zeebe-0.2x|correlate|fleans", "Which engine's rules apply.")
-    ] = None,
-    master: Annotated[str | None, _setting("--master", "MASTER", "Spark master. Default: local[*]")] = None,
-    driver_memory: Annotated[str | None, _setting("--driver-memory", "2g", "Memory of the Spark driver.")] = None,
-    partitions: Annotated[int | None, _setting("--partitions", "N", "Shuffle partitions.")] = None,
 ) -> None:
-    settings = load(format=format, profile=profile, master=master, driver_memory=driver_memory, partitions=partitions)
-    inputs = {
-        "messages": tuple(messages),
-        "subscriptions": tuple(subscriptions),
-        "starts": tuple(starts or ()),
-        "ends": tuple(ends or ()),
-        "locks": tuple(locks or ()),
-        "ids": tuple(ids or ()),
-    }
+    """Say for every message which instance took it, or why none did.
+
+    [bold]Tables[/bold] are files or folders of Parquet, JSON lines (.jsonl, .ndjson, .json) or
+    CSV with a header; the text ones may end in .gz. Give an option several times to
+    unite several paths. They hold, with * for must:
+
+      messages       name*, published_at*, correlation_key, message_id, ttl_ms,
+                     variables, tenant_id, business_id, position
+      subscriptions  process_id*, name*, opened_at*, correlation_key, closed_at,
+                     subscription_id, instance_id, element_id, interrupting,
+                     tenant_id, business_id
+      starts         process_id*, name*, element_id, from_at, until_at, tenant_id
+      ends           process_id*, ended_at*, correlation_key, tenant_id
+
+    Times are timestamps or texts such as 2026-01-31T08:00:00Z (no zone: UTC). Other
+    columns of messages travel along. A row that cannot be used is written to
+    dead_letters with its reason; none is lost.
+
+    [bold]Examples[/bold]
+
+      conjoin spark correlate --messages messages.parquet --subscriptions waiting.parquet
+          --out result
+
+      conjoin spark correlate --messages day.jsonl --subscriptions day.csv
+          --out result --format csv
+          --policy '*:time_to_live=1h' --policy 'Money collected:dedup=7d'
+
+    The next day continues where this one ended; --since is the as_of that was printed:
+
+      conjoin spark correlate --messages day2.jsonl --messages result/buffered
+          --subscriptions day2.csv --subscriptions result/open
+          --locks result/locks --ids result/ids
+          --since 2026-01-31T23:59:59Z --out result2
+    """
+    tables = {"messages": messages, "subscriptions": subscriptions, "starts": starts, "ends": ends}
+    inputs = {name: tuple(paths or ()) for name, paths in {**tables, "locks": locks, "ids": ids}.items()}
+    settings = call.settings
     check_spark("conjoin spark correlate")
     policies = with_flags(settings.policies, policy or [])
     _check(inputs, out, overwrite, settings)
@@ -154,10 +137,7 @@ def with_flags(policies: Mapping[str, Mapping[str, Any]], flags: list[str]) -> d
         if found is None:
             problems.append(f"flag --policy: {flag!r} is not like NAME:QUESTION=ANSWER, such as '*:time_to_live=1h'")
             continue
-        answer: Any = found["value"]
-        whole = whole_number(answer) if found["question"] == "expected" else None
-        answer = answer if whole is None else whole
-        merged.setdefault(found["name"], {})[found["question"]] = answer
+        merged.setdefault(found["name"], {})[found["question"]] = read_answer(found["question"], found["value"])
     if problems:
         raise PolicyError(problems)
     return merged
@@ -167,30 +147,14 @@ def _check(inputs: Mapping[str, tuple[str, ...]], out: str, overwrite: bool, set
     """What can be seen to be wrong before Spark is started."""
     from conjoin.pipeline.session.session import will_run_here
 
-    problems = []
-    if not overwrite and _holds_something(Path(out)):
+    problems, folder = [], Path(out)
+    if not overwrite and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         problems.append(f"--out: {out} is not empty; --overwrite replaces what an earlier run wrote there")
     for table, paths in inputs.items():
         for path in paths:
-            if _is_inside(path, out):
+            if "://" not in path and Path(path).resolve().is_relative_to(folder.resolve()):
                 problems.append(f"--{table}: {path} lies in --out: a run cannot read what it replaces")
-            elif will_run_here(settings) and _is_missing(path):
+            elif will_run_here(settings) and is_missing(path):
                 problems.append(f"--{table}: {path}: there is no such file or folder")
     if problems:
         raise InputError(problems)
-
-
-def _holds_something(folder: Path) -> bool:
-    return folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-
-
-def _is_inside(path: str, out: str) -> bool:
-    return "://" not in path and Path(path).resolve().is_relative_to(Path(out).resolve())
-
-
-def _is_missing(path: str) -> bool:
-    """Plain paths only: Spark knows about patterns and other file systems."""
-    return "://" not in path and not re.search(r"[*?\[{]", path) and not Path(path).exists()
-
-
-correlate.__doc__ = EXAMPLES

@@ -1,50 +1,34 @@
 """conjoin spark export: the tables of a store as Parquet or Delta, or its events into a Kafka topic."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from rich.console import Console
 
-from conjoin.cli.printing import AsJson, tell
+from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
+from conjoin.cli.options import option
 from conjoin.cli.progress import Step, progress
-from conjoin.cli.spark.option import DriverMemory, Jars, Master, check_spark, started_spark
-from conjoin.cli.store_option import Data, StoreUrl, address_of
+from conjoin.cli.spark.paths import checkpoint_folder
 from conjoin.errors import InputError
 
 if TYPE_CHECKING:
     from conjoin.pipeline.export import Exported
 
 Run = Callable[[Any, Step], "Exported"]
-_NOT_FOR_A_FOLDER = re.compile(r"[^\w.-]+")
 
 
+@command(STORE | SPARK)
 def export(
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the tables, one folder each.", show_default=False)
-    ] = None,
-    format_: Annotated[str, typer.Option("--format", metavar="FORMAT", help="parquet, or delta.")] = "parquet",
-    tables: Annotated[
-        str | None,
-        typer.Option(metavar="TABLE,...", help="Only these. Default: all of them.", show_default=False),
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Instead of --out: kafka://HOST:PORT/TOPIC.", show_default=False),
-    ] = None,
+    call: CommandCall,
+    out: Annotated[Path | None, option("--out", "Folder for the tables, one folder each.", "DIR")] = None,
+    format_: Annotated[str, option("--format", "parquet, or delta.", "FORMAT", show_default=True)] = "parquet",
+    tables: Annotated[str | None, option("--tables", "Only these. Default: all of them.", "TABLE,...")] = None,
+    to: Annotated[str | None, option("--to", "Instead of --out: kafka://HOST:PORT/TOPIC.", "URL")] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where it is noted what was sent. Default: beside the data."),
+        Path | None, option("--checkpoint", "Where it is noted what was sent. Default: beside the data.", "DIR")
     ] = None,
-    data: Data = None,
-    store: StoreUrl = None,
-    master: Master = None,
-    driver_memory: DriverMemory = None,
-    jars: Jars = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write the tables of a store as Parquet or Delta, for any tool that reads it, or its events to Kafka.
 
@@ -70,20 +54,18 @@ def export(
       spark.read.parquet("lake/events").where("day >= '2026-01-31'")
     """
     check_spark("conjoin spark export")
-    address, chosen = str(address_of(data, store)), _listed(tables)
+    address = str(call.address)
+    chosen = () if tables is None else tuple(dict.fromkeys(name.strip() for name in tables.split(",")))
     if (out is None) == (to is None):
         raise InputError(["give either --out with a folder or --to with a topic"])
     run = _to_folder(address, out, chosen, format_) if out else _to_topic(address, str(to), chosen, checkpoint)
-    spark = started_spark("conjoin spark export", master, driver_memory, jars)
+    spark = call.spark("conjoin spark export")
     from conjoin.pipeline.session.progress import running_stage
 
     with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
         exported = run(spark, step)
-    tell(_as_object(exported), _in_words(exported, str(out or to)), as_json)
-
-
-def _listed(tables: str | None) -> tuple[str, ...]:
-    return () if tables is None else tuple(dict.fromkeys(name.strip() for name in tables.split(",")))
+    figures = {"written": exported.rows, "notes": exported.notes, **exported.manifest}
+    call.print(figures, _in_words(exported, str(out or to)))
 
 
 def _to_folder(address: str, out: Path, tables: tuple[str, ...], format_: str) -> Run:
@@ -103,25 +85,15 @@ def _to_topic(address: str, url: str, tables: tuple[str, ...], checkpoint: Path 
 
     if tables not in ((), ("events",)):
         raise InputError(["--tables: a topic takes events; the other tables change, and go to a folder"])
-    order = KafkaOrder(address, url, checkpoint or _checkpoint(address, url))
+    order = KafkaOrder(address, url, checkpoint or checkpoint_folder(address, f"export {url}"))
     check_kafka_order(order)
     return lambda spark, step: export_to_kafka(spark, order, step)
 
 
-def _checkpoint(address: str, url: str) -> Path:
-    """Beside the data directory's files, or here where the store is somewhere else."""
-    folder = Path("conjoin-checkpoints") if "://" in address else Path(address) / "checkpoints"
-    return folder / _NOT_FOR_A_FOLDER.sub("_", f"export {url}")
-
-
-def _as_object(exported: "Exported") -> dict[str, object]:
-    return {"written": exported.rows, "notes": exported.notes, **exported.manifest}
-
-
-def _in_words(exported: "Exported", place: str) -> str:
+def _in_words(exported: "Exported", target: str) -> str:
     counted = exported.manifest.get("tables")
     lines = [f"{'table':<14} {'written':>12}" + (f" {'in all':>12}" if counted is not None else "")]
     for table, rows in exported.rows.items():
         in_all = f" {counted.get(table, {'rows': 0})['rows']:>12,}" if counted is not None else ""
         lines.append(f"{table:<14} {rows:>12,}{in_all}")
-    return "\n".join([*(f"note: {note}" for note in exported.notes), *lines, f"exported to {place}"])
+    return "\n".join([*(f"note: {note}" for note in exported.notes), *lines, f"exported to {target}"])

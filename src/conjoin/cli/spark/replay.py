@@ -1,15 +1,15 @@
 """conjoin spark replay: what would have become of the recorded messages under other policies."""
 
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from conjoin.cli.printing import AsJson, tell
+from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
+from conjoin.cli.options import option
 from conjoin.cli.progress import progress
-from conjoin.cli.spark.option import DriverMemory, Master, check_spark, started_spark
-from conjoin.cli.store_option import Data, StoreUrl, address_of
 from conjoin.errors import InputError
 from conjoin.kernel.policies import PROFILES
 from conjoin.runtime.opening import now_us, open_broker
@@ -22,27 +22,23 @@ if TYPE_CHECKING:
 _MOST_SHOWN = 20
 
 
+@command(
+    STORE | {name: SPARK[name] for name in ("master", "driver_memory")},
+    "conjoin spark replay --since 24h --policy ttl=10m",
+    "conjoin spark replay --since 2026-01-31T08:00:00Z --policy paid:dedup=1h --out what-if",
+)
 def replay(
-    since: Annotated[str, typer.Option(metavar="TIME", help="Such as 2026-01-31T08:00:00Z, or 24h for that long ago.")],
+    call: CommandCall,
+    since: Annotated[str, option("--since", "Such as 2026-01-31T08:00:00Z, or 24h for that long ago.", "TIME")],
     policy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[NAME:]QUESTION=ANSWER", help="Such as ttl=10m or paid:dedup=1h.", show_default=False),
+        list[str] | None, option("--policy", "Such as ttl=10m or paid:dedup=1h.", "[NAME:]QUESTION=ANSWER")
     ] = None,
-    profile: Annotated[
-        str | None, typer.Option(metavar="PROFILE", help="All policies of a profile.", show_default=False)
-    ] = None,
-    until: Annotated[str | None, typer.Option(metavar="TIME", help="Default: now.", show_default=False)] = None,
+    profile: Annotated[str | None, option("--profile", "All policies of a profile.", "PROFILE")] = None,
+    until: Annotated[str | None, option("--until", "Default: now.", "TIME")] = None,
     one_key: Annotated[
         bool, typer.Option("--one-key", help="Believe that an instance waits under one correlation key only.")
     ] = False,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write all messages here, as Parquet.", show_default=False)
-    ] = None,
-    data: Data = None,
-    store: StoreUrl = None,
-    master: Master = None,
-    driver_memory: DriverMemory = None,
-    as_json: AsJson = False,
+    out: Annotated[Path | None, option("--out", "Write all messages here, as Parquet.", "DIR")] = None,
 ) -> None:
     """Run what was recorded again under other policies, and show what would have changed.
 
@@ -50,23 +46,17 @@ def replay(
     [bold]ttl[/bold] is the time to live of every message, whatever it asked for; [bold]time_to_live[/bold] is the
     policy, for messages that asked for none. What depends on an instance that would have gone another way is
     [bold]unknown[/bold], and not guessed. Nothing is written to the store.
-
-    [bold]Examples[/bold]
-
-      conjoin spark replay --since 24h --policy ttl=10m
-
-      conjoin spark replay --since 2026-01-31T08:00:00Z --policy paid:dedup=1h --out what-if
     """
     check_spark("conjoin spark replay")
     from conjoin.pipeline.session.progress import running_stage
     from conjoin.pipeline.what_if.on_spark import answered
     from conjoin.pipeline.what_if.summary import summarize
 
-    address = str(address_of(data, store))
+    address = str(call.address)
     question = _question(address, (since, until), policy or [], profile, one_key)
     if out is not None and out.exists():
         raise InputError([f"--out: {out} is there already"])
-    spark = started_spark("conjoin spark replay", master, driver_memory)
+    spark = call.spark("conjoin spark replay")
     with (
         progress(Console(stderr=True), lambda: running_stage(spark)) as step,
         answered(spark, address, question, step) as messages,
@@ -76,7 +66,9 @@ def replay(
         if out is not None:
             step(f"writing {out}")
             messages.write.parquet(out.absolute().as_uri())
-    tell(_as_object(summary), _in_words(summary, out), as_json)
+    counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
+    turns = [turn._asdict() for turn in summary.turns]
+    call.print({**counts, "turns": turns, "changes": list(summary.changes)}, _in_words(summary, counts, out))
 
 
 def _question(
@@ -100,15 +92,12 @@ def _question(
 
 def _latest(address: str) -> int:
     """Now, or when the store was last written, if its clock is ahead of ours."""
-    broker = open_broker(address)
-    try:
-        times = []
+    latest = now_us()
+    with closing(open_broker(address)) as broker:
         for shard in range(broker.shard_count):
             with broker.post.look(shard) as snapshot:
-                times.append(snapshot.head.time)
-        return max(now_us(), *times)
-    finally:
-        broker.close()
+                latest = max(latest, snapshot.head.time)
+    return latest
 
 
 def _instant(text: str, option: str, now: int) -> int:
@@ -122,13 +111,7 @@ def _instant(text: str, option: str, now: int) -> int:
     return found
 
 
-def _as_object(summary: "WhatIfSummary") -> dict[str, Any]:
-    counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
-    return {**counts, "turns": [turn._asdict() for turn in summary.turns], "changes": list(summary.changes)}
-
-
-def _in_words(summary: "WhatIfSummary", out: Path | None) -> str:
-    counts = {change: summary.count(change) for change in ("same", "changed", "unknown")}
+def _in_words(summary: "WhatIfSummary", counts: dict[str, int], out: Path | None) -> str:
     lines = [f"{sum(counts.values()):,} messages: " + ", ".join(f"{count:,} {it}" for it, count in counts.items())]
     if summary.turns:
         lines += ["", f"{'messages':>10}  {'was':<36} would be"]
