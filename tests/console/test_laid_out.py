@@ -51,3 +51,18 @@ def test_what_is_inside_is_drawn_and_names_are_text(server: ConsoleServer, page:
     server.deploy(NESTED, "nested.bpmn")
     assert drawn(server, page, f"/console/models/{key_of(server, 'nested')}") >= {"inside", "wait", "late", "remind"}
     assert page.locator("[data-diagram] img").count() == 0
+
+
+def test_every_process_of_a_file_is_drawn_in_a_pool_of_its_own(server: ConsoleServer, page: Any) -> None:
+    second = model(BEGIN + service("pack") + END, "begin>pack pack>end")
+    second = second.replace(b'<process id="order"', b'<process id="packing" name="Packing"')
+    for name in (b"begin", b"end", b"pack"):
+        second = second.replace(b'"%s"' % name, b'"%s2"' % name)
+    inner = second[second.index(b"<process") : second.index(b"</process>") + len(b"</process>")]
+    both = NESTED.replace(b'<process id="nested"', b'<process id="first"').replace(b"</process>", b"</process>" + inner)
+    server.deploy(both, "both.bpmn")
+    shapes = {"wait", "late", "remind", "begin", "end", "begin2", "pack2", "end2", "_pool_0", "_pool_1"}
+    for process in ("first", "packing"):
+        assert drawn(server, page, f"/console/models/{key_of(server, process)}") >= shapes
+    tops = [page.locator(f'[data-element-id="_pool_{number}"]').first.bounding_box()["y"] for number in (0, 1)]
+    assert tops[0] < tops[1]

@@ -7,8 +7,9 @@ from starlette.staticfiles import StaticFiles
 
 from conjoin.console.filters import HERE, templates
 from conjoin.console.message_rate import Pace
-from conjoin.console.page_request import Console, looked_at, sent_to
+from conjoin.console.page_request import Console, route
 from conjoin.console.pages import inbox, instances, messages, models, sending
+from conjoin.console.pages.lists import list_page
 from conjoin.console.pages.overview import overview_pages
 from conjoin.gateway.http.context import Gateway
 from conjoin.gateway.queries.store import MOST_MESSAGES, newest_messages
@@ -26,12 +27,12 @@ def console_routes(gateway: Gateway, read_only: bool = False) -> Sequence[BaseRo
         "/": overview,
         "/console/events": events,
         "/console/find": messages.find,
-        "/console/messages": messages.message_list,
+        "/console/messages": list_page("messages"),
         "/console/messages/{key}": messages.one_message,
         "/console/send": sending.form,
-        "/console/instances": instances.instance_list,
+        "/console/instances": list_page("instances"),
         "/console/instances/{key}": instances.one_instance,
-        "/console/incidents": instances.incident_list,
+        "/console/incidents": list_page("incidents"),
         "/console/models": models.model_list,
         "/console/models/{key}": models.one_model,
         "/console/models/{key}/xml": models.xml,
@@ -51,6 +52,6 @@ def console_routes(gateway: Gateway, read_only: bool = False) -> Sequence[BaseRo
     }
     return [
         Mount("/console/static", StaticFiles(directory=HERE / "static")),
-        *(looked_at(console, path, page) for path, page in pages.items()),
-        *(sent_to(console, path, page) for path, page in forms.items()),
+        *(route(console, path, "GET", page) for path, page in pages.items()),
+        *(route(console, path, "POST", page) for path, page in forms.items()),
     ]

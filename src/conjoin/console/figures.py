@@ -1,6 +1,6 @@
-"""The figures of the overview: the pace of the last hour, how much is open, how the inbox is.
+"""The figures of the overview: the message rate of the last hour with its plot, how much is open, how the inbox is.
 
-How much is open is counted up to a number, and the more seldom the longer that takes; all who look share one count.
+How much is open is counted up to a number, and the more seldom the longer that takes; all visitors share one count.
 """
 
 import asyncio
@@ -9,10 +9,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from conjoin.console.filters import instant
 from conjoin.console.message_rate import Fates, Minute
 from conjoin.console.page_request import Console
 from conjoin.gateway.queries import store as queries
+from conjoin.markup import Markup
+from conjoin.plots import ColumnPart, Pillar, columns
 
+VERDICTS = ("correlated", "buffered", "waiting", "expired", "discarded", "refused", "short")
+_LABEL_EVERY = 10
 _KEPT_S = 1.5
 _PATIENCE_S = 0.1
 _SHARE = 20
@@ -30,7 +35,7 @@ _NOT_YET = Open(dict.fromkeys(queries.COUNTED), None, {}, 0)
 
 
 class OverviewCounts:
-    """One count at a time, in the background; nobody waits for it longer than a moment."""
+    """One count at a time, in the background; a page waits for it only a moment."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -74,7 +79,7 @@ def in_the_hour(minutes: list[Minute]) -> Fates:
 
 
 def tiles(minutes: list[Minute], is_open: Open, now: int) -> dict[str, Any]:
-    """The numbers that are shown large, by the name of their place on the page."""
+    """The numbers that are shown large, by their name on the page."""
     decided = in_the_hour(minutes)
     taken = sum(count for (verdict, _), count in decided.items() if verdict == "correlated")
     lost = sum(count for (verdict, _), count in decided.items() if verdict in ("expired", "discarded", "refused"))
@@ -89,3 +94,14 @@ def tiles(minutes: list[Minute], is_open: Open, now: int) -> dict[str, Any]:
         **{f"inbox_{state}": is_open.inbox_states.get(state, 0) for state in ("waiting", "parked")},
         "inbox_due_s": is_open.oldest_due_ms // 1_000,
     }
+
+
+def hour_plot(minutes: list[Minute]) -> Markup:
+    """A column for each minute, made of its verdicts."""
+    labelled = [number for number, minute in enumerate(minutes) if minute.at // 60_000_000 % _LABEL_EVERY == 0]
+    pillars = []
+    for minute in minutes:
+        counts = {verdict: sum(n for (it, _), n in minute.decided.items() if it == verdict) for verdict in VERDICTS}
+        parts = [ColumnPart(verdict, verdict, count) for verdict, count in counts.items()]
+        pillars.append(Pillar(instant(minute.at)[11:16], parts))
+    return columns(pillars, "Verdicts in each minute of the last hour", labelled)

@@ -1,15 +1,15 @@
-"""What would fix a message that nobody took: for each near miss the place to look at, and the action to take.
+"""What would fix a message that was not taken: for each near miss where to look, and the action to take.
 
 The near misses are the kernel's. Here they only become links: to an instance, or to the form that sends the message
-again with what was wrong put right. Nothing is sent before a person says so.
+again with what was wrong put right. Nothing is sent before the operator submits it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from conjoin.console.filters import address, microseconds
 
-Said = Mapping[str, Any]
+Facts = Mapping[str, Any]
 LONGER = "1h"
 _UNITS_MS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms"))
 _GUESSES = ("key", "name")
@@ -20,7 +20,7 @@ class Action(NamedTuple):
     href: str
 
 
-def again(message: Said, **changed: str) -> str:
+def again(message: Facts, **changed: str) -> str:
     """The form, filled with the message and what is changed. Its id is taken only if it is free under what changed."""
     moved = {"name", "key", "tenant"} & set(changed)
     same = {
@@ -34,7 +34,7 @@ def again(message: Said, **changed: str) -> str:
     return address("/console/send", {**same, **changed}, like=message["key"] or "")
 
 
-def _ttl(message: Said) -> str:
+def _ttl(message: Facts) -> str:
     """As long as it was kept; empty for one that was not, or for ever."""
     since, until = microseconds(message["published_at"]), microseconds(message["deadline_at"])
     if since is None or until is None or until <= since:
@@ -43,49 +43,39 @@ def _ttl(message: Said) -> str:
     return next(f"{ms // size}{unit}" for size, unit in _UNITS_MS if ms % size == 0)
 
 
-def _instance(miss: Said, label: str) -> Action:
-    return Action(label, f"/console/instances/{miss['instance']}")
-
-
-def _other_name(message: Said, miss: Said) -> Action:
-    return Action(f"Publish again as “{miss['name']}”", again(message, name=miss["name"]))
-
-
-def _never_awaited(message: Said, miss: Said) -> Action:
-    if not miss.get("similar"):
-        return Action("See what the models wait for", "/console/models")
-    return Action(f"Publish again as “{miss['similar']}”", again(message, name=miss["similar"]))
-
-
-_MENDS: dict[str, Callable[[Said, Said], Action]] = {
-    "other_key": lambda message, miss: Action(
-        f"Publish again with key “{miss['key']}”", again(message, key=miss["key"])
-    ),
-    "other_name": _other_name,
-    "never_awaited": _never_awaited,
-    "other_tenant": lambda message, miss: Action(
-        f"Publish again in tenant “{miss['tenant']}”", again(message, tenant=miss["tenant"])
-    ),
-    "other_business_id": lambda message, miss: Action(
-        "Publish again with its business id", again(message, business_id=miss.get("business_id") or "")
-    ),
-    "expired_before": lambda message, miss: Action(
-        "Publish again with a longer time to live", again(message, ttl=LONGER)
-    ),
-    "closed_before": lambda message, miss: _instance(miss, "See why it stopped waiting"),
-    "lock_held": lambda message, miss: _instance(miss, "See the instance that holds the key"),
-    "business_id_held": lambda message, miss: _instance(miss, "See the instance that holds the id"),
-    "taken_by_process": lambda message, miss: _instance(miss, "See who has it"),
-    "incident": lambda message, miss: _instance(miss, "Fix the incident"),
+_SAME_AGAIN: dict[str, tuple[str, str, str]] = {
+    "other_key": ("Publish again with key “{}”", "key", "key"),
+    "other_name": ("Publish again as “{}”", "name", "name"),
+    "never_awaited": ("Publish again as “{}”", "name", "similar"),
+    "other_tenant": ("Publish again in tenant “{}”", "tenant", "tenant"),
+    "other_business_id": ("Publish again with its business id", "business_id", "business_id"),
+}
+"""The label, the field of the message that changes, and the field of the near miss that it changes to."""
+_OF_INSTANCES = {
+    "closed_before": "See why it stopped waiting",
+    "lock_held": "See the instance that holds the key",
+    "business_id_held": "See the instance that holds the id",
+    "taken_by_process": "See who has it",
+    "incident": "Fix the incident",
 }
 
 
-def fix(message: Said, miss: Said) -> Action | None:
+def fix(message: Facts, miss: Facts) -> Action | None:
     """None: there is nothing to do but wait."""
-    found = _MENDS.get(miss["kind"])
-    return found(message, miss) if found else None
+    kind = miss["kind"]
+    if kind in _OF_INSTANCES:
+        return Action(_OF_INSTANCES[kind], f"/console/instances/{miss['instance']}")
+    if kind == "expired_before":
+        return Action("Publish again with a longer time to live", again(message, ttl=LONGER))
+    if kind == "never_awaited" and not miss.get("similar"):
+        return Action("See what the models wait for", "/console/models")
+    if kind not in _SAME_AGAIN:
+        return None
+    label, field, source = _SAME_AGAIN[kind]
+    value = miss.get(source) or ""
+    return Action(label.format(value), again(message, **{field: value}))
 
 
-def with_fixes(message: Said, misses: list[Said]) -> list[dict[str, Any]]:
-    """Each with its action, and whether it is a guess: somebody waits for the same name with quite another key."""
+def with_fixes(message: Facts, misses: list[Facts]) -> list[dict[str, Any]]:
+    """Each with its action, and whether it is a guess: something waits for the same name with quite another key."""
     return [{**miss, "action": fix(message, miss), "is_guess": miss.get("differs") in _GUESSES} for miss in misses]

@@ -1,11 +1,12 @@
-"""A visit to a page: the request, what it may ask, and how it is answered, always with the same strict headers.
+"""A visit to a page: the request, its queries, and the response, always with the same strict headers.
 
-What goes wrong becomes a page, too: nobody who looks at the console is shown JSON.
+What goes wrong becomes a page, too: a visitor of the console never sees JSON.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from secrets import token_urlsafe
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
@@ -14,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from conjoin.console.cookies import cookie, set_cookie
-from conjoin.console.forms import TOKEN, checked_form, new_token
+from conjoin.console.forms import TOKEN, checked_form, cookie, set_cookie
 from conjoin.console.message_rate import Pace
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Admitted
@@ -28,8 +28,8 @@ from conjoin.gateway.statuses import status_of
 
 _LOG = logging.getLogger(__name__)
 _A = TypeVar("_A")
-_SAID = "conjoin_said"
-_LONGEST_SAID = 1_000
+_NOTICE = "conjoin_notice"
+_LONGEST_NOTICE = 1_000
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none';"
     " form-action 'self'; frame-ancestors 'none'",
@@ -59,7 +59,7 @@ class Visit(NamedTuple):
     """Method and path."""
 
     def of(self, admitted: Admitted) -> "Visit":
-        """With what of the service is theirs."""
+        """With the part of the service that they may use."""
         if admitted.who:
             self.request.scope[USER] = admitted.who
         gateway = self.console.gateway._replace(service=admitted.service)
@@ -74,44 +74,44 @@ class Visit(NamedTuple):
         user: object = self.request.scope.get(USER)
         return user if isinstance(user, str) else "console"
 
-    async def ask(self, question: Callable[..., _A | Refusal], *args: Any) -> _A:
-        """Something of `gateway.queries`."""
-        return accepted(await self.service.look(question, self.service.broker, *args))
+    async def ask(self, query: Callable[..., _A | Refusal], *args: Any) -> _A:
+        """One of `gateway.queries`."""
+        return accepted(await self.service.look(query, self.service.broker, *args))
 
     def field(self, name: str) -> str:
         """As it was typed: a blank may be all that was wrong with a key."""
         return self.form.get(name, [""])[-1].replace("\r\n", "\n")
 
     def show(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Rendered when the page is done, in a reader: a large one would keep everybody waiting here."""
+        """Rendered when the page is done, in a reader: a large one would block the event loop."""
         return _Later(partial(self.rendered, template, status, **values))
 
     def rendered(self, template: str, status: int, **values: Any) -> Response:
-        token = cookie(self.request, TOKEN) or new_token()
-        said = cookie(self.request, _SAID)
-        kind, _, text = unquote(said).partition(":")
+        token = cookie(self.request, TOKEN) or token_urlsafe(24)
+        notice = cookie(self.request, _NOTICE)
+        kind, _, text = unquote(notice).partition(":")
         shown = self.console.templates.get_template(template).render(
-            **{"token": token, "said": text, "said_kind": kind, "path": self.request.url.path},
+            **{"token": token, "notice": text, "notice_kind": kind, "path": self.request.url.path},
             **{"query": dict(self.request.query_params), "read_only": self.console.read_only},
             now=self.service.broker.now,
             has_inbox=self.service.inbox is not None,
             **values,
         )
-        answer = HTMLResponse(shown, status, headers=HEADERS)
-        set_cookie(self.request, answer, TOKEN, token)
-        if said:
-            set_cookie(self.request, answer, _SAID, "", max_age=0)
-        return answer
+        response = HTMLResponse(shown, status, headers=HEADERS)
+        set_cookie(self.request, response, TOKEN, token)
+        if notice:
+            set_cookie(self.request, response, _NOTICE, "", max_age=0)
+        return response
 
-    def go(self, path: str, said: str = "", kind: str = "good") -> Response:
-        """To another page, which says what was done. What a person did stands in the log and in the audit."""
+    def go(self, path: str, notice: str = "", kind: str = "good") -> Response:
+        """To another page, which shows what was done. Operator actions are in the log and in the audit."""
         if self.request.method == "POST":
-            _LOG.warning("console: %s: %s: %r", self.who, self.request.url.path, said)
-            self.console.gateway.guard.note(self.who, self.call, self.request.path_params, said)
-        answer = RedirectResponse(path, 303, headers=HEADERS)
-        if said:
-            set_cookie(self.request, answer, _SAID, quote(f"{kind}:{said[:_LONGEST_SAID]}"))
-        return answer
+            _LOG.warning("console: %s: %s: %r", self.who, self.request.url.path, notice)
+            self.console.gateway.guard.note(self.who, self.call, self.request.path_params, notice)
+        response = RedirectResponse(path, 303, headers=HEADERS)
+        if notice:
+            set_cookie(self.request, response, _NOTICE, quote(f"{kind}:{notice[:_LONGEST_NOTICE]}"))
+        return response
 
     def outcome(self, path: str, why_not: str | None, done: str) -> Response:
         """The same, with what came of an order."""
@@ -130,20 +130,13 @@ Page = Callable[[Visit], Awaitable[Response]]
 
 
 async def _made(visit: Visit, page: Page) -> Response:
-    answer = await page(visit)
-    return await visit.service.look(answer.make) if isinstance(answer, _Later) else answer
+    response = await page(visit)
+    return await visit.service.look(response.make) if isinstance(response, _Later) else response
 
 
-def looked_at(console: Console, path: str, page: Page) -> Route:
-    return _route(console, path, "GET", page)
+def route(console: Console, path: str, method: str, page: Page) -> Route:
+    """A POST is a form; it changes something, so it is refused without its token, and by a read-only console."""
 
-
-def sent_to(console: Console, path: str, page: Page) -> Route:
-    """A form; it changes something, so it is refused without its token, and wherever nothing may be changed."""
-    return _route(console, path, "POST", page)
-
-
-def _route(console: Console, path: str, method: str, page: Page) -> Route:
     async def endpoint(request: Request) -> Response:
         visit = Visit(console, request, {}, f"{method} {path}")
         try:

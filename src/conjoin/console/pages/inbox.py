@@ -8,8 +8,8 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.console.filters import address
-from conjoin.console.list_query import filtered, list_values, wanted
 from conjoin.console.page_request import Visit
+from conjoin.console.pages.lists import filtered, list_values
 from conjoin.gateway.http.problems import HttpProblem, invalid
 from conjoin.gateway.http.reading import key_in, key_of
 from conjoin.gateway.queries import store as queries
@@ -25,10 +25,8 @@ def _inbox(visit: Visit) -> Any:
 
 
 async def inbox_list(visit: Visit) -> Response:
-    inbox, asked = _inbox(visit), wanted(visit, "inbox")
-    page = await visit.ask(queries.page, "inbox", asked)
+    inbox, values = _inbox(visit), await list_values(visit, "inbox")
     gauges = await visit.service.look(inbox.gauges)
-    values = list_values("inbox", page, asked)
     return visit.show("inbox.html", **values, states=gauges.states, operations=list(OPERATIONS))
 
 

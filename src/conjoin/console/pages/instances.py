@@ -1,10 +1,10 @@
-"""Instances: the list; and one with its diagram, tokens, variables, waits and incidents, and what can be done to it."""
+"""One instance with its diagram, tokens, variables, waits and incidents, and what can be done to it."""
 
+from collections import Counter
 from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
 from conjoin.gateway.http.problems import HttpProblem, invalid
 from conjoin.gateway.http.reading import decoded, decoder, key_in, key_of
@@ -15,20 +15,8 @@ from conjoin.gateway.service import Calls
 _OBJECT = decoder(dict[str, Any])
 _FIRST_LOOK_S = 0.08
 PATIENCE_S = {"more": 2.0, "most": 10.0}
-"""How long the log is read for the history of an instance; who asks for more waits longer."""
+"""How long the log is read for the history of an instance, on request longer."""
 _MORE = {"": "more", "more": "most", "most": "most"}
-
-
-async def instance_list(visit: Visit) -> Response:
-    asked = wanted(visit, "instances")
-    page = await visit.ask(queries.page, "instances", asked)
-    return visit.show("instances.html", **list_values("instances", page, asked))
-
-
-async def incident_list(visit: Visit) -> Response:
-    asked = wanted(visit, "incidents")
-    page = await visit.ask(queries.page, "incidents", asked)
-    return visit.show("incidents.html", **list_values("incidents", page, asked))
 
 
 async def one_instance(visit: Visit) -> Response:
@@ -36,24 +24,19 @@ async def one_instance(visit: Visit) -> Response:
     it = await visit.ask(instance_queries.instance, key)
     active = [element for element in it["elements"] if not element["is_root"]]
     model = await visit.ask(queries.model_facts, int(it["definition_key"]))
-    troubled = [element for element in active if element["incident_key"]]
     patience = visit.request.query_params.get("patience", "")
     return visit.show(
         "instance.html",
         it=it,
         model=model,
-        tokens={"here": _tally(active), "troubled": _tally(troubled)},
+        tokens={
+            "here": Counter(element["element_id"] for element in active),
+            "troubled": Counter(element["element_id"] for element in active if element["incident_key"]),
+        },
         inside=await visit.ask(instance_queries.inside, key),
         history=await visit.ask(instance_queries.history, key, PATIENCE_S.get(patience, _FIRST_LOOK_S)),
         patience=_MORE.get(patience, ""),
     )
-
-
-def _tally(elements: list[dict[str, Any]]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for element in elements:
-        counts[element["element_id"]] = counts.get(element["element_id"], 0) + 1
-    return counts
 
 
 async def cancel(visit: Visit) -> Response:

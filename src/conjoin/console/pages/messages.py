@@ -1,4 +1,4 @@
-"""Messages: the list with its filters, and one message with its timeline, its verdict and its closest matches."""
+"""One message with its timeline, its verdict and its closest matches; and the search of whatever was typed."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from conjoin.console.filters import address, microseconds
 from conjoin.console.fixes import again, with_fixes
-from conjoin.console.list_query import list_values, wanted
 from conjoin.console.page_request import Visit
 from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.queries import store as queries
@@ -22,7 +21,7 @@ _OUTCOMES = {
 
 
 class TimelineEntry(NamedTuple):
-    """Of a life. `kind` is its colour; `is_ahead`: it has not come yet."""
+    """`kind` is its colour; `is_ahead`: it has not come yet."""
 
     at: str
     title: str
@@ -34,12 +33,6 @@ class TimelineEntry(NamedTuple):
     is_ahead: bool = False
 
 
-async def message_list(visit: Visit) -> Response:
-    asked = wanted(visit, "messages")
-    page = await visit.ask(queries.page, "messages", asked)
-    return visit.show("messages.html", **list_values("messages", page, asked))
-
-
 async def one_message(visit: Visit) -> Response:
     found = await visit.ask(queries.explained, key_in(visit.request, "key"))
     now = visit.service.broker.now
@@ -47,7 +40,8 @@ async def one_message(visit: Visit) -> Response:
         "message.html",
         it=found,
         message=found["message"],
-        moments=sorted(moments(found, now), key=_when),
+        # What never comes is last.
+        moments=sorted(moments(found, now), key=lambda it: (microseconds(it.at) is None, microseconds(it.at) or 0)),
         misses=with_fixes(found["message"], found["near_misses"]),
         again=again(found["message"]),
     )
@@ -66,11 +60,6 @@ def moments(found: Mapping[str, Any], now: int) -> Iterator[TimelineEntry]:
     if message["deadline_at"] != message["published_at"] and found["storage"] in ("buffered", "expired"):
         is_ahead = deadline is None or deadline > now
         yield TimelineEntry(message["deadline_at"], "Expires" if is_ahead else "Expired", "expired", is_ahead=is_ahead)
-
-
-def _when(moment: TimelineEntry) -> tuple[bool, int]:
-    at = microseconds(moment.at)
-    return (at is None, at or 0)
 
 
 async def find(visit: Visit) -> Response:

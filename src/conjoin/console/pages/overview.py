@@ -1,6 +1,6 @@
 """The overview: what is stuck, why, and where to look; live while the page is open.
 
-The stream sends the figures every two seconds; it ends when the server is told to stop, and browsers come back.
+The stream sends the figures every two seconds; it ends when the server stops, and browsers connect again.
 """
 
 import asyncio
@@ -10,11 +10,10 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from conjoin.console.figures import OverviewCounts, in_the_hour, tiles
+from conjoin.console.figures import VERDICTS, OverviewCounts, hour_plot, in_the_hour, tiles
 from conjoin.console.filters import amount, duration
 from conjoin.console.fixes import with_fixes
 from conjoin.console.page_request import HEADERS, Console, Page, Visit
-from conjoin.console.plots import VERDICTS, hour_plot
 from conjoin.gateway.http.problems import HttpProblem
 from conjoin.gateway.queries import store as queries
 
@@ -32,7 +31,7 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
         decided = in_the_hour(minutes)
         return visit.show(
             "overview.html",
-            tiles=_told(tiles(minutes, is_open, visit.service.broker.now)),
+            tiles=_as_shown(tiles(minutes, is_open, visit.service.broker.now)),
             plot=hour_plot(minutes),
             verdicts=[it for it in VERDICTS if any(verdict == it for verdict, _ in decided)],
             reasons=[(*fate, count) for fate, count in decided.most_common()],
@@ -51,28 +50,28 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
 
 
 async def _lost(visit: Visit) -> list[dict[str, Any]]:
-    """The newest messages that nobody has, each explained; of those that are alike, one."""
+    """The newest messages that were not taken, each explained; of those that are alike, one."""
     alike: dict[tuple[str, str], list[int]] = {}
     for row in await visit.ask(queries.newest_messages, _LOOKED_AT):
         if row.verdict not in ("correlated", "waiting"):
             alike.setdefault((row.name, row.reason), []).append(row.key)
     found = [await _explained(visit, keys) for keys in list(alike.values())[:_SHOWN]]
-    return [told for told in found if told is not None]
+    return [it for it in found if it is not None]
 
 
 async def _explained(visit: Visit, keys: list[int]) -> dict[str, Any] | None:
-    """None: it is gone by now, or somebody has it."""
+    """None: it is gone by now, or was taken."""
     try:
-        told = await visit.ask(queries.explained, keys[0])
+        it = await visit.ask(queries.explained, keys[0])
     except HttpProblem:
         return None
-    misses = with_fixes(told["message"], told["near_misses"])
+    misses = with_fixes(it["message"], it["near_misses"])
     actions = [miss["action"] for miss in misses if miss["action"] and not miss["is_guess"]]
-    is_lost = told["verdict"] != "correlated"
-    return {**told, "action": actions[0] if actions else None, "alike": len(keys) - 1} if is_lost else None
+    is_lost = it["verdict"] != "correlated"
+    return {**it, "action": actions[0] if actions else None, "alike": len(keys) - 1} if is_lost else None
 
 
-def _told(figures: dict[str, Any]) -> dict[str, str]:
+def _as_shown(figures: dict[str, Any]) -> dict[str, str]:
     """As they are shown: what ends in `_s` is a time, and what is not known yet will come."""
     return {
         name: "…" if it is None else duration(it) if name.endswith("_s") else amount(it) for name, it in figures.items()
@@ -82,8 +81,8 @@ def _told(figures: dict[str, Any]) -> dict[str, str]:
 async def _events(console: Console, figures: OverviewCounts) -> AsyncIterator[str]:
     while console.gateway.is_ready():
         minutes = figures.minutes()
-        said = _told(tiles(minutes, await figures.open(), console.gateway.service.broker.now))
-        yield f"data: {json.dumps({'figures': said, 'plots': {'hour': str(hour_plot(minutes))}})}\n\n"
+        shown = _as_shown(tiles(minutes, await figures.open(), console.gateway.service.broker.now))
+        yield f"data: {json.dumps({'figures': shown, 'plots': {'hour': str(hour_plot(minutes))}})}\n\n"
         for _ in range(round(EVERY_S / _STEP_S)):
             if not console.gateway.is_ready():
                 return

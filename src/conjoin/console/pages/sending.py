@@ -19,45 +19,45 @@ FIELDS = ("name", "key", "variables", "ttl", "id", "business_id", "tenant")
 async def form(visit: Visit) -> Response:
     """It may come filled, from a near miss; then the dry run is there at once."""
     given = visit.request.query_params
-    said = {name: given.get(name, "") for name in FIELDS}
+    fields = {name: given.get(name, "") for name in FIELDS}
     like = given.get("like", "")
     if like:
         message = (await visit.ask(queries.explained, key_of("like", like)))["message"]
-        said["variables"] = said["variables"] or pretty(message["variables"])
-    return await _shown(visit, said, is_filled=bool(said["name"]))
+        fields["variables"] = fields["variables"] or pretty(message["variables"])
+    return await _shown(visit, fields, is_filled=bool(fields["name"]))
 
 
 async def rehearse(visit: Visit) -> Response:
-    return await _shown(visit, _said(visit), is_filled=True)
+    return await _shown(visit, _fields(visit), is_filled=True)
 
 
 async def send(visit: Visit) -> Response:
-    said = _said(visit)
+    fields = _fields(visit)
     try:
-        message = new_message(_given(said))
+        message = new_message(_given(fields))
         with visit.console.gateway.metrics.publishing("console") as outcome:
             key = accepted(outcome.noted(await visit.service.call(Calls.publish, message))).key
     except HttpProblem as problem:
-        return visit.show("send.html", problem.status, message=said, problem=problem.detail, outcome=None)
+        return visit.show("send.html", problem.status, message=fields, problem=problem.detail, outcome=None)
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")
 
 
-def _said(visit: Visit) -> dict[str, str]:
+def _fields(visit: Visit) -> dict[str, str]:
     return {name: visit.field(name) for name in FIELDS}
 
 
-def _given(said: dict[str, str]) -> dict[str, Any]:
-    if queries.has_hidden(said["variables"]):
+def _given(fields: dict[str, str]) -> dict[str, Any]:
+    if queries.has_hidden(fields["variables"]):
         raise invalid("variables: enter the real value instead of the hidden one")
-    return {name: value for name, value in said.items() if value.strip() or (name == "key" and value)}
+    return {name: value for name, value in fields.items() if value.strip() or (name == "key" and value)}
 
 
-async def _shown(visit: Visit, said: dict[str, str], is_filled: bool) -> Response:
+async def _shown(visit: Visit, fields: dict[str, str], is_filled: bool) -> Response:
     if not is_filled:
-        return visit.show("send.html", message=said, problem="", outcome=None)
+        return visit.show("send.html", message=fields, problem="", outcome=None)
     try:
-        outcome = accepted(await visit.service.rehearse(new_message(_given(said)))).dry_run.as_json()
+        outcome = accepted(await visit.service.rehearse(new_message(_given(fields)))).dry_run.as_json()
     except HttpProblem as problem:
-        return visit.show("send.html", message=said, problem=problem.detail, outcome=None)
+        return visit.show("send.html", message=fields, problem=problem.detail, outcome=None)
     misses = with_fixes({**outcome["message"], "key": ""}, outcome["near_misses"])
-    return visit.show("send.html", message=said, problem="", outcome=outcome, misses=misses)
+    return visit.show("send.html", message=fields, problem="", outcome=outcome, misses=misses)

@@ -38,19 +38,66 @@
     }
   }
 
-  // The layout leaves closed what does not say that it is open: then nobody would see the tokens inside.
-  function laidOut(xml) {
-    const parsed = new DOMParser().parseFromString(xml, "text/xml");
-    const inside = (parent, name, attributes) => {
-      const node = parsed.createElementNS("http://www.omg.org/spec/BPMN/20100524/DI", `bpmndi:${name}`);
-      for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-      return parent.appendChild(node);
-    };
-    const plane = inside(inside(parsed.documentElement, "BPMNDiagram", { id: "_diagram" }), "BPMNPlane", { id: "_plane" });
+  const MODEL = "http://www.omg.org/spec/BPMN/20100524/MODEL";
+  const DI = "http://www.omg.org/spec/BPMN/20100524/DI", DC = "http://www.omg.org/spec/DD/20100524/DC";
+
+  const parse = (xml) => new DOMParser().parseFromString(xml, "text/xml");
+  const processesOf = (parsed) => [...parsed.documentElement.children].filter((it) => it.localName === "process");
+
+  function append(parent, namespace, name, attributes) {
+    const node = parent.ownerDocument.createElementNS(namespace, name);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    return parent.appendChild(node);
+  }
+
+  function planeIn(parsed, attributes) {
+    const diagram = append(parsed.documentElement, DI, "bpmndi:BPMNDiagram", { id: "_diagram" });
+    return append(diagram, DI, "bpmndi:BPMNPlane", { id: "_plane", ...attributes });
+  }
+
+  // Subprocesses are laid out open only where a shape says so; closed, the tokens inside would not be seen.
+  function layoutOf(parsed) {
+    const plane = planeIn(parsed, {});
     for (const it of parsed.querySelectorAll("subProcess, transaction, adHocSubProcess")) {
-      inside(plane, "BPMNShape", { id: `_shape_${it.id}`, bpmnElement: it.id, isExpanded: "true" });
+      append(plane, DI, "bpmndi:BPMNShape", { id: `_shape_${it.id}`, bpmnElement: it.id, isExpanded: "true" });
     }
     return BpmnAutoLayout.layoutProcess(new XMLSerializer().serializeToString(parsed));
+  }
+
+  // The library lays out one process: of several each is laid out by itself, in a pool, one below the other.
+  async function laidOut(xml) {
+    const parsed = parse(xml), count = processesOf(parsed).length;
+    if (count < 2) return layoutOf(parsed);
+    parsed.querySelectorAll("collaboration").forEach((it) => it.remove());
+    const pools = append(parsed.documentElement, MODEL, "collaboration", { id: "_pools" });
+    const plane = planeIn(parsed, { bpmnElement: "_pools" });
+    let top = 0;
+    for (let index = 0; index < count; index += 1) {
+      const alone = parse(xml);
+      alone.querySelectorAll("collaboration").forEach((it) => it.remove());
+      processesOf(alone).filter((it, number) => number !== index).forEach((it) => it.remove());
+      const laid = parse(await layoutOf(alone)).querySelector("BPMNPlane");
+      const points = [...laid.querySelectorAll("Bounds, waypoint")].map((node) => ({
+        node, x: Number(node.getAttribute("x")), y: Number(node.getAttribute("y")),
+        width: Number(node.getAttribute("width")), height: Number(node.getAttribute("height")),
+      }));
+      const least = (values) => values.reduce((one, other) => Math.min(one, other), Infinity);
+      const left = least(points.map((it) => it.x)), upper = least(points.map((it) => it.y));
+      const width = -least(points.map((it) => -it.x - it.width)) - left;
+      const height = -least(points.map((it) => -it.y - it.height)) - upper;
+      for (const { node, x, y } of points) {
+        node.setAttribute("x", x - left + 70);
+        node.setAttribute("y", y - upper + top + 40);
+      }
+      const process = processesOf(parsed)[index], id = `_pool_${index}`;
+      const name = process.getAttribute("name") || process.id;
+      append(pools, MODEL, "participant", { id, name, processRef: process.id });
+      const pool = append(plane, DI, "bpmndi:BPMNShape", { id: `_shape_${id}`, bpmnElement: id, isHorizontal: "true" });
+      append(pool, DC, "dc:Bounds", { x: 0, y: top, width: width + 110, height: height + 80 });
+      for (const it of [...laid.children]) plane.appendChild(parsed.importNode(it, true));
+      top += height + 110;
+    }
+    return new XMLSerializer().serializeToString(parsed);
   }
 
   async function draw(place) {
