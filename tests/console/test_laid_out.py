@@ -64,5 +64,6 @@ def test_every_process_of_a_file_is_drawn_in_a_pool_of_its_own(server: ConsoleSe
     shapes = {"wait", "late", "remind", "begin", "end", "begin2", "pack2", "end2", "_pool_0", "_pool_1"}
     for process in ("first", "packing"):
         assert drawn(server, page, f"/console/models/{key_of(server, process)}") >= shapes
+    assert page.locator("[data-diagram] g.djs-connection").count() == 8
     tops = [page.locator(f'[data-element-id="_pool_{number}"]').first.bounding_box()["y"] for number in (0, 1)]
     assert tops[0] < tops[1]

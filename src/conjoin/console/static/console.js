@@ -55,8 +55,21 @@
     return append(diagram, DI, "bpmndi:BPMNPlane", { id: "_plane", ...attributes });
   }
 
+  // The layout knows only the flows that elements name themselves, which they need not do.
+  function nameFlows(parsed) {
+    const elements = new Map([...parsed.querySelectorAll("[id]")].map((it) => [it.id, it]));
+    for (const flow of parsed.querySelectorAll("sequenceFlow")) {
+      for (const [end, name] of [["sourceRef", "outgoing"], ["targetRef", "incoming"]]) {
+        const element = elements.get(flow.getAttribute(end));
+        const isNamed = (it) => it.localName === name && it.textContent.trim() === flow.id;
+        if (element && ![...element.children].some(isNamed)) append(element, MODEL, name, {}).textContent = flow.id;
+      }
+    }
+  }
+
   // Subprocesses are laid out open only where a shape says so; closed, the tokens inside would not be seen.
   function layoutOf(parsed) {
+    nameFlows(parsed);
     const plane = planeIn(parsed, {});
     for (const it of parsed.querySelectorAll("subProcess, transaction, adHocSubProcess")) {
       append(plane, DI, "bpmndi:BPMNShape", { id: `_shape_${it.id}`, bpmnElement: it.id, isExpanded: "true" });
