@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, book, due_at_of, operate, plan
+from conjoin.kernel.inbox.due import RUN, next_job_at
 from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.message import TARGET_ERROR, Hint
 from conjoin.kernel.inbox.operations import Operation, OperationRefused
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome, intend
 from conjoin.kernel.inbox.run import goes_on, states_in_plan
-from conjoin.kernel.inbox.schedule import RUN, next_job_at
 from conjoin.kernel.instants import ALWAYS
 
 S = 1_000_000

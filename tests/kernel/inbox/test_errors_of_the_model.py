@@ -5,10 +5,10 @@ import pytest
 from conjoin.kernel.inbox import InboxMessage, accept
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.channels import Channel
+from conjoin.kernel.inbox.due import CLEANUP, take_lease
 from conjoin.kernel.inbox.message import DECODE_ERROR, Hint, identity_of
 from conjoin.kernel.inbox.operations import Pause, Resume
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome
-from conjoin.kernel.inbox.schedule import CLEANUP, take_lease
 from tests.kernel.inbox.simulator import Inbox, S, always_fails, always_takes, fails_for, make, preset
 
 PRESETS = ["conjoin", "correlate-docs", "correlate-code"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conjoin.kernel.inbox.schedule import CLEANUP, RUN, Lease, next_job_at, take_lease
+from conjoin.kernel.inbox.due import CLEANUP, RUN, Lease, next_job_at, take_lease
 from conjoin.kernel.instants import NEVER
 from tests.kernel.inbox.simulator import S, preset
 

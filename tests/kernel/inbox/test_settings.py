@@ -8,11 +8,10 @@ import pytest
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, accept, book, due_at_of, plan
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.due import is_removable
+from conjoin.kernel.inbox.due import CLEANUP, RUN, Lease, is_removable, next_job_at, take_lease
 from conjoin.kernel.inbox.groups import order_of
 from conjoin.kernel.inbox.message import Ending
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
-from conjoin.kernel.inbox.schedule import CLEANUP, RUN, Lease, next_job_at, take_lease
 from conjoin.kernel.inbox.settings import CHOICES
 from conjoin.runtime.inbox.configuration import NAMES, read_settings
 from tests.kernel.inbox.simulator import Inbox, S, always_fails, fails_for, make, preset

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conjoin.kernel.inbox.due import RUN
 from conjoin.kernel.inbox.message import DONE
-from conjoin.kernel.inbox.schedule import RUN
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.opening import create_broker
 from conjoin.runtime.replay.replay import verify_store

@@ -2,10 +2,10 @@
 
 import pytest
 
+from conjoin.kernel.inbox.due import CLEANUP
 from conjoin.kernel.inbox.message import Hint
 from conjoin.kernel.inbox.operations import Pause
 from conjoin.kernel.inbox.outcomes import Delivered
-from conjoin.kernel.inbox.schedule import CLEANUP
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
 from tests.runtime.inbox.bench import CHANNELS, REMOTE, Bench, preset

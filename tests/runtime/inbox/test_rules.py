@@ -3,7 +3,7 @@
 import pytest
 
 from conjoin.kernel.inbox.operations import Pause
-from conjoin.runtime.inbox.on_shard import arrivals
+from conjoin.runtime.inbox import requests
 from conjoin.runtime.inbox.requests import RULES_PART, RULES_SOURCE, rules_of
 from tests.runtime.inbox.bench import REMOTE, Bench, preset
 from tests.runtime.inbox.conftest import Make
@@ -37,7 +37,7 @@ def test_whoever_comes_later_is_judged_by_the_rules_that_are_noted(make: Make) -
 
 
 def test_a_store_with_many_groups_wakes_them_in_several_commits(single: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrivals, "AT_ONCE", 10)
+    monkeypatch.setattr(requests, "AT_ONCE", 10)
     bench = single(preset(mode="fail_first"))
     for number in range(35):
         bench.send(f"o-{number}", f"m-{number}")
@@ -60,7 +60,7 @@ def test_rules_that_change_while_they_are_noted_are_noted_in_the_end(
     single: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first one who notes them dies after a part of the groups."""
-    monkeypatch.setattr(arrivals, "AT_ONCE", 1)
+    monkeypatch.setattr(requests, "AT_ONCE", 1)
     bench = single(preset(mode="fail_first"))
     for key in ("a", "b", "c"):
         bench.send(key, f"first-{key}")
@@ -69,7 +69,7 @@ def test_rules_that_change_while_they_are_noted_are_noted_in_the_end(
     bench.wait("a", "b", "c")
     bench.run()
     rules = rules_of(preset(mode="all"))
-    bench.inbox.shards.ask(0, arrivals.InboxRules(rules))
+    bench.inbox.shards.ask(0, requests.InboxRules(rules))
     bench.configure(preset(mode="all"))
     assert bench.run(after_s=6).correlated == 3
 
@@ -82,7 +82,7 @@ def test_a_run_ends_though_the_order_of_the_settings_has_changed(single: Make, m
     for number in range(30):
         bench.send("o-1", f"m-{99 - number}", channel)
     bench.configure(preset(mode=mode, order="message_id", batch_size=-1))
-    bench.inbox._runner._at_once = 4
+    bench.inbox._runner.at_once = 4
     for _ in range(3):
         bench.run(after_s=60)
     tried = [row for row in bench.rows() if row.tried_at is not None]

@@ -252,7 +252,7 @@ def test_a_batch_has_its_size(make: Make, size: int, runs: list[int]) -> None:
 def test_a_group_that_is_larger_than_a_commit_is_tried_in_order_in_one_run(single: Make, mode: str) -> None:
     bench = single(preset(mode=mode))
     bench.broker.deploy([("started.bpmn", STARTED)])
-    bench.inbox._runner._at_once = 7
+    bench.inbox._runner.at_once = 7
     arrivals = [bench.arrival("o-1", f"m-{n:03}", payload={"n": n}) for n in range(100)]
     bench.send_many(reversed(arrivals))
     assert bench.run().correlated == 100

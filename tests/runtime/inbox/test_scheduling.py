@@ -3,7 +3,7 @@
 import pytest
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.schedule import CLEANUP, RUN
+from conjoin.kernel.inbox.due import CLEANUP, RUN
 from conjoin.kernel.instants import NEVER
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.metrics import Counts

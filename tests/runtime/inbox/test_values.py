@@ -85,7 +85,7 @@ def test_counts_add_up_and_know_the_classes_of_errors() -> None:
         r.InboxBook([(1, Delivered(), "asked")], InboxSettings(), 5),
         r.InboxOperate([1], Correct(payload=b"{}"), "eve", InboxSettings()),
         r.InboxCleanup(InboxSettings()),
-        r.InboxMoveIn(r.Moved(row_of(Filed(FULL, "p"), InboxSettings()), content_of(FULL), [])),
+        r.InboxMoveIn(row_of(Filed(FULL, "p"), InboxSettings()), content_of(FULL), []),
         r.InboxMoveOut(1),
     ],
     ids=lambda request: type(request).__name__,

@@ -1,10 +1,14 @@
-"""Due: when something happens to a message by itself, and what.
+"""Due: when something happens to a message by itself, and what; and when the jobs of the schedule come.
 
 `due_at_of` is meant to be stored beside the message, in one indexed column: what is due is then `due_at <= now`, and
 rows that wait, are parked or have ended never hide one that is due. None: nothing happens until an operator acts. What
 waits for its group stays due, so a run goes on after the last row of a page and never starts again at the first.
-Invariant: what a run has booked is not due again at the instant of that run.
+Invariant: what a run has booked is not due again at the instant of that run. A lease is a row that one server holds
+until an instant of the store's clock: it saves work, it does not guard it, as a run that outlives its lease loses at
+the commit.
 """
+
+from typing import NamedTuple
 
 from conjoin.kernel.inbox.message import ENDED, UNCERTAIN, WAITING, InboxMessage, is_expired
 from conjoin.kernel.inbox.settings import InboxSettings
@@ -12,6 +16,8 @@ from conjoin.kernel.instants import ALWAYS, NEVER, after
 
 TRY, EXPIRE, LAPSE = "try", "expire", "lapse"
 """Offer it to its target; end it; or book a call whose answer never came."""
+RUN, CLEANUP = "inbox-run", "inbox-cleanup"
+"""The jobs: each has a lease of its own, and neither is done by two servers at a time."""
 
 
 def due_at_of(message: InboxMessage, settings: InboxSettings) -> int | None:
@@ -52,3 +58,28 @@ def is_removable(message: InboxMessage, now: int, settings: InboxSettings) -> bo
 def _lapses_at(message: InboxMessage, settings: InboxSettings) -> int:
     """By then the caller has lost the lock of the schedule, so the answer is not coming any more."""
     return after(ALWAYS if message.tried_at is None else message.tried_at, settings.lock_at_most)
+
+
+class Lease(NamedTuple):
+    job: str
+    owner: str
+    until: int
+
+
+def next_job_at(job: str, started_at: int, ended_at: int | None, settings: InboxSettings) -> int:
+    """When a job comes next: after its initial delay, then one interval after it last ended; never if disabled."""
+    if not settings.enabled:
+        return NEVER
+    if job == CLEANUP:
+        initial_delay, interval = settings.cleanup_initial_delay, settings.cleanup_interval
+    else:
+        initial_delay, interval = settings.poll_initial_delay, settings.poll_interval
+    return after(started_at, initial_delay) if ended_at is None else after(ended_at, interval)
+
+
+def take_lease(job: str, owner: str, held: Lease | None, now: int, settings: InboxSettings) -> Lease | None:
+    """The lease of a job for this owner, or None while another holds it; without a cluster leases do not count."""
+    is_free = held is None or held.owner == owner or held.until <= now
+    if not is_free and settings.cluster:
+        return None
+    return Lease(job, owner, after(now, settings.lock_at_most))

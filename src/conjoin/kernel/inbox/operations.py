@@ -8,21 +8,9 @@ first. `operation_line` says who did what, for the history.
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
+from conjoin.kernel.inbox import message as m
 from conjoin.kernel.inbox.groups import group_key_of
-from conjoin.kernel.inbox.message import (
-    ATTEMPTS_EXHAUSTED,
-    DELETED,
-    ENDED,
-    HELD,
-    NOTHING,
-    PARKED,
-    PAUSED,
-    UNCERTAIN,
-    WAITING,
-    Ending,
-    Hint,
-    InboxMessage,
-)
+from conjoin.kernel.inbox.message import Ending, Hint, InboxMessage
 from conjoin.kernel.inbox.outcomes import is_exhausted
 from conjoin.kernel.inbox.settings import InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER
@@ -111,25 +99,25 @@ _NAMES: dict[type, str] = {
 
 def operate(message: InboxMessage, operation: Operation, now: int, settings: InboxSettings) -> Answer:
     state = message.state
-    if state in ENDED:
+    if state in m.ENDED:
         return OperationRefused("ended", f"the message is {state}")
-    if state == UNCERTAIN:
+    if state == m.UNCERTAIN:
         return OperationRefused("uncertain", "its target has been called and has not answered yet")
     match operation:
         case Pause():
-            return message._replace(state=PAUSED)
+            return message._replace(state=m.PAUSED)
         case Resume():
-            if state != PAUSED:
+            if state != m.PAUSED:
                 return OperationRefused("not_paused", f"the message is {state}")
-            return message._replace(state=PARKED if message.parked_for else WAITING)
+            return message._replace(state=m.PARKED if message.parked_for else m.WAITING)
         case RetryNow():
-            if state == PAUSED:
+            if state == m.PAUSED:
                 return OperationRefused("paused", "the message is paused; resume it first")
-            return message._replace(state=WAITING, next_retry_at=now, parked_for="")
+            return message._replace(state=m.WAITING, next_retry_at=now, parked_for="")
         case Release():
-            if state != PARKED:
+            if state != m.PARKED:
                 return OperationRefused("not_parked", f"the message is {state}")
-            return message._replace(state=WAITING, attempts=0, next_retry_at=now, parked_for="")
+            return message._replace(state=m.WAITING, attempts=0, next_retry_at=now, parked_for="")
         case SetAttempts(attempts):
             return _set_attempts(message, attempts, settings)
         case SetNextRetry(at):
@@ -141,17 +129,17 @@ def operate(message: InboxMessage, operation: Operation, now: int, settings: Inb
         case Correct(payload, hint):
             return _corrected(message, payload, hint, now, settings)
         case Delete():
-            return message._replace(state=DELETED, ending=Ending("discarded", "deleted", now))
+            return message._replace(state=m.DELETED, ending=Ending("discarded", "deleted", now))
 
 
 def _set_attempts(message: InboxMessage, attempts: int, settings: InboxSettings) -> Answer:
     if not 0 <= attempts <= _MOST_ATTEMPTS:
         return OperationRefused("invalid", f"attempts cannot be {attempts}")
-    parked_for = ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
-    if message.parked_for == HELD:
+    parked_for = m.ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
+    if message.parked_for == m.HELD:
         # It is not parked for their number, so changing it does not help.
-        parked_for = HELD
-    state = PAUSED if message.state == PAUSED else PARKED if parked_for else WAITING
+        parked_for = m.HELD
+    state = m.PAUSED if message.state == m.PAUSED else m.PARKED if parked_for else m.WAITING
     return message._replace(state=state, attempts=attempts, parked_for=parked_for)
 
 
@@ -164,8 +152,8 @@ def _corrected(
         return OperationRefused("too_large", f"the payload has {len(payload)} bytes, more than {settings.payload_max}")
     corrected = message._replace(
         payload=message.payload if payload is None else payload,
-        hint=message.hint._replace(variables=NOTHING) if hint is None else hint,
-        state=PAUSED if message.state == PAUSED else WAITING,
+        hint=message.hint._replace(variables=m.NOTHING) if hint is None else hint,
+        state=m.PAUSED if message.state == m.PAUSED else m.WAITING,
         attempts=0,
         next_retry_at=now,
         error=None,

@@ -9,22 +9,8 @@ outcome after it, so a crash in between is seen.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from conjoin.kernel.inbox.message import (
-    ATTEMPTS_EXHAUSTED,
-    DONE,
-    EXPIRED,
-    HELD,
-    PARKED,
-    PAUSED,
-    TARGET_ERROR,
-    UNCERTAIN,
-    WAITING,
-    Ending,
-    Fault,
-    InboxMessage,
-    is_in_grace,
-    reason_of_expiry,
-)
+from conjoin.kernel.inbox import message as m
+from conjoin.kernel.inbox.message import Ending, Fault, InboxMessage, is_in_grace, reason_of_expiry
 from conjoin.kernel.inbox.settings import AGE, ATTEMPT, EXCEEDED, HOLD, InboxSettings
 from conjoin.kernel.instants import NEVER, after
 
@@ -71,7 +57,7 @@ Outcome = Delivered | Failed | Unanswered | Expired
 
 def intend(message: InboxMessage, now: int) -> InboxMessage:
     """The message as it is stored before a remote target is called."""
-    return message._replace(state=UNCERTAIN, tried_at=now) if message.state == WAITING else message
+    return message._replace(state=m.UNCERTAIN, tried_at=now) if message.state == m.WAITING else message
 
 
 def book(message: InboxMessage, outcome: Outcome, now: int, settings: InboxSettings) -> InboxMessage:
@@ -80,13 +66,13 @@ def book(message: InboxMessage, outcome: Outcome, now: int, settings: InboxSetti
         return message
     if isinstance(outcome, Delivered):
         ending = Ending(outcome.verdict, outcome.reason, now, outcome.target)
-        return message._replace(state=DONE, ending=ending, tried_at=now)
+        return message._replace(state=m.DONE, ending=ending, tried_at=now)
     if isinstance(outcome, Expired):
-        return message._replace(state=EXPIRED, ending=Ending("expired", reason_of_expiry(message), now))
+        return message._replace(state=m.EXPIRED, ending=Ending("expired", reason_of_expiry(message), now))
     if not is_counted(message, outcome, now, settings):
-        return message._replace(state=WAITING if message.state == UNCERTAIN else message.state, tried_at=now)
+        return message._replace(state=m.WAITING if message.state == m.UNCERTAIN else message.state, tried_at=now)
     if isinstance(outcome, Unanswered):
-        outcome = Failed(TARGET_ERROR, outcome.text, retryable=settings.on_uncertain != HOLD)
+        outcome = Failed(m.TARGET_ERROR, outcome.text, retryable=settings.on_uncertain != HOLD)
     return _counted(message, outcome, now, settings)
 
 
@@ -99,14 +85,14 @@ def outcome_of_verdict(verdict: str, reason: str, target: str = "", text: str = 
     """What a verdict of our own engine means here."""
     if verdict != "refused" or reason == "duplicate_id":
         return Delivered(verdict, reason, target)
-    return Failed(TARGET_ERROR, text or reason, retryable=reason in _MAY_CHANGE)
+    return Failed(m.TARGET_ERROR, text or reason, retryable=reason in _MAY_CHANGE)
 
 
 def _counted(message: InboxMessage, failed: Failed, now: int, settings: InboxSettings) -> InboxMessage:
     attempts = message.attempts + 1
-    parked_for = HELD if not failed.retryable else ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
+    parked_for = m.HELD if not failed.retryable else m.ATTEMPTS_EXHAUSTED if is_exhausted(attempts, settings) else ""
     # An operator who paused it meanwhile is still obeyed.
-    state = PAUSED if message.state == PAUSED else PARKED if parked_for else WAITING
+    state = m.PAUSED if message.state == m.PAUSED else m.PARKED if parked_for else m.WAITING
     return message._replace(
         state=state,
         attempts=attempts,
@@ -167,7 +153,7 @@ def attempt_line(
     if isinstance(outcome, Delivered):
         number, verdict, reason, answer = booked.attempts + 1, outcome.verdict, outcome.reason, outcome.target
     elif is_counted(booked, outcome, now, settings):
-        reason = outcome.kind if isinstance(outcome, Failed) else TARGET_ERROR
+        reason = outcome.kind if isinstance(outcome, Failed) else m.TARGET_ERROR
         number, verdict, answer = booked.attempts, "failed", outcome.text
     else:
         return None

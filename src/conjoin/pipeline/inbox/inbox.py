@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from conjoin.errors import ConjoinError
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.schedule import RUN
+from conjoin.kernel.inbox.due import RUN
 from conjoin.pipeline.inbox.runner import SparkInboxRunner
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration

@@ -26,7 +26,7 @@ from conjoin.kernel.inbox.settings import (
 )
 from conjoin.runtime.inbox.mapping import read_mapping
 from conjoin.runtime.targets import RemoteTarget, read_target
-from conjoin.setting_tables import SettingTable, check_table, duration_ms, one_of, whole_number
+from conjoin.setting_tables import SettingTable, Text, check_table, duration_ms, one_of, whole_number
 from conjoin.shown_urls import kind_of
 
 PRESET, CHANNELS, TARGETS = "preset", "channels", "targets"
@@ -207,15 +207,6 @@ def read_settings(preset: str, changes: Mapping[str, object]) -> tuple[InboxSett
     return settings, [*wrong_preset, *problems, *contradictions(settings)]
 
 
-def _name_of(what: str) -> PlainValidator:
-    def read(value: object) -> str:
-        if not isinstance(value, str):
-            raise ValueError(f"{value!r:.80} is not the name of a {what}")
-        return value
-
-    return PlainValidator(read)
-
-
 def _table(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r:.80} is not a table")
@@ -226,10 +217,10 @@ class ChannelTable(SettingTable):
     """As `Channel`; its filter is read by `read_filter`."""
 
     enabled: Annotated[bool, _FLAG] = True
-    type: Annotated[str, _name_of("source")] = ""
+    type: Text = ""
     properties: Annotated[Mapping[str, Any], PlainValidator(_table)] = {}
     filter: Any = None
-    target: Annotated[str, _name_of("target")] = ""
+    target: Text = ""
     grace: Annotated[int | None, _LIFETIME] = None
     encoding: Annotated[str | None, _ENCODING] = None
     expiration: Annotated[int | None, _LIFETIME] = None

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings, plan
 from conjoin.kernel.inbox.due import TRY, what_is_due
@@ -19,21 +18,11 @@ from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.outcomes import Outcome
 from conjoin.kernel.inbox.run import RunPlan
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.inbox import requests as r
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.on_shard.attempts import goes_on_after, is_on_its_way, not_lapsed
 from conjoin.runtime.inbox.on_shard.due_groups import DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.placement import MOVING, SPANNING, home_of, stored_group
-from conjoin.runtime.inbox.requests import (
-    AT_ONCE,
-    InboxMoveIn,
-    InboxMoveOut,
-    InboxReply,
-    InboxRequest,
-    InboxRest,
-    InboxRun,
-    InboxTurn,
-    Moved,
-)
 from conjoin.runtime.inbox.rows import read_row, with_content
 from conjoin.runtime.run.isolation import blamed
 from conjoin.runtime.run.sweeping import is_items
@@ -57,11 +46,11 @@ class Shards:
     def now(self) -> int:
         return self._broker.now
 
-    def ask(self, shard: int, request: InboxRequest) -> InboxReply:
+    def ask(self, shard: int, request: r.InboxRequest) -> r.InboxReply:
         """An attempt that fails by a mistake of ours is booked as failed; the others of the request are made."""
         while True:
             try:
-                reply: InboxReply = self._broker.carrier.ask(shard, request).inbox  # type: ignore[arg-type]
+                reply: r.InboxReply = self._broker.carrier.ask(shard, request).inbox  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - which message it was is found out
                 request = without_failing(request, error)
             else:
@@ -72,15 +61,15 @@ class Shards:
         return self._broker.post.look(shard)
 
 
-def without_failing(request: InboxRequest, error: Exception) -> InboxRequest:
+def without_failing(request: r.InboxRequest, error: Exception) -> r.InboxRequest:
     """The request, with the failure noted for the message that caused it; raises if there is none."""
-    if not is_items(error) or not isinstance(request, (InboxRun, InboxTurn)):
+    if not is_items(error) or not isinstance(request, (r.InboxRun, r.InboxTurn)):
         raise error
     key = blamed(error).key
     if key and key not in request.failing:
         _log.error("message %s of the inbox could not be tried: %s", key, text_of(error), exc_info=error)
         return replace(request, failing={**request.failing, key: text_of(error)})
-    if key or isinstance(request, InboxTurn) or request.limit == 1:
+    if key or isinstance(request, r.InboxTurn) or request.limit == 1:
         raise error
     # One at a time: then it is known which message fails.
     return replace(request, limit=1, settings=replace(request.settings, batch_size=1))
@@ -91,26 +80,20 @@ def finish_moves(shards: Shards) -> int:
     number = 0
     for shard in range(shards.count):
         with shards.look(shard) as snapshot:
-            moved = _all_moving(snapshot, shards.now)
-        for it in moved:
-            message = with_content(read_row(it.row).message, it.content)
+            groups = [row.group_key for row in snapshot.inbox_groups_due(MOVING, shards.now, r.AT_ONCE)]
+            rows = snapshot.inbox_line(groups, 1) if groups else ()
+            keys = [row.key for row in rows]
+            contents = {row.key: row for row in snapshot.inbox_contents(keys)} if keys else {}
+            lines = list(snapshot.inbox_attempts(keys)) if keys else []
+        for row in rows:
+            message = with_content(read_row(row).message, contents[row.key])
             home = home_of(message._replace(group_key=stored_group(group_key_of(message))), shards.count)
-            shards.ask(home, InboxMoveIn(it))
+            history = [line for line in lines if line.inbox_key == row.key]
+            shards.ask(home, r.InboxMoveIn(row, contents[row.key], history))
             if home != shard:
-                shards.ask(shard, InboxMoveOut(it.row.key))
-        number += len(moved)
+                shards.ask(shard, r.InboxMoveOut(row.key))
+        number += len(rows)
     return number
-
-
-def _all_moving(snapshot: ShardSnapshot, now: int) -> list[Moved]:
-    groups = [row.group_key for row in snapshot.inbox_groups_due(MOVING, now, AT_ONCE)]
-    rows = snapshot.inbox_line(groups, 1) if groups else ()
-    if not rows:
-        return []
-    keys = [row.key for row in rows]
-    contents = {row.key: row for row in snapshot.inbox_contents(keys)}
-    lines = list(snapshot.inbox_attempts(keys))
-    return [Moved(row, contents[row.key], [it for it in lines if it.inbox_key == row.key]) for row in rows]
 
 
 @dataclass(slots=True)
@@ -124,74 +107,70 @@ class _Spread:
     """By shard, which of its commits last touched the group."""
 
 
-class _TriedCount(NamedTuple):
-    """How many have an outcome; how many wait for an answer, which may come before the next look; and no error."""
-
-    booked: int
-    held: int
-    goes_on: bool
-
-
+@dataclass(slots=True)
 class SpanningRun:
     """All spanning groups in one run of the schedule."""
 
-    def __init__(self, shards: Shards, settings: InboxSettings, horizon: int) -> None:
-        self._counts = Counts()
-        self._shards = shards
-        self._settings = settings
-        self._horizon = horizon
+    shards: Shards
+    settings: InboxSettings
+    horizon: int
+    counts: Counts = field(default_factory=Counts)
 
     def run(self, is_ours: Callable[[], bool]) -> Counts:
-        """`is_ours` is asked before each group."""
+        """`is_ours` is called before each group."""
         while groups := self._due() if is_ours() else ():
             for group in groups:
                 if is_ours():
                     self._run_group(group)
-        return self._counts
+        return self.counts
 
     def _due(self) -> list[str]:
         found: dict[str, None] = {}
-        for shard in range(self._shards.count):
-            with self._shards.look(shard) as snapshot:
-                rows = snapshot.inbox_groups_due(SPANNING, self._horizon, self._settings.page_size)
+        for shard in range(self.shards.count):
+            with self.shards.look(shard) as snapshot:
+                rows = snapshot.inbox_groups_due(SPANNING, self.horizon, self.settings.page_size)
             found |= dict.fromkeys(row.group_key for row in rows)
         return list(found)
 
     def _run_group(self, group: str) -> None:
-        left = self._settings.batch_size
+        left = self.settings.batch_size
         while True:
             seen = self._look(group)
             if self._settle(seen):
                 continue
-            tried = self._try(seen, left)
-            left = left - tried.booked if left > 0 else left
-            if tried.goes_on and (tried.booked or (tried.held and self._settle(self._look(group)))):
-                continue
-            self._rest(group, self._look(group) if tried.booked else seen)
-            return
+            booked, held, goes_on = 0, 0, True
+            for message in self._plan(seen).tries[: None if left < 0 else left]:
+                outcome = self._turn(seen, message.key)
+                booked += outcome is not None
+                held += outcome is None
+                if not goes_on_after(outcome, self.settings):
+                    goes_on = outcome is None
+                    break
+            left = left - booked if left > 0 else left
+            # An answer that is still to come may be there at the next look.
+            if not (goes_on and (booked or (held and self._settle(self._look(group))))):
+                self._rest(group, self._look(group) if booked else seen)
+                return
 
     def _look(self, group: str) -> _Spread:
         seen, looks = _Spread(DueGroup({})), []
-        for shard in range(self._shards.count):
-            with self._shards.look(shard) as snapshot:
-                look = look_at(snapshot, [group], self._horizon, self._settings, _DEPTH)[group]
+        for shard in range(self.shards.count):
+            with self.shards.look(shard) as snapshot:
+                look = look_at(snapshot, [group], self.horizon, self.settings, _DEPTH)[group]
                 for row in snapshot.inbox_groups([group]):
                     seen.versions[shard] = row.version
             seen.shards |= dict.fromkeys(look.members, shard)
             looks.append(look)
-        seen.look = self._merged(looks)
-        return seen
-
-    def _merged(self, looks: list[DueGroup]) -> DueGroup:
-        """Behind the position where one of them ends nothing is tried: which message comes first there is not known."""
         members = {key: filed for look in looks for key, filed in look.members.items()}
         cut_at = min((look.cut_at for look in looks if look.cut_at is not None), default=None)
+        next_due = min((look.next_due for look in looks if look.next_due is not None), default=None)
         if cut_at is not None:
-            at, settings = self._horizon, self._settings
+            # Behind the position where one of them ends nothing is tried: which message comes first is not known.
+            at, settings = self.horizon, self.settings
             waiting = {key for key, it in members.items() if what_is_due(it.message, at, settings) != TRY}
             members = {key: it for key, it in members.items() if it.place <= cut_at or key in waiting}
-        next_due = min((look.next_due for look in looks if look.next_due is not None), default=None)
-        return DueGroup(members, cut_at, next_due)
+        seen.look = DueGroup(members, cut_at, next_due)
+        return seen
 
     def _settle(self, seen: _Spread) -> bool:
         """Books answers that came late, and what happens by itself. Did anything?"""
@@ -200,32 +179,20 @@ class SpanningRun:
         outcomes = [self._turn(seen, key) for key in (*on_their_way, *by_themselves)]
         return any(outcome is not None for outcome in outcomes)
 
-    def _try(self, seen: _Spread, left: int) -> _TriedCount:
-        booked = held = 0
-        for message in self._plan(seen).tries[: None if left < 0 else left]:
-            outcome = self._turn(seen, message.key)
-            booked += outcome is not None
-            held += outcome is None
-            if not goes_on_after(outcome, self._settings):
-                return _TriedCount(booked, held, goes_on=outcome is None)
-        return _TriedCount(booked, held, goes_on=True)
-
     def _plan(self, seen: _Spread) -> RunPlan:
         # Whether what is on its way has lapsed is known to its shard.
-        at, settings = self._horizon, self._settings
-        messages = (
-            not_lapsed(it.message, at) if is_on_its_way(it) else it.message for it in seen.look.members.values()
-        )
-        return plan(to_plan(messages, at, settings), at, settings)
+        at, members = self.horizon, seen.look.members.values()
+        messages = (not_lapsed(it.message, at) if is_on_its_way(it) else it.message for it in members)
+        return plan(to_plan(messages, at, self.settings), at, self.settings)
 
     def _turn(self, seen: _Spread, key: int) -> Outcome | None:
-        reply = self._shards.ask(seen.shards[key], InboxTurn(key, self._settings, self._horizon))
-        self._counts += reply.counts
+        reply = self.shards.ask(seen.shards[key], r.InboxTurn(key, self.settings, self.horizon))
+        self.counts += reply.counts
         return reply.outcome
 
     def _rest(self, group: str, seen: _Spread) -> None:
         """What could be tried and was not is due at the next run: the batch is full, or an answer is still to come."""
-        at = self._horizon
-        due_at = rests_until(seen.look, seen.look.members.values(), at, self._settings, more_at=at + 1)
+        at = self.horizon
+        due_at = rests_until(seen.look, seen.look.members.values(), at, self.settings, more_at=at + 1)
         for shard, version in seen.versions.items():
-            self._shards.ask(shard, InboxRest(group, version, due_at))
+            self.shards.ask(shard, r.InboxRest(group, version, due_at))

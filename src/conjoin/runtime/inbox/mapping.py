@@ -11,7 +11,7 @@ problems of a mapping or a hint are reported at once.
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
@@ -31,9 +31,6 @@ HINT_FIELDS = {
     **{"executionId": "execution_id", "isStart": "is_start", "tenant": "tenant_id"},
 }
 """The fields of a hint in all spellings."""
-_OBJECTS = ("variables", "correlation_variables")
-_FLAG = "is_start"
-_FLAGS = {"true": True, "false": False}
 HEADERS = {
     "id": "X-CORRELATE-ID",
     "timestamp": "X-CORRELATE-Timestamp",
@@ -129,22 +126,12 @@ def read_hint(written: Mapping[str, Any], before: Hint | None = None) -> Hint:
         elif field in read:
             problems.append(f"{spelling}: {field} is given twice")
         else:
-            read[field] = _hint_value(field, value, problems)
+            wanted, reader = _WANTED.get(field, ("a text", as_text))
+            read[field] = reader(value)
+            problems += [f"{field}: {value!r:.60} is not {wanted}"] if read[field] is None else []
     if problems:
         raise InputError(problems)
     return (before or Hint())._replace(**read)
-
-
-def _hint_value(field: str, value: Any, problems: list[str]) -> Any:
-    if field in _OBJECTS:
-        wanted, read = "an object", _object(value)
-    elif field == _FLAG:
-        wanted, read = "true or false", value if isinstance(value, bool) else _FLAGS.get(str(value))
-    else:
-        wanted, read = "a text", as_text(value)
-    if read is None:
-        problems.append(f"{field}: {value!r:.60} is not {wanted}")
-    return read
 
 
 def _object(value: Any) -> Any:
@@ -154,3 +141,14 @@ def _object(value: Any) -> Any:
         except NOT_JSON:
             return None
     return value if isinstance(value, Mapping) else None
+
+
+def _flag(value: Any) -> bool | None:
+    return value if isinstance(value, bool) else {"true": True, "false": False}.get(str(value))
+
+
+_WANTED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    **dict.fromkeys(("variables", "correlation_variables"), ("an object", _object)),
+    "is_start": ("true or false", _flag),
+}
+"""Of the fields of a hint that are not texts: what they are, and what reads them."""

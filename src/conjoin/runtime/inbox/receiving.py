@@ -9,6 +9,7 @@ bytes; it stops no other.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
 from math import isinf
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.feel import compile_expression
-from conjoin.kernel.inbox import InboxMessage, InboxSettings, accept
+from conjoin.kernel.inbox import InboxSettings, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.headers import RejectedRow, header_texts, read_headers
@@ -210,23 +211,22 @@ def _csv_row(row: Row, header: list[str], values: list[str]) -> Row:
         return row._replace(problem="is not UTF-8")
 
 
+@dataclass(slots=True)
 class Reception:
-    """Takes the rows of one channel, and makes requests to the shards of them."""
+    """Takes the rows of one channel, and makes requests to the shards of them. `policies` are those of the store."""
 
-    def __init__(self, channel: Channel, settings: InboxSettings, shards: int, policies: Policies) -> None:
-        """`policies` are those of the store."""
-        self.counts = Counts()
-        """What never becomes an arrival; the shards count the rest."""
-        self._channel = channel
-        self._settings = settings
-        self._shards = shards
-        self._policies = policies
-        self._arrivals: dict[int, list[Filed]] = {}
-        self._dead_letters: dict[int, list[DeadLetter]] = {}
+    channel: Channel
+    settings: InboxSettings
+    shards: int
+    policies: Policies
+    counts: Counts = field(default_factory=Counts)
+    """What never becomes an arrival; the shards count the rest."""
+    _arrivals: dict[int, list[Filed]] = field(default_factory=dict)
+    _dead_letters: dict[int, list[DeadLetter]] = field(default_factory=dict)
 
     def take(self, arrivals: Iterable[Taken]) -> None:
         for arrival in arrivals:
-            if not self._channel.enabled:
+            if not self.channel.enabled:
                 self.counts += Counts(received=1, dropped=1)
             elif isinstance(arrival, Ignored):
                 self.counts += Counts(received=1, ignored=1)
@@ -244,32 +244,31 @@ class Reception:
                 yield shard, InboxArrivals(arrivals[some], letters[some])
 
     def _accept(self, arrival: Arrival) -> None:
-        if self._settings.order.startswith(EXPRESSION_MARK) and arrival.sort_value is None:
-            arrival = arrival._replace(sort_value=_sort_value(self._settings.order, arrival))
-        accepted = accept(arrival, self._channel, self._settings, self._policies)
-        if isinstance(accepted, InboxMessage):
-            self._take(arrival, accepted)
-        elif isinstance(accepted, Ignored):
+        if self.settings.order.startswith(EXPRESSION_MARK) and arrival.sort_value is None:
+            arrival = arrival._replace(sort_value=_sort_value(self.settings.order, arrival))
+        accepted = accept(arrival, self.channel, self.settings, self.policies)
+        if isinstance(accepted, Ignored):
             self.counts += Counts(received=1, ignored=1)
-        else:
+            return
+        if isinstance(accepted, RejectedRow):
             self._bury(arrival, accepted.reason, f"{accepted.field}: {accepted.value}".rstrip(": "))
-
-    def _take(self, arrival: Arrival, message: InboxMessage) -> None:
-        message = message._replace(group_key=stored_group(message.group_key), sort_value=_finite(message.sort_value))
+            return
+        group_key, sort_value = stored_group(accepted.group_key), _finite(accepted.sort_value)
+        message = accepted._replace(group_key=group_key, sort_value=sort_value)
         problem = unstorable(message)
         if problem is not None:
             self._bury(arrival, "bad_type", problem)
         elif not message.target and not message.hint.name.strip():
             self._bury(arrival, "missing_name", "name: a message for our own engine has one")
         else:
-            filed = Filed(message, place_of(message, self._settings))
-            self._arrivals.setdefault(home_of(message, self._shards), []).append(filed)
+            filed = Filed(message, place_of(message, self.settings))
+            self._arrivals.setdefault(home_of(message, self.shards), []).append(filed)
 
     def _bury(self, arrival: Arrival, reason: str, text: str) -> None:
-        self._keep(_dead_letter(self._channel, arrival, reason, text, arrival.raw or arrival.payload or b""))
+        self._keep(_dead_letter(self.channel, arrival, reason, text, arrival.raw or arrival.payload or b""))
 
     def _keep(self, letter: DeadLetter) -> None:
-        self._dead_letters.setdefault(shard_of(letter.part, self._shards), []).append(letter)
+        self._dead_letters.setdefault(shard_of(letter.part, self.shards), []).append(letter)
 
 
 def _finite(value: str | float | None) -> str | float | None:

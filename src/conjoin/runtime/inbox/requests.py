@@ -119,19 +119,12 @@ class InboxCleanup(InboxRequest):
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A message with everything that belongs to it."""
+class InboxMoveIn(InboxRequest):
+    """A message comes from another shard with everything that belongs to it, unless it is here already."""
 
     row: InboxRow
     content: InboxContentRow
     history: Sequence[InboxAttemptRow]
-
-
-@dataclass(frozen=True, slots=True)
-class InboxMoveIn(InboxRequest):
-    """A message comes from another shard, unless it is here already."""
-
-    moved: Moved
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,17 @@ that nothing is due any more. How each kind of target is called is written elsew
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Protocol
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.message import TARGET_ERROR
 from conjoin.kernel.inbox.outcomes import Failed, Outcome, Unanswered
+from conjoin.runtime.inbox import requests as r
 from conjoin.runtime.inbox.cross_shard import Shards, SpanningRun, finish_moves
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.on_shard.attempts import request_text
-from conjoin.runtime.inbox.requests import (
-    AT_ONCE,
-    InboxBook,
-    InboxCleanup,
-    InboxIntend,
-    InboxRules,
-    InboxRun,
-    rules_of,
-)
 
 IN_FLIGHT = 8
 _ROUND = 8
@@ -50,41 +44,34 @@ class RunMaker(Protocol):
     def run(self, is_ours: Callable[[], bool] = always) -> Counts: ...
 
 
+@dataclass(slots=True)
 class InboxRunner:
     """`at_once` is how many messages are tried in a commit, about; `in_flight` how many calls are made at a time."""
 
-    def __init__(
-        self,
-        shards: Shards,
-        settings: InboxSettings,
-        targets: Mapping[str, Target] = NO_TARGETS,
-        at_once: int = AT_ONCE,
-        in_flight: int = IN_FLIGHT,
-    ) -> None:
-        self._shards = shards
-        self._settings = settings
-        self._targets = targets
-        self._at_once = at_once
-        self._in_flight = in_flight
-        self._has_noted_rules = False
+    shards: Shards
+    settings: InboxSettings
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    at_once: int = r.AT_ONCE
+    in_flight: int = IN_FLIGHT
+    _has_noted_rules: bool = False
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts:
         """`is_ours` is called between commits: a process that has lost the lease stops."""
         counts = Counts()
-        if not self._settings.batch_size:
+        if not self.settings.batch_size:
             return counts
         self._note_rules()
-        finish_moves(self._shards)
-        horizon = self._shards.now
+        finish_moves(self.shards)
+        horizon = self.shards.now
         # What is past its expiration takes no place in a batch.
-        counts += clean_up(self._shards, InboxCleanup(self._settings, self._at_once, keeps_all=True), is_ours)
-        for shard in range(self._shards.count):
+        counts += clean_up(self.shards, r.InboxCleanup(self.settings, self.at_once, keeps_all=True), is_ours)
+        for shard in range(self.shards.count):
             counts += self._run_own(shard, horizon, is_ours)
-        if self._shards.count > 1:
-            counts += SpanningRun(self._shards, self._settings, horizon).run(is_ours)
-        if self._targets:
-            with ThreadPoolExecutor(self._in_flight) as pool:
-                for shard in range(self._shards.count):
+        if self.shards.count > 1:
+            counts += SpanningRun(self.shards, self.settings, horizon).run(is_ours)
+        if self.targets:
+            with ThreadPoolExecutor(self.in_flight) as pool:
+                for shard in range(self.shards.count):
                     counts += self._run_remote(shard, horizon, is_ours, pool)
         return counts
 
@@ -92,17 +79,17 @@ class InboxRunner:
         """Once for each runner; it costs a read, unless they have changed."""
         if self._has_noted_rules:
             return
-        for shard in range(self._shards.count):
+        for shard in range(self.shards.count):
             after: str | None = ""
             while after is not None:
-                after = self._shards.ask(shard, InboxRules(rules_of(self._settings), after)).next_group
+                after = self.shards.ask(shard, r.InboxRules(r.rules_of(self.settings), after)).next_group
         self._has_noted_rules = True
 
     def _run_own(self, shard: int, horizon: int, is_ours: Callable[[], bool]) -> Counts:
         counts, held = Counts(), []
-        request = InboxRun(self._settings, horizon, self._at_once)
+        request = r.InboxRun(self.settings, horizon, self.at_once)
         while is_ours():
-            reply = self._shards.ask(shard, request)
+            reply = self.shards.ask(shard, request)
             counts += reply.counts
             held += reply.held
             if not reply.looked_at:
@@ -113,29 +100,27 @@ class InboxRunner:
         """Answers from other shards have come by now, as a rule; then the others of their groups have their turn."""
         counts = Counts()
         while held:
-            reply = self._shards.ask(shard, InboxRun(self._settings, horizon, self._at_once, held[: self._at_once]))
+            reply = self.shards.ask(shard, r.InboxRun(self.settings, horizon, self.at_once, held[: self.at_once]))
             counts += reply.counts
             has_booked = reply.counts != Counts()
-            held = held[self._at_once :] + (reply.held if has_booked else [])
+            held = held[self.at_once :] + (reply.held if has_booked else [])
         return counts
 
     def _run_remote(self, shard: int, horizon: int, is_ours: Callable[[], bool], pool: ThreadPoolExecutor) -> Counts:
         counts, sent = Counts(), Counter[str]()
-        limit = _ROUND * self._in_flight
-        request = InboxIntend(self._settings, horizon, tuple(self._targets), limit)
+        limit = _ROUND * self.in_flight
+        request = r.InboxIntend(self.settings, horizon, tuple(self.targets), limit)
         while is_ours():
-            reply = self._shards.ask(shard, request)
+            reply = self.shards.ask(shard, request)
             counts += reply.counts
             if not reply.looked_at:
                 break
             sent.update(message.group_key for message in reply.to_send)
-            outcomes = list(pool.map(self._deliver, reply.to_send))
-            rested = [group for group, number in sent.items() if 0 < self._settings.batch_size <= number]
-            counts += self._shards.ask(shard, InboxBook(outcomes, self._settings, horizon, rested)).counts
+            outcomes = pool.map(deliver, reply.to_send, repeat(self.targets))
+            booked = [(it.key, outcome, request_text(it)) for it, outcome in zip(reply.to_send, outcomes, strict=True)]
+            rested = [group for group, number in sent.items() if 0 < self.settings.batch_size <= number]
+            counts += self.shards.ask(shard, r.InboxBook(booked, self.settings, horizon, rested)).counts
         return counts
-
-    def _deliver(self, message: InboxMessage) -> tuple[int, Outcome, str]:
-        return message.key, deliver(message, self._targets), request_text(message)
 
 
 def deliver(message: InboxMessage, targets: Mapping[str, Target]) -> Outcome:
@@ -148,7 +133,7 @@ def deliver(message: InboxMessage, targets: Mapping[str, Target]) -> Outcome:
         return Unanswered(f"{type(error).__name__}: {error}")
 
 
-def clean_up(shards: Shards, request: InboxCleanup, is_ours: Callable[[], bool]) -> Counts:
+def clean_up(shards: Shards, request: r.InboxCleanup, is_ours: Callable[[], bool]) -> Counts:
     """On all shards, in as many commits as it takes."""
     counts = Counts()
     for shard in range(shards.count):

@@ -6,10 +6,11 @@ others. At the end the lease is kept until the next time, one interval later, so
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from uuid import uuid4
 
 from conjoin.kernel.inbox import InboxSettings
-from conjoin.kernel.inbox.schedule import CLEANUP, RUN, next_job_at
+from conjoin.kernel.inbox.due import CLEANUP, RUN, next_job_at
 from conjoin.kernel.instants import after
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.metrics import Counts
@@ -59,31 +60,31 @@ class InboxSchedule:
             self._ended_at[job] = self._inbox.shards.now
 
 
+@dataclass(slots=True)
 class HeldLease:
     """The lease of one job, renewed while the job is done. Without a cluster it is always ours."""
 
-    def __init__(self, catalog: CatalogStore, clock: Clock, holder: str, settings: InboxSettings, job: str) -> None:
-        self._catalog = catalog
-        self._clock = clock
-        self._holder = holder
-        self._settings = settings
-        self._job = job
-        self._until = clock()
+    catalog: CatalogStore
+    clock: Clock
+    holder: str
+    settings: InboxSettings
+    job: str
+    _until: int = 0
 
     def is_ours(self) -> bool:
         """Renewed when half of it is over; what cannot be renewed is lost."""
-        if not self._settings.cluster:
+        if not self.settings.cluster:
             return True
-        now = self._clock()
-        if after(now, self._settings.lock_at_most // 2) >= self._until:
-            self._take(now, after(now, self._settings.lock_at_most))
+        now = self.clock()
+        if after(now, self.settings.lock_at_most // 2) >= self._until:
+            self._take(now, after(now, self.settings.lock_at_most))
         return now < self._until
 
     def keep_until_next(self) -> None:
-        interval = self._settings.cleanup_interval if self._job == CLEANUP else self._settings.poll_interval
-        if self._settings.cluster:
-            now = self._clock()
+        interval = self.settings.cleanup_interval if self.job == CLEANUP else self.settings.poll_interval
+        if self.settings.cluster:
+            now = self.clock()
             self._take(now, after(now, interval))
 
     def _take(self, now: int, until: int) -> None:
-        self._until = until if self._catalog.lease(self._job, self._holder, now, until) else now
+        self._until = until if self.catalog.lease(self.job, self.holder, now, until) else now

@@ -117,7 +117,7 @@ def _text(field: str, value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    raise Unusable("bad_type", f"{field}: {_cut(value)} is not a text")
+    raise Unusable("bad_type", f"{field}: {value!r:.60} is not a text")
 
 
 def as_text(value: Any) -> str | None:
@@ -143,7 +143,7 @@ def _variables(value: Any) -> Mapping[str, Any]:
             raise Unusable("bad_variables", f"variables: not JSON: {error}") from None
     if isinstance(value, dict):
         return value
-    raise Unusable("bad_variables", f"variables: {_cut(value)} is not an object")
+    raise Unusable("bad_variables", f"variables: {value!r:.60} is not an object")
 
 
 def _ttl(value: Any) -> int | None:
@@ -152,7 +152,7 @@ def _ttl(value: Any) -> int | None:
     whole = None if isinstance(value, str) else whole_number(value)
     ms = read_duration_ms(whole if whole is not None and whole == value else value)
     if ms is None:
-        raise Unusable("bad_ttl", f"ttl: {_cut(value)} is no time such as 30s, 1h or PT1H")
+        raise Unusable("bad_ttl", f"ttl: {value!r:.60} is no time such as 30s, 1h or PT1H")
     return ms
 
 
@@ -164,10 +164,5 @@ def _instant(value: Any) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53:
         at = value * 1_000
     if at is None:
-        raise Unusable("bad_time", f"published_at: {_cut(value)} is no instant such as 2026-01-31T08:00:00Z")
+        raise Unusable("bad_time", f"published_at: {value!r:.60} is no instant such as 2026-01-31T08:00:00Z")
     return at
-
-
-def _cut(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -13,20 +13,10 @@ from uuid import uuid4
 
 from conjoin.fault_points import passing
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.notices import sources
 from conjoin.runtime.notices.notice import Notice, payload_of, shown_notice
 from conjoin.runtime.notices.receivers import Receiver, is_for
 from conjoin.runtime.notices.sending import Send, Sending
-from conjoin.runtime.notices.sources import (
-    WHEN,
-    LogPosition,
-    Mark,
-    inbox_notices,
-    log_notices,
-    note_positions,
-    read_log_position,
-    read_mark,
-    read_positions,
-)
 from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store.port import ShardStore
 
@@ -113,11 +103,10 @@ class Notifier:
                 shard.close()
         return tally
 
-    def wants(self, receiver: Receiver, notice: Notice) -> bool:
-        return is_for(receiver, self._receivers, notice.kind, notice.name)
-
-    def deliver(self, receiver: Receiver, notice: Notice) -> None:
-        """Raises `NoticeRefused`. After a few failures by a mistake of ours the notice is left out."""
+    def deliver(self, receiver: Receiver, notice: Notice) -> bool:
+        """False: it is not for this receiver. Raises `NoticeRefused`; after a few mistakes of ours it is left out."""
+        if not is_for(receiver, self._receivers, notice.kind, notice.name):
+            return False
         try:
             passing("notifying")
             body = payload_of(shown_notice(self._broker, notice), receiver.variables)
@@ -130,13 +119,14 @@ class Notifier:
                 raise NoticeRefused(text_of(error)) from error
             self.left_out += 1
             _log.error("notice %s for %s is left out: %s", notice.id, receiver.name, text_of(error), exc_info=error)
-            return
+            return True
         if problem:
             raise NoticeRefused(problem)
         self._failing.pop(receiver.name, None)
+        return True
 
     def note(self, shard: ShardStore, reached: dict[str, str]) -> None:
-        note_positions(shard, self._broker.store.catalog, reached)
+        sources.note_positions(shard, self._broker.store.catalog, reached)
 
 
 @dataclass(slots=True)
@@ -148,53 +138,53 @@ class _Tally:
     missed: int = 0
 
 
+@dataclass(slots=True)
 class _ShardNotices:
     """One receiver, one shard. After a change of the number of shards their numbers, and so the positions, are new."""
 
-    def __init__(self, notifier: Notifier, receiver: Receiver, shard: ShardStore, number: int, tally: _Tally) -> None:
-        self._tally = tally
-        self._notifier = notifier
-        self._receiver = receiver
-        self._shard = shard
-        self._number = number
-        self._version, self._time, self._noted = read_positions(shard)
+    notifier: Notifier
+    receiver: Receiver
+    shard: ShardStore
+    number: int
+    tally: _Tally
 
     def send(self) -> None:
-        first = {self._part("log"): str(LogPosition(self._version + 1, 0))}
-        first |= {self._part(state): str(Mark(self._time)) for state in WHEN}
-        if not any(part in self._noted for part in first):
+        version, time, noted = sources.read_positions(self.shard)
+        first = {self._part("log"): str(sources.LogPosition(version + 1, 0))}
+        first |= {self._part(state): str(sources.Mark(time)) for state in sources.WHEN}
+        if not any(part in noted for part in first):
             # A new receiver is notified of what happens from now on.
-            self._notifier.note(self._shard, first)
+            self.notifier.note(self.shard, first)
             return
-        self._send_log(read_log_position(self._noted[self._part("log")]))
-        for state in WHEN:
-            self._send_inbox(state, read_mark(self._noted[self._part(state)]))
+        self._send_log(sources.read_log_position(noted[self._part("log")]), version)
+        for state in sources.WHEN:
+            self._send_inbox(state, sources.read_mark(noted[self._part(state)]))
 
     def _part(self, source: str) -> str:
-        return f"{self._receiver.name}/{self._number}/{source}"
+        return f"{self.receiver.name}/{self.number}/{source}"
 
-    def _send_log(self, noted: LogPosition) -> None:
-        reached, sent_before = noted, self._tally.sent
+    def _send_log(self, noted: sources.LogPosition, version: int) -> None:
+        reached, sent_before = noted, self.tally.sent
         try:
-            while reached.version <= self._version:
+            while reached.version <= version:
                 before = reached
-                for position, notice in log_notices(self._shard, self._number, reached):
-                    self._tally.missed += max(0, position.version - reached.version - 1)
+                for position, notice in sources.log_notices(self.shard, self.number, reached):
+                    self.tally.missed += max(0, position.version - reached.version - 1)
                     self._deliver(notice)
                     reached = position
-                    if self._tally.sent - sent_before == AT_ONCE:
+                    if self.tally.sent - sent_before == AT_ONCE:
                         self._note("log", str(reached))
-                        noted, sent_before = reached, self._tally.sent
+                        noted, sent_before = reached, self.tally.sent
                 if reached == before:
                     break
         finally:
-            if self._tally.sent > sent_before or reached.version - noted.version > FAR:
+            if self.tally.sent > sent_before or reached.version - noted.version > FAR:
                 self._note("log", str(reached))
 
-    def _send_inbox(self, state: str, mark: Mark) -> None:
+    def _send_inbox(self, state: str, mark: sources.Mark) -> None:
         reached = mark
         try:
-            for position, notice in inbox_notices(self._shard, state, mark):
+            for position, notice in sources.inbox_notices(self.shard, state, mark):
                 self._deliver(notice)
                 reached = position
         finally:
@@ -202,9 +192,8 @@ class _ShardNotices:
                 self._note(state, str(reached))
 
     def _deliver(self, notice: Notice | None) -> None:
-        if notice is not None and self._notifier.wants(self._receiver, notice):
-            self._notifier.deliver(self._receiver, notice)
-            self._tally.sent += 1
+        if notice is not None and self.notifier.deliver(self.receiver, notice):
+            self.tally.sent += 1
 
     def _note(self, source: str, position: str) -> None:
-        self._notifier.note(self._shard, {self._part(source): position})
+        self.notifier.note(self.shard, {self._part(source): position})

@@ -9,7 +9,7 @@ import hmac
 import ssl
 from collections.abc import Callable, Mapping
 from time import time
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from conjoin.runtime.notices.receivers import Receiver
@@ -30,10 +30,8 @@ _CLIENT: Mapping[str, Any] = {
 }
 
 
-class Send(Protocol):
-    """Answers why the receiver does not have the notice; empty if it has."""
-
-    def __call__(self, receiver: Receiver, notice_id: str, body: bytes) -> str: ...
+Send = Callable[[Receiver, str, bytes], str]
+"""With the id of a notice and its body. Answers why the receiver does not have it; empty if it has."""
 
 
 class Sending:

@@ -65,13 +65,13 @@ def log_notices(shard: ShardStore, number: int, after: LogPosition) -> Iterator[
         yield LogPosition(row.version + 1, 0), None
 
 
-def _events(row: LogRow) -> Iterator[Noticed]:
-    number = 0
-    for entry in read_block(row.block):
-        for event in entry.events:
-            number += 1
-            if event.kind in _KINDS:
-                yield Noticed(LogPosition(row.version, number), entry.request, event)
+def _events(row: LogRow) -> list[Noticed]:
+    events = ((entry.request, event) for entry in read_block(row.block) for event in entry.events)
+    return [
+        Noticed(LogPosition(row.version, number), request, event)
+        for number, (request, event) in enumerate(events, 1)
+        if event.kind in _KINDS
+    ]
 
 
 class _Facts:
@@ -98,7 +98,7 @@ class _Facts:
             return None
         detail = {"near_misses": it.event.near_misses}
         name, key, verdict, reason = "", _key_of(it.request), kind, it.event.reason
-        facts: dict[str, Any] = {"tenant_id": _tenant_of(it.request)}
+        facts: dict[str, Any] = {"tenant_id": getattr(it.request, "tenant_id", "")}
         if row is not None:
             detail["deadline_at"] = row.deadline
             name, key, verdict, reason = row.name, row.correlation_key, row.verdict, row.reason
@@ -112,17 +112,13 @@ class _Facts:
         carried = getattr(request, "message", None) if isinstance(request, DeliverMessage) else None
         name = request.name if isinstance(request, NewMessage) else getattr(carried, "name", "")
         text = f"Incident {event.error_type}: {event.text}"
-        facts = (_tenant_of(request), name, _key_of(request))
+        facts = (getattr(request, "tenant_id", ""), name, _key_of(request))
         notice = Notice(notice_id, "incident", at, text, "", event.error_type, *facts)
         return notice._replace(instance_key=self._instances.get(event.key, 0))
 
 
 def _key_of(request: Any) -> str:
     return request.key if isinstance(request, (NewMessage, ForKey, DeliverMessage)) else ""
-
-
-def _tenant_of(request: Any) -> str:
-    return getattr(request, "tenant_id", "")
 
 
 class Mark(NamedTuple):

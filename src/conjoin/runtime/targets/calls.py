@@ -77,9 +77,6 @@ class TargetAnswer(NamedTuple):
 class TargetDialect(Protocol):
     """How one kind of target is called, and what its answers mean. Both are pure: the same in, the same out."""
 
-    @property
-    def label(self) -> str: ...
-
     def request_of(self, message: InboxMessage, now: int) -> TargetRequest | Failed: ...
 
     def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered: ...

@@ -14,20 +14,14 @@ from urllib.parse import quote
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, TARGET_ERROR, Hint, InboxMessage
 from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.targets.calls import (
-    TargetAnswer,
-    TargetRequest,
-    failure_of,
-    garbled,
-    posted,
-    read_answer,
-    unmapped,
-    variables_of,
-)
+from conjoin.runtime.targets import calls
+from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
 
 _MISMATCH = ("MismatchingMessageCorrelationException", "Cannot correlate message")
 """How a 400 says that nobody waits, or that several do."""
 _INTEGER_END, _LONG_END = 2**31, 2**63
+
+_LABEL = "Camunda 7"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,46 +31,44 @@ class Camunda7:
     signals: frozenset[str] = frozenset()
     local_keys: frozenset[str] = frozenset()
 
-    @property
-    def label(self) -> str:
-        return "Camunda 7"
-
     def request_of(self, message: InboxMessage, now: int) -> TargetRequest | Failed:
-        variables = variables_of(message)
+        variables = calls.variables_of(message)
         if isinstance(variables, Failed):
             return variables
         hint = message.hint
         if not hint.name.strip():
-            return unmapped("the hint has no message name")
+            return calls.unmapped("the hint has no message name")
         values = {name: typed(value) for name, value in variables.items()}
         if hint.name in self.signals:
             # A signal goes to all who wait for it; only an execution, or else a tenant, narrows it.
             narrowed = {"executionId": hint.execution_id} if hint.execution_id else _tenant(message)
-            return posted("/signal", {"name": hint.name} | narrowed | {"variables": values})
+            return calls.posted("/signal", {"name": hint.name} | narrowed | {"variables": values})
         if hint.execution_id:
             execution, name = (quote(text, safe="", errors="replace") for text in (hint.execution_id, hint.name))
-            return posted(f"/execution/{execution}/messageSubscriptions/{name}/trigger", {"variables": values})
+            return calls.posted(f"/execution/{execution}/messageSubscriptions/{name}/trigger", {"variables": values})
         return self._message(hint, _tenant(message), values)
 
     def _message(self, hint: Hint, tenant: dict[str, Any], values: dict[str, Any]) -> TargetRequest | Failed:
         if hint.process_definition_id and (hint.is_start or not hint.process_instance_id):
-            return unmapped(
+            return calls.unmapped(
                 f"process definition {hint.process_definition_id!r}: Camunda 7 cannot be told by REST which definition"
                 " a message is for; leave it out, and a start takes the latest one that has this message"
             )
         narrowed = tenant if hint.is_start else self._receiver(hint, tenant)
         if isinstance(narrowed, Failed):
             return narrowed
-        body = {"messageName": hint.name}
+        body: dict[str, Any] = {"messageName": hint.name}
         if hint.business_key:
             body["businessKey"] = hint.business_key
-        return posted("/message", body | narrowed | {"processVariables": values, "all": False, "resultEnabled": True})
+        return calls.posted(
+            "/message", body | narrowed | {"processVariables": values, "all": False, "resultEnabled": True}
+        )
 
     def _receiver(self, hint: Hint, tenant: dict[str, Any]) -> dict[str, Any] | Failed:
         """What narrows it down to one instance."""
         if not (hint.business_key or hint.correlation_variables or hint.process_instance_id):
             named = f" (only the correlation key {hint.correlation_key!r})" if hint.correlation_key else ""
-            return unmapped(
+            return calls.unmapped(
                 f"the hint names nobody that Camunda 7 could find{named}: it asks for a business key, correlation"
                 " variables, an instance, an execution, or the start flag"
             )
@@ -86,7 +78,7 @@ class Camunda7:
         for name, value in hint.correlation_variables.items():
             key = typed_key(value)
             if key is None:
-                return unmapped(f"correlation variable {name!r}: Camunda 7 cannot compare lists and objects")
+                return calls.unmapped(f"correlation variable {name!r}: Camunda 7 cannot compare lists and objects")
             scope = "localCorrelationKeys" if name in self.local_keys else "correlationKeys"
             narrowed.setdefault(scope, {})[name] = key
         return narrowed
@@ -94,16 +86,16 @@ class Camunda7:
     def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered:
         if answer.status == 204:
             return Delivered("correlated", HANDED_OVER)
-        body = read_answer(answer.body)
+        body = calls.read_answer(answer.body)
         if 200 <= answer.status < 300:
-            return _delivered(body) or garbled(self.label, answer)
+            return _delivered(body) or calls.garbled(_LABEL, answer)
         if not isinstance(body, dict):
-            return failure_of(self.label, answer)
+            return calls.failure_of(_LABEL, answer)
         text = f"{body.get('type', '')}: {body.get('message', '')}"
         if answer.status == 400 and any(sign in text for sign in _MISMATCH):
-            head = f"{self.label} found nobody, or several, to take the message"
+            head = f"{_LABEL} found nobody, or several, to take the message"
             return Failed(TARGET_ERROR, f"{head}\nCaused by: {text}")
-        return failure_of(self.label, answer, text)
+        return calls.failure_of(_LABEL, answer, text)
 
 
 def _tenant(message: InboxMessage) -> dict[str, Any]:

@@ -11,20 +11,14 @@ from typing import Any
 from conjoin.kernel.inbox.message import TARGET_ERROR, InboxMessage
 from conjoin.kernel.inbox.outcomes import HANDED_OVER, Delivered, Failed, Unanswered
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.runtime.targets.calls import (
-    TargetAnswer,
-    TargetRequest,
-    failure_of,
-    garbled,
-    posted,
-    read_answer,
-    unmapped,
-    variables_of,
-)
+from conjoin.runtime.targets import calls
+from conjoin.runtime.targets.calls import TargetAnswer, TargetRequest
 
 PUBLISH, CORRELATE = "publish", "correlate"
 OPERATIONS = (PUBLISH, CORRELATE)
 DAY_MS = 86_400_000
+
+_LABEL = "Camunda 8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +28,15 @@ class Camunda8:
     operation: str = PUBLISH
     time_to_live_ms: int = DAY_MS
 
-    @property
-    def label(self) -> str:
-        return "Camunda 8"
-
     def request_of(self, message: InboxMessage, now: int) -> TargetRequest | Failed:
-        variables = variables_of(message)
+        variables = calls.variables_of(message)
         if isinstance(variables, Failed):
             return variables
         hint = message.hint
         if not hint.name.strip():
-            return unmapped("the hint has no message name")
+            return calls.unmapped("the hint has no message name")
         if not hint.correlation_key and not hint.is_start:
-            return unmapped("the hint has no correlation key, and without one Camunda 8 could only start something")
+            return calls.unmapped("the hint has no correlation key: without one Camunda 8 could only start something")
         body: dict[str, Any] = {
             "name": hint.name,
             "correlationKey": hint.correlation_key,
@@ -54,13 +44,13 @@ class Camunda8:
             "tenantId": hint.tenant_id or message.tenant_id,
         }
         if self.operation == CORRELATE:
-            return posted("/v2/messages/correlation", body)
+            return calls.posted("/v2/messages/correlation", body)
         body["messageId"] = hint.message_id or message.message_id
         body["timeToLive"] = min(self.time_to_live_ms, elapsed_ms(now, message.expires_at))
-        return posted("/v2/messages/publication", body)
+        return calls.posted("/v2/messages/publication", body)
 
     def outcome_of(self, answer: TargetAnswer) -> Delivered | Failed | Unanswered:
-        body = read_answer(answer.body)
+        body = calls.read_answer(answer.body)
         fields = body if isinstance(body, dict) else {}
         if 200 <= answer.status < 300:
             # Published: it has a key; correlated: the instance, too.
@@ -68,12 +58,12 @@ class Camunda8:
                 return Delivered("correlated", HANDED_OVER, str(fields["processInstanceKey"]))
             if fields.get("messageKey"):
                 return Delivered("buffered", HANDED_OVER, str(fields["messageKey"]))
-            return garbled(self.label, answer)
+            return calls.garbled(_LABEL, answer)
         if not isinstance(body, dict):
-            return failure_of(self.label, answer)
+            return calls.failure_of(_LABEL, answer)
         title, text = fields.get("title"), f"{fields.get('title', '')}: {fields.get('detail', '')}"
         if answer.status == 409 and title == "ALREADY_EXISTS":
             return Delivered("refused", "duplicate_id")
         if answer.status == 404 and title == "NOT_FOUND":
-            return Failed(TARGET_ERROR, f"{self.label} found nobody to take the message\nCaused by: {text}")
-        return failure_of(self.label, answer, text)
+            return Failed(TARGET_ERROR, f"{_LABEL} found nobody to take the message\nCaused by: {text}")
+        return calls.failure_of(_LABEL, answer, text)

@@ -1,9 +1,9 @@
 """Connections to other systems: those of httpcore, which httpx is made of, kept alive between calls.
 
 A connection that the other side has given up is not used again, redirects are not followed, cookies are not kept, and
-of an answer no more is read than may be. Two things httpx does not have: a time-out counts for all of a request, and
+of an answer no more is read than the limit. Two things httpx does not have: a timeout counts for all of a request, and
 again for the whole answer, so that a byte now and then holds no call for ever; and whether the last byte of a request
-went out is known, as httpx keeps quiet about a write that failed.
+went out is known, as httpx does not report a write that failed.
 """
 
 import ssl
@@ -34,7 +34,7 @@ _BROKEN = (
 
 
 class HttpConnections:
-    """Any number of threads may ask at once; those above the limit wait for their turn."""
+    """Any number of threads may call at once; those above the limit wait for their turn."""
 
     def __init__(self, limits: HttpLimits, tls: ssl.SSLContext | None = None, proxy: str = "") -> None:
         self._limits = limits
@@ -53,11 +53,12 @@ class HttpConnections:
         try:
             where, host = _read_url(url)
             sent = {"Host": host, "User-Agent": "conjoin", "Accept-Encoding": "identity", **headers}
-            if self._closed:
-                sent["Connection"] = "close"
-            with self._pool.stream(
-                method, where, headers=[*sent.items()], content=body, extensions=self._extensions(progress)
-            ) as response:
+            sent |= {"Connection": "close"} if self._closed else {}
+            connect_s, answer_s = self._limits.connect_timeout_ms / 1_000, self._limits.answer_timeout_ms / 1_000
+            timeout = {"connect": connect_s, "read": answer_s, "write": answer_s}
+            extensions = {"timeout": timeout, "trace": progress}
+            pairs = [*sent.items()]
+            with self._pool.stream(method, where, headers=pairs, content=body, extensions=extensions) as response:
                 return self._read(response)
         except (*_BROKEN, ValueError) as error:
             raise CallBroken(_root_of(error), progress.is_connected, progress.is_sent) from error
@@ -67,10 +68,6 @@ class HttpConnections:
         self._closed = True
         self._pool.close()
 
-    def _extensions(self, progress: "_Progress") -> dict[str, Any]:
-        connect_s, answer_s = self._limits.connect_timeout_ms / 1_000, self._limits.answer_timeout_ms / 1_000
-        return {"timeout": {"connect": connect_s, "read": answer_s, "write": answer_s}, "trace": progress}
-
     def _read(self, response: httpcore.Response) -> TargetAnswer:
         most, body = self._limits.answer_max, bytearray()
         for piece in response.iter_stream():
@@ -78,20 +75,20 @@ class HttpConnections:
             if len(body) > most:
                 break  # the rest is not worth reading; its connection is closed
         headers = {name.lower(): value.decode("latin-1") for name, value in response.headers}
-        told = headers.get(b"retry-after", ""), headers.get(b"location", "")
-        return TargetAnswer(response.status, bytes(body[:most]), *told)
+        retry_after, location = headers.get(b"retry-after", ""), headers.get(b"location", "")
+        return TargetAnswer(response.status, bytes(body[:most]), retry_after, location)
 
 
 class _Progress:
-    """How far a call got, as httpcore tells it. A tunnel through a proxy is asked for in a request of its own."""
+    """How far a call got, as httpcore reports it. A tunnel through a proxy is opened by a request of its own."""
 
     def __init__(self) -> None:
         self.is_connected = self.is_sent = False
         self._is_tunnel = False
 
-    def __call__(self, event: str, told: Mapping[str, Any]) -> None:
+    def __call__(self, event: str, about: Mapping[str, Any]) -> None:
         if event == "http11.send_request_headers.started":
-            self._is_tunnel = told["request"].method == b"CONNECT"
+            self._is_tunnel = about["request"].method == b"CONNECT"
             self.is_connected = not self._is_tunnel
         elif event == "http11.send_request_body.complete":
             self.is_sent = not self._is_tunnel
@@ -103,7 +100,7 @@ class _Network(httpcore.SyncBackend):
 
 
 class _TimedStream(httpcore.NetworkStream):
-    """A time-out counts for all that is read between two writes, and for all that is written between two reads."""
+    """A timeout counts for all that is read between two writes, and for all that is written between two reads."""
 
     def __init__(self, stream: httpcore.NetworkStream) -> None:
         self._stream = stream

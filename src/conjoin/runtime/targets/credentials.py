@@ -10,12 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from conjoin.runtime.targets.calls import CallBroken, TargetAnswer, read_answer
+from conjoin.runtime.targets.calls import CallBroken, read_answer
 from conjoin.setting_tables import Secret
 from conjoin.shown_urls import shown_url
+
+if TYPE_CHECKING:
+    from conjoin.runtime.targets.connections import HttpConnections
 
 _MARGIN_S = 30.0
 """A token is not used any more so long before it ends; a short one not after half of its time."""
@@ -84,15 +87,10 @@ class OAuth:
         return urlencode(fields).encode()
 
 
-class _Connections(Protocol):
-    def exchange(self, method: str, url: str, headers: dict[str, str], body: bytes, /) -> TargetAnswer: ...
-    def close(self) -> None: ...
-
-
 class OAuthCredentials:
     """Any number of threads may use it at once. `clock` gives seconds."""
 
-    def __init__(self, oauth: OAuth, connections: _Connections, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, oauth: OAuth, connections: "HttpConnections", clock: Callable[[], float] = monotonic) -> None:
         self._oauth, self._connections, self._clock = oauth, connections, clock
         self._lock = Lock()
         self._token, self._ends_at = "", 0.0

@@ -20,21 +20,8 @@ from conjoin.runtime.targets.credentials import Credentials, OAuth, OAuthCredent
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
-class Address(NamedTuple):
-    is_secure: bool
-    host: str
-    port: int | None
-    path: str
-    """What stands before the path of every request; it does not end with a slash."""
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port is None else f":{self.port}"
-        return f"{'https' if self.is_secure else 'http'}://{host}{port}{self.path}"
-
-
-def read_address(url: str) -> Address:
-    """The address of a URL. ValueError says why it is none, and does not repeat it: it may hold a password."""
+def read_address(url: str) -> str:
+    """A URL as it is called, without a slash at its end. ValueError says why it cannot be, and does not repeat it."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").encode("idna").decode(), parts.port
@@ -46,7 +33,8 @@ def read_address(url: str) -> Address:
         raise ValueError("may not have a user, a query or a fragment")
     if " " in url or not url.isprintable() or not parts.path.isascii():
         raise ValueError("has characters that must be escaped")
-    return Address(parts.scheme == "https", host, port, parts.path.rstrip("/"))
+    shown_host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown_host}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
 
 
 class HttpTls(NamedTuple):
@@ -82,7 +70,7 @@ class HttpCarrier:
             return HttpConnections(limits or HttpLimits(), context, environment_proxy(address) if use_proxy else "")
 
         self.address = read_address(url)
-        self._connections = connections(str(self.address))
+        self._connections = connections(self.address)
         self.credentials: Credentials | OAuthCredentials
         if isinstance(credentials, OAuth):
             self.credentials = OAuthCredentials(credentials, connections(credentials.token_url))

@@ -5,26 +5,16 @@ from typing import Annotated
 
 from pydantic import PlainValidator
 
+from conjoin import setting_tables as types
 from conjoin.errors import SettingsError
 from conjoin.runtime.targets.calls import HttpLimits, TargetDialect
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import DAY_MS, OPERATIONS, PUBLISH, Camunda8
 from conjoin.runtime.targets.credentials import Credentials, OAuth
 from conjoin.runtime.targets.http import HttpCarrier, HttpTls, RemoteTarget, read_address
-from conjoin.setting_tables import (
-    Flag,
-    Names,
-    Secret,
-    SecretText,
-    SettingTable,
-    Text,
-    duration_ms,
-    one_of,
-    read_table,
-    whole_number,
-)
+from conjoin.setting_tables import SettingTable, read_table
 
-_CALL_TIMEOUT = duration_ms(least=1, most=3_600_000)
+_CALL_TIMEOUT = types.duration_ms(least=1, most=3_600_000)
 _LIMITS = HttpLimits()
 
 
@@ -38,23 +28,23 @@ def _address(value: object) -> str:
 class TargetTable(SettingTable):
     """What every kind has."""
 
-    kind: Annotated[str, one_of("camunda7", "camunda8")] = ""
+    kind: Annotated[str, types.one_of("camunda7", "camunda8")] = ""
     url: Annotated[str, PlainValidator(_address)] = ""
-    user: Text = ""
-    password: SecretText = Secret()
-    token: SecretText = Secret()
-    token_url: Text = ""
-    client_id: Text = ""
-    client_secret: SecretText = Secret()
-    audience: Text = ""
-    scope: Text = ""
-    ca_file: Text = ""
-    certificate: Text = ""
-    certificate_key: Text = ""
-    use_proxy: Flag = False
+    user: types.Text = ""
+    password: types.SecretText = types.Secret()
+    token: types.SecretText = types.Secret()
+    token_url: types.Text = ""
+    client_id: types.Text = ""
+    client_secret: types.SecretText = types.Secret()
+    audience: types.Text = ""
+    scope: types.Text = ""
+    ca_file: types.Text = ""
+    certificate: types.Text = ""
+    certificate_key: types.Text = ""
+    use_proxy: types.Flag = False
     connect_timeout: Annotated[int, _CALL_TIMEOUT] = _LIMITS.connect_timeout_ms
     answer_timeout: Annotated[int, _CALL_TIMEOUT] = _LIMITS.answer_timeout_ms
-    calls_in_flight: Annotated[int, whole_number(1)] = _LIMITS.calls_in_flight
+    calls_in_flight: Annotated[int, types.whole_number(1)] = _LIMITS.calls_in_flight
 
     @property
     def dialect(self) -> TargetDialect:
@@ -102,8 +92,8 @@ class TargetTable(SettingTable):
 
 
 class Camunda7Table(TargetTable):
-    signals: Names = frozenset()
-    local_keys: Names = frozenset()
+    signals: types.Names = frozenset()
+    local_keys: types.Names = frozenset()
 
     @property
     def dialect(self) -> TargetDialect:
@@ -111,8 +101,8 @@ class Camunda7Table(TargetTable):
 
 
 class Camunda8Table(TargetTable):
-    operation: Annotated[str, one_of(*OPERATIONS)] = PUBLISH
-    time_to_live: Annotated[int, duration_ms(least=1, most=3_650 * DAY_MS)] = DAY_MS
+    operation: Annotated[str, types.one_of(*OPERATIONS)] = PUBLISH
+    time_to_live: Annotated[int, types.duration_ms(least=1, most=3_650 * DAY_MS)] = DAY_MS
 
     @property
     def dialect(self) -> TargetDialect:

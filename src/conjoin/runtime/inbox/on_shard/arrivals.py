@@ -10,16 +10,9 @@ from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.due import turn_at
 from conjoin.kernel.inbox.message import identity_of
 from conjoin.kernel.inbox.settings import FAIL_FIRST
+from conjoin.runtime.inbox import requests as r
 from conjoin.runtime.inbox.on_shard.attempts import InboxWork
 from conjoin.runtime.inbox.placement import SPANNING, reach_of
-from conjoin.runtime.inbox.requests import (
-    AT_ONCE,
-    RULES_PART,
-    RULES_SOURCE,
-    InboxArrivals,
-    InboxReply,
-    InboxRules,
-)
 from conjoin.runtime.inbox.rows import Filed, content_of
 from conjoin.store.rows import PositionRow
 
@@ -28,8 +21,8 @@ _ANY = InboxSettings()
 """When a new message is due does not depend on them."""
 
 
-def keep_arrivals(work: InboxWork, request: InboxArrivals) -> InboxReply:
-    reply = InboxReply()
+def keep_arrivals(work: InboxWork, request: r.InboxArrivals) -> r.InboxReply:
+    reply = r.InboxReply()
     for letter in request.dead_letters:
         work.keep_dead_letter(letter)
         reply.counts.dead_lettered += 1
@@ -75,7 +68,7 @@ def _known(work: InboxWork, arrivals: Iterable[Filed]) -> dict[Identity, int]:
 def _heads(work: InboxWork, fresh: Iterable[Filed]) -> dict[str, tuple[str, int]]:
     """Of each group the first in line, if messages behind it are held back."""
     rows = work.rows
-    if not rows.snapshot.position(RULES_SOURCE).get(RULES_PART, "").startswith(FAIL_FIRST):
+    if not rows.snapshot.position(r.RULES_SOURCE).get(r.RULES_PART, "").startswith(FAIL_FIRST):
         return {}
     groups = {
         its.group_key: None
@@ -86,17 +79,17 @@ def _heads(work: InboxWork, fresh: Iterable[Filed]) -> dict[str, tuple[str, int]
     return {row.group_key: (row.place, row.key) for row in firsts}
 
 
-def note_rules(work: InboxWork, request: InboxRules) -> InboxReply:
+def note_rules(work: InboxWork, request: r.InboxRules) -> r.InboxReply:
     """Every group is looked at once more when the rules have changed; a bounded number is woken in a commit."""
-    reply, snapshot = InboxReply(), work.rows.snapshot
-    if snapshot.position(RULES_SOURCE).get(RULES_PART) == request.rules:
+    reply, snapshot = r.InboxReply(), work.rows.snapshot
+    if snapshot.position(r.RULES_SOURCE).get(r.RULES_PART) == request.rules:
         return reply
-    groups = snapshot.inbox_groups_in_line(request.after, AT_ONCE)
+    groups = snapshot.inbox_groups_in_line(request.after, r.AT_ONCE)
     work.rows.groups(group_key for group_key, _ in groups)
     for group_key, target in groups:
         work.rows.touch(group_key, target, work.now)
-    if len(groups) == AT_ONCE:
+    if len(groups) == r.AT_ONCE:
         reply.next_group = groups[-1][0]
     else:
-        work.rows.positions.append(PositionRow(RULES_SOURCE, RULES_PART, request.rules))
+        work.rows.positions.append(PositionRow(r.RULES_SOURCE, r.RULES_PART, request.rules))
     return reply

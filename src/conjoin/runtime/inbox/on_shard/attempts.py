@@ -13,17 +13,8 @@ from typing import Any
 from conjoin.fault_points import passing
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, book
+from conjoin.kernel.inbox import outcomes as o
 from conjoin.kernel.inbox.message import DECODE_ERROR, MAPPING_ERROR, TARGET_ERROR, UNCERTAIN, is_expired
-from conjoin.kernel.inbox.outcomes import (
-    HANDED_OVER,
-    Delivered,
-    Expired,
-    Failed,
-    Outcome,
-    attempt_line,
-    intend,
-    outcome_of_verdict,
-)
 from conjoin.kernel.inbox.run import goes_on
 from conjoin.kernel.inbox.settings import FAIL_FIRST
 from conjoin.kernel.instants import NEVER
@@ -42,7 +33,7 @@ from conjoin.runtime.run.execution import Execution
 JSON = "json"
 ATTEMPT = "attempt"
 _PUBLISHED = (BUFFER, DISCARD)
-_LOST = Failed(MAPPING_ERROR, "what came in with the message is not there any more")
+_LOST = o.Failed(MAPPING_ERROR, "what came in with the message is not there any more")
 
 
 class Offers:
@@ -62,18 +53,18 @@ class Offers:
         for tenant_id, some in keys.items():
             self._its.spaces.fetch(tenant_id, some)
 
-    def offer(self, message: InboxMessage) -> tuple[Outcome | None, int]:
+    def offer(self, message: InboxMessage) -> tuple[o.Outcome | None, int]:
         """The outcome, None if it will come from another shard; and the key of the message that it was offered as."""
         policy = self._view.inbox_policies.of(message.hint.name)
         new = new_message(message, policy, self._now)
-        if isinstance(new, Failed):
+        if isinstance(new, o.Failed):
             return new, 0
         reply = self._publish(new)
         if new.sync:
             return self._outcome(self._its.shard.answers.get(reply.key), new.key), reply.key
         return self._outcome_of_published(reply, new), reply.key
 
-    def late_outcome(self, filed: Filed) -> Outcome | None:
+    def late_outcome(self, filed: Filed) -> o.Outcome | None:
         """Of a message that was offered in an earlier commit; None while there is no answer."""
         if not is_on_its_way(filed):
             return None
@@ -88,32 +79,32 @@ class Offers:
             return not_lapsed(filed.message, horizon)
         return filed.message
 
-    def _outcome(self, answer: e.Event | None, key: str) -> Outcome | None:
+    def _outcome(self, answer: e.Event | None, key: str) -> o.Outcome | None:
         if answer is None:
             return None
         if isinstance(answer, e.MessageRefused):
-            return outcome_of_verdict("refused", answer.reason, text=refusal_of(answer, key).text)
+            return o.outcome_of_verdict("refused", answer.reason, text=refusal_of(answer, key).text)
         assert isinstance(answer, e.MessageAnswered)
-        return Delivered(reason=answer.message.targets[0].reason, target=str(answer.instance_id))
+        return o.Delivered(reason=answer.message.targets[0].reason, target=str(answer.instance_id))
 
-    def _outcome_of_published(self, reply: Reply, new: NewMessage) -> Outcome:
+    def _outcome_of_published(self, reply: Reply, new: NewMessage) -> o.Outcome:
         event = reply.decided[0]
         if isinstance(event, e.MessageRefused):
-            return outcome_of_verdict("refused", event.reason, text=refusal_of(event, new.key).text)
+            return o.outcome_of_verdict("refused", event.reason, text=refusal_of(event, new.key).text)
         message = event.message
         space = self._its.spaces.at((new.tenant_id, new.key))
         verdict = verdict_of(space, message, self._now, self._its.catalog)
         if verdict.verdict == "buffered":
             # What becomes of it later is the verdict of that message.
-            return Delivered("buffered", HANDED_OVER, f"message {message.key}")
+            return o.Delivered("buffered", o.HANDED_OVER, f"message {message.key}")
         target = str(message.targets[0].instance_id) if message.targets else f"message {message.key}"
-        return outcome_of_verdict(verdict.verdict, verdict.reason, target)
+        return o.outcome_of_verdict(verdict.verdict, verdict.reason, target)
 
 
-def new_message(message: InboxMessage, policy: Policy, now: int) -> NewMessage | Failed:
+def new_message(message: InboxMessage, policy: Policy, now: int) -> NewMessage | o.Failed:
     hint = message.hint
     variables = hint.variables or decoded(message)
-    if isinstance(variables, Failed):
+    if isinstance(variables, o.Failed):
         return variables
     new = NewMessage(
         *(hint.name, hint.correlation_key, variables),
@@ -123,20 +114,20 @@ def new_message(message: InboxMessage, policy: Policy, now: int) -> NewMessage |
         from_inbox=True,
     )
     problem = unusable(new)
-    return new if problem is None else Failed(MAPPING_ERROR, problem.text)
+    return new if problem is None else o.Failed(MAPPING_ERROR, problem.text)
 
 
-def decoded(message: InboxMessage) -> Mapping[str, Any] | Failed:
+def decoded(message: InboxMessage) -> Mapping[str, Any] | o.Failed:
     """The payload as variables."""
     if message.encoding != JSON:
-        return Failed(DECODE_ERROR, f"nobody here reads the encoding {message.encoding!r}, only {JSON}")
+        return o.Failed(DECODE_ERROR, f"nobody here reads the encoding {message.encoding!r}, only {JSON}")
     if not message.payload:
         return {}
     try:
         value = read_client_json(message.payload)
     except NOT_JSON as error:
-        return Failed(DECODE_ERROR, f"the payload is not JSON: {error}")
-    return value if isinstance(value, dict) else Failed(DECODE_ERROR, "the payload is not an object")
+        return o.Failed(DECODE_ERROR, f"the payload is not JSON: {error}")
+    return value if isinstance(value, dict) else o.Failed(DECODE_ERROR, "the payload is not an object")
 
 
 def request_text(message: InboxMessage) -> str:
@@ -156,11 +147,11 @@ def not_lapsed(message: InboxMessage, horizon: int) -> InboxMessage:
     return message._replace(tried_at=max(message.tried_at or 0, horizon - 1))
 
 
-def goes_on_after(outcome: Outcome | None, settings: InboxSettings) -> bool:
+def goes_on_after(outcome: o.Outcome | None, settings: InboxSettings) -> bool:
     """What has expired is out of the way; what is on its way holds back those behind it."""
     if outcome is None:
         return settings.mode != FAIL_FIRST
-    return isinstance(outcome, Expired) or goes_on(outcome, settings)
+    return isinstance(outcome, o.Expired) or goes_on(outcome, settings)
 
 
 @dataclass(slots=True)
@@ -180,12 +171,12 @@ class InboxWork:
     tried: list[int] = field(default_factory=list)
     """The rows that the request has tried so far."""
 
-    def book(self, filed: Filed, outcome: Outcome, request: str, settings: InboxSettings, counts: Counts) -> Filed:
+    def book(self, filed: Filed, outcome: o.Outcome, request: str, settings: InboxSettings, counts: Counts) -> Filed:
         """The message after an outcome, with a line in its history, as it is stored by this commit."""
         before = filed.message
         booked = book(before, outcome, self.now, settings)
         counts.note(before, outcome, booked)
-        line = attempt_line(booked, outcome, request, self.now, settings)
+        line = o.attempt_line(booked, outcome, request, self.now, settings)
         filed = filed._replace(message=booked)
         if line is not None:
             texts = (line.verdict, line.reason, line.asked, line.answered)
@@ -200,22 +191,22 @@ class InboxWork:
 
     def attempt(
         self, filed: Filed, whole: InboxMessage | None, settings: InboxSettings, counts: Counts
-    ) -> tuple[Filed, Outcome | None]:
+    ) -> tuple[Filed, o.Outcome | None]:
         """`whole` is the message with what came in with it. No outcome: it is on its way between shards."""
         key, message_key = filed.message.key, 0
-        outcome: Outcome | None
+        outcome: o.Outcome | None
         if is_expired(filed.message, self.now):
-            return self.book(filed, Expired(), "", settings, counts), Expired()
+            return self.book(filed, o.Expired(), "", settings, counts), o.Expired()
         counts.note_try(filed.message)
         if whole is None:
             outcome = _LOST
         elif key in self.failing:
-            outcome = Failed(TARGET_ERROR, f"a mistake of ours, the log of the server has it: {self.failing[key]}")
+            outcome = o.Failed(TARGET_ERROR, f"a mistake of ours, the log of the server has it: {self.failing[key]}")
         else:
             self.tried.append(key)
             passing("trying")
             outcome, message_key = self.offers.offer(whole)
         filed = filed._replace(message_key=message_key)
         if outcome is None:
-            return self.put(filed, intend(filed.message, self.now), settings), None
+            return self.put(filed, o.intend(filed.message, self.now), settings), None
         return self.book(filed, outcome, request_text(whole or filed.message), settings, counts), outcome

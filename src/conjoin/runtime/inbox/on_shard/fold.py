@@ -7,41 +7,27 @@ all. Nothing here is replayed: the log has the messages that were offered, and t
 from collections.abc import Callable
 from typing import Any
 
+from conjoin.runtime.inbox import requests as r
 from conjoin.runtime.inbox.on_shard.arrivals import keep_arrivals, note_rules
 from conjoin.runtime.inbox.on_shard.attempts import InboxWork, Offers
 from conjoin.runtime.inbox.on_shard.operations import clean_up, move_in, move_out, operate_on
 from conjoin.runtime.inbox.on_shard.runs import book_outcomes, intend_next, rest_group, run_groups, take_turn
 from conjoin.runtime.inbox.on_shard.unit_of_work import InboxRows
-from conjoin.runtime.inbox.requests import (
-    InboxArrivals,
-    InboxBook,
-    InboxCleanup,
-    InboxIntend,
-    InboxMoveIn,
-    InboxMoveOut,
-    InboxOperate,
-    InboxReply,
-    InboxRequest,
-    InboxRest,
-    InboxRules,
-    InboxRun,
-    InboxTurn,
-)
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.execution import Execution
 
-_CARRY_OUT: dict[type, Callable[[InboxWork, Any], InboxReply]] = {
-    InboxArrivals: keep_arrivals,
-    InboxRules: note_rules,
-    InboxRun: run_groups,
-    InboxTurn: take_turn,
-    InboxRest: rest_group,
-    InboxIntend: intend_next,
-    InboxBook: book_outcomes,
-    InboxOperate: operate_on,
-    InboxCleanup: clean_up,
-    InboxMoveIn: move_in,
-    InboxMoveOut: move_out,
+_CARRY_OUT: dict[type, Callable[[InboxWork, Any], r.InboxReply]] = {
+    r.InboxArrivals: keep_arrivals,
+    r.InboxRules: note_rules,
+    r.InboxRun: run_groups,
+    r.InboxTurn: take_turn,
+    r.InboxRest: rest_group,
+    r.InboxIntend: intend_next,
+    r.InboxBook: book_outcomes,
+    r.InboxOperate: operate_on,
+    r.InboxCleanup: clean_up,
+    r.InboxMoveIn: move_in,
+    r.InboxMoveOut: move_out,
 }
 
 
@@ -57,7 +43,7 @@ class InboxFold:
         """The rows that were tried, the last one last."""
         return self._work.tried
 
-    def carry_out(self, request: InboxRequest) -> Reply:
+    def carry_out(self, request: r.InboxRequest) -> Reply:
         self._work.tried.clear()
         self._work.failing = getattr(request, "failing", {})
         return Reply(inbox=_CARRY_OUT[type(request)](self._work, request))

@@ -62,8 +62,7 @@ def _operate(
 
 def move_in(work: InboxWork, request: InboxMoveIn) -> InboxReply:
     """One that is here came with an earlier attempt to move it, and is not touched; or it belongs here again."""
-    row, content, history = request.moved.row, request.moved.content, request.moved.history
-    rows = work.rows
+    row, rows = request.row, work.rows
     here = rows.filed([row.key]).get(row.key)
     if here is not None and here.message.group_key != moving_group(row.key):
         return InboxReply()
@@ -71,10 +70,10 @@ def move_in(work: InboxWork, request: InboxMoveIn) -> InboxReply:
     left_here = [ghost.key for ghost in ghosts if ghost.taken_by.startswith(MOVED_TO)]
     if left_here:
         rows.remove(left_here)
-    group_key = stored_group(group_key_of(with_content(read_row(row).message, content)))
+    group_key = stored_group(group_key_of(with_content(read_row(row).message, request.content)))
     rows.put_row(row._replace(group_key=group_key))
-    rows.put_content(content)
-    rows.add_lines(history)
+    rows.put_content(request.content)
+    rows.lines += request.history
     rows.touch(group_key, row.target, work.now)
     for moving in rows.groups([moving_group(row.key)]).values():
         rows.rest(moving, None)

@@ -9,7 +9,7 @@ it lapses when the answer can no longer come.
 from conjoin.kernel.inbox import InboxMessage, InboxSettings, plan
 from conjoin.kernel.inbox.due import EXPIRE, LAPSE, TRY, what_is_due
 from conjoin.kernel.inbox.outcomes import Expired, Outcome, Unanswered, intend
-from conjoin.kernel.inbox.run import RunPlan, goes_on
+from conjoin.kernel.inbox.run import goes_on
 from conjoin.runtime.inbox.on_shard.attempts import InboxWork, goes_on_after, is_on_its_way, request_text
 from conjoin.runtime.inbox.on_shard.due_groups import LEAST_DEPTH, DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.placement import OWN, REMOTE
@@ -23,10 +23,12 @@ _BY_ITSELF: dict[str, Outcome] = {EXPIRE: Expired(), LAPSE: Unanswered()}
 
 def run_groups(work: InboxWork, request: InboxRun) -> InboxReply:
     reply = InboxReply()
-    groups = _groups(work, request) if request.settings.batch_size else []
+    # How many messages are tried in a commit, about: a page of them at most.
+    limit = min(request.limit, request.settings.page_size)
+    groups = _groups(work, request, limit) if request.settings.batch_size else []
     if not groups:
         return reply
-    names, limit = [row.group_key for row in groups], limit_of(request)
+    names = [row.group_key for row in groups]
     depth = depth_of(request.settings, len(names), limit)
     looks = look_at(work.rows.snapshot, names, request.horizon, request.settings, depth)
     turns = [GroupTurn(work, row, looks[row.group_key], request, reply) for row in groups]
@@ -52,21 +54,15 @@ def _readable(work: InboxWork, messages: list[InboxMessage]) -> dict[int, InboxM
     return {**_readable(work, messages[:middle]), **_readable(work, messages[middle:])}
 
 
-def _groups(work: InboxWork, request: InboxRun) -> list[InboxGroupRow]:
+def _groups(work: InboxWork, request: InboxRun, limit: int) -> list[InboxGroupRow]:
     """Those that were touched in this commit are not seen as they are now; they stay due."""
     touched, settings = work.rows.touched, request.settings
     if request.groups:
         return list(work.rows.groups(group for group in request.groups if group not in touched).values())
     due = work.rows.snapshot.inbox_groups_due(OWN, request.horizon, settings.page_size)
     fresh = [row for row in due if row.group_key not in touched]
-    limit = limit_of(request)
     most = _READ_AT_MOST * limit // depth_of(settings, len(fresh), limit)
     return fresh[: max(most, 1)]
-
-
-def limit_of(request: InboxRun) -> int:
-    """How many messages are tried in a commit, about: a page of them at most."""
-    return min(request.limit, request.settings.page_size)
 
 
 def depth_of(settings: InboxSettings, groups: int, limit: int) -> int:
@@ -80,23 +76,16 @@ class GroupTurn:
     def __init__(
         self, work: InboxWork, group: InboxGroupRow, look: DueGroup, request: InboxRun, reply: InboxReply
     ) -> None:
-        self._work = work
-        self._group = group
-        self._look = look
+        self._work, self._group, self._look, self._reply = work, group, look, reply
         self._settings, self._horizon = request.settings, request.horizon
-        self._reply = reply
         self._members = dict(look.members)
         self._booked = 0
-        self.planned: RunPlan = self._plan()
-
-    def _plan(self) -> RunPlan:
-        work, members = self._work, self._members
-        for key, filed in members.items():
+        for key, filed in look.members.items():
             late = work.offers.late_outcome(filed)
             if late is not None:
                 self._book(key, late)
-        seen = [work.offers.as_planned(filed, self._horizon) for filed in members.values()]
-        return plan(to_plan(seen, self._horizon, self._settings), self._horizon, self._settings)
+        seen = [work.offers.as_planned(filed, self._horizon) for filed in self._members.values()]
+        self.planned = plan(to_plan(seen, self._horizon, self._settings), self._horizon, self._settings)
 
     def run(self, whole: dict[int, InboxMessage]) -> int:
         """How many were tried."""

@@ -25,13 +25,14 @@ class InboxRows:
         self.arrived: dict[tuple[str, str, str], int] = {}
         """Messages that this commit has stored, by what two deliveries of one have in common."""
         self.positions: list[PositionRow] = []
+        self.lines: list[InboxAttemptRow] = []
+        """Of histories, that are added."""
         self._is_one_of_many = is_one_of_many
         self._version = snapshot.head.version + 1
         self._rows: dict[int, InboxRow | None] = {}
         self._groups: dict[str, InboxGroupRow | None] = {}
         self._groups_before: dict[str, InboxGroupRow | None] = {}
         self._contents: dict[int, InboxContentRow] = {}
-        self._lines: list[InboxAttemptRow] = []
         self._lines_gone: list[tuple[int, int]] = []
 
     def filed(self, keys: Sequence[int]) -> dict[int, Filed]:
@@ -68,11 +69,8 @@ class InboxRows:
     def add_line(self, filed: Filed, at: int, kind: str, who: str, texts: Sequence[str]) -> Filed:
         """One more line of its history. `texts` are verdict, reason, request and answer."""
         kept = map(text_to_keep, texts)
-        self._lines.append(InboxAttemptRow(filed.message.key, filed.lines + 1, at, kind, text_to_keep(who), *kept))
+        self.lines.append(InboxAttemptRow(filed.message.key, filed.lines + 1, at, kind, text_to_keep(who), *kept))
         return filed._replace(lines=filed.lines + 1)
-
-    def add_lines(self, lines: Iterable[InboxAttemptRow]) -> None:
-        self._lines += lines
 
     def groups(self, group_keys: Iterable[str]) -> dict[str, InboxGroupRow]:
         """Those in which something happens by itself. Reading many at once saves reading each."""
@@ -107,7 +105,7 @@ class InboxRows:
         put: dict[Table, list[Any]] = {
             t.INBOX: [row for row in self._rows.values() if row is not None],
             t.INBOX_CONTENT: [row for key, row in self._contents.items() if key not in gone],
-            t.INBOX_ATTEMPT: [line for line in self._lines if line.inbox_key not in gone],
+            t.INBOX_ATTEMPT: [line for line in self.lines if line.inbox_key not in gone],
             t.INBOX_GROUP: [row for row in self._groups.values() if row is not None],
         }
         return {table: rows for table, rows in put.items() if rows}
