@@ -6,10 +6,14 @@ argument; it is never changed by the rules.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from conjoin.kernel.instants import ALWAYS, NEVER
+from conjoin.kernel.keys import InstanceId
 from conjoin.kernel.policies import Policies
+
+if TYPE_CHECKING:
+    from conjoin.kernel.correlation.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +34,25 @@ class StartSubscription:
         return (self.from_at, self.definition_key, self.process_id, self.element_id or "")
 
 
-def _no_instance_key(tenant_id: str, key: str, message: Any, start: StartSubscription) -> str:
+NewInstance = Callable[[str, str, "Message", StartSubscription], InstanceId]
+"""Gives the instance its key that a message of a tenant starts on a correlation key."""
+IsFree = Callable[[str, str, "Message"], bool]
+"""Whether a business id that a message brings may start the process of a tenant now (Q8)."""
+
+
+def _no_instance_key(tenant_id: str, key: str, message: "Message", start: StartSubscription) -> str:
     return f"{start.process_id}/{message.key}"
 
 
-def _always_free(tenant_id: str, process_id: str, message: Any) -> bool:
+def _always_free(tenant_id: str, process_id: str, message: "Message") -> bool:
     return True
 
 
-NewInstance = Callable[[str, str, Any, StartSubscription], Any]
-"""Gives the instance its key that a message of a tenant starts on a correlation key."""
-IsFree = Callable[[str, str, Any], bool]
-"""Whether a business id that a message brings may start the process now (Q8)."""
-
-
 class Catalog:
-    """Who can be started by which message, and what was decided where the documents disagree.
+    """Which message starts what, and the policies in force.
 
-    Nothing of it changes. `asking` makes another one of the same start subscriptions and policies, for whoever gives
-    keys to instances, or knows who holds a business id; without that rule every id may start a process.
+    Nothing of it changes. `asking` makes another one of the same start subscriptions and policies that gives keys to
+    instances, or knows which business ids are held; by default every id may start a process.
     """
 
     __slots__ = ("_by_name", "_by_process", "is_free", "new_instance", "policies")

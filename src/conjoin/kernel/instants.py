@@ -4,12 +4,14 @@ An instant is a count of microseconds since 1970 in UTC; a duration is a count o
 is a number like any other, so a deadline never overflows and "never" needs no special case.
 """
 
+from typing import Final
+
 from conjoin.times.calendar import DAY_US, add_months
 
-NEVER = 2**63 - 1
+NEVER: Final = 2**63 - 1
 """The instant that does not come: the deadline of a message that is kept for ever."""
 
-ALWAYS = -(2**63)
+ALWAYS: Final = -(2**63)
 """The instant before all others."""
 
 

@@ -4,10 +4,17 @@ The counter only grows and is part of the shard's state: deciding reads the next
 which one it used. A rank is a key turned around, counter first, so that it orders across shards.
 """
 
-COUNTER_BITS = 51
-_COUNTER_MASK = (1 << COUNTER_BITS) - 1
-_SHARD_BITS = 13
-_SHARD_MASK = (1 << _SHARD_BITS) - 1
+from typing import Any, Final, TypeAlias
+
+SubscriptionKey: TypeAlias = Any
+"""A key of ours; where tables are correlated, the text that a row has instead. Rules only compare it."""
+InstanceId: TypeAlias = Any
+"""The same of an instance. A row may name none."""
+
+COUNTER_BITS: Final = 51
+_COUNTER_MASK: Final = (1 << COUNTER_BITS) - 1
+_SHARD_BITS: Final = 13
+_SHARD_MASK: Final = (1 << _SHARD_BITS) - 1
 
 
 class Keys:
@@ -19,7 +26,7 @@ class Keys:
         self.number_as(shard)
 
     def number_as(self, shard: int) -> None:
-        """Begin anew under the number of another shard: after a change of the number of shards nobody keeps his own."""
+        """Begin anew under the number of another shard: a change of the number of shards numbers all of them anew."""
         self.shard = shard
         self.next = (shard + 1) << COUNTER_BITS | 1
 

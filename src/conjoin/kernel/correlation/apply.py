@@ -1,4 +1,4 @@
-"""apply: the only writer. One function for each event; none of them decides anything.
+"""apply: the only writer of the correlation half. One function for each event; none of them decides anything.
 
 Applying the events of a log to an empty state, in order, gives the state that the log was written from.
 """
@@ -29,8 +29,7 @@ def _message_published(space: KeySpace, event: e.MessagePublished) -> None:
         topic.store(message)
         space.watch_deadline(message)
     if remembered:
-        if topic.ids is None:
-            topic.ids = {}
+        topic.ids = topic.ids or {}
         topic.ids[message.message_id] = message
 
 
@@ -56,9 +55,10 @@ def _instance_started(space: KeySpace, event: e.InstanceStarted) -> None:
     _take(space, message, event, mark)
 
 
-def _take(space: KeySpace, message: Message, target: Any, mark: Any) -> None:
-    if message.targets:
-        message.targets.append(target)
+def _take(space: KeySpace, message: Message, target: e.Target, mark: str) -> None:
+    targets = message.targets
+    if isinstance(targets, list):
+        targets.append(target)
     else:
         message.targets = [target]
     if message.stored:
@@ -100,10 +100,6 @@ def _message_released(space: KeySpace, event: e.MessageReleased) -> None:
 
 def _message_answered(space: KeySpace, event: e.MessageAnswered) -> None:
     event.message.sync = False
-
-
-def _subscription_opened(space: KeySpace, event: e.SubscriptionOpened) -> None:
-    add_subscription(space, event.subscription)
 
 
 def add_subscription(space: KeySpace, subscription: Subscription) -> None:
@@ -150,7 +146,7 @@ def _correlation_given_back(space: KeySpace, event: e.CorrelationGivenBack) -> N
     message = event.message
     event.subscription.busy_with = None
     remove_mark(message, event.subscription)
-    message.targets = [t for t in message.targets if getattr(t, "subscription", None) is not event.subscription]
+    message.targets = [target for target in message.targets if target.waiter is not event.subscription]
     message.given_back = event
     if message.stored:
         space.topics[message.name].cursors = None
@@ -174,7 +170,7 @@ APPLY: dict[type, Callable[[KeySpace, Any], None]] = {
     e.MessageHeld: _message_held,
     e.MessageReleased: _message_released,
     e.MessageAnswered: _message_answered,
-    e.SubscriptionOpened: _subscription_opened,
+    e.SubscriptionOpened: lambda space, event: add_subscription(space, event.subscription),
     e.SubscriptionClosed: _subscription_closed,
     e.SubscriptionRefused: _nothing,
     e.CorrelationAcknowledged: _correlation_acknowledged,

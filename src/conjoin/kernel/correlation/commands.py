@@ -1,23 +1,31 @@
-"""Commands: what correlation is asked to do. Each carries its own time, and the record it is about.
+"""Commands: what correlation has to do. Each carries its own time, and the record it is about.
 
 Outside -> correlation: PublishMessage, CorrelateMessage, StartBuffered, ExpireMessages. Process -> correlation:
 OpenSubscription, CloseSubscription, AcknowledgeCorrelation, RejectCorrelation, EndInstance.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.keys import InstanceId, SubscriptionKey
+
+
+class CorrelationCommand:
+    __slots__ = ("at",)
+    at: int
+
+
+Command = CorrelationCommand
 
 
 @dataclass(slots=True)
-class PublishMessage:
+class PublishMessage(CorrelationCommand):
     message: Message
     at: int
 
 
 @dataclass(slots=True)
-class CorrelateMessage:
+class CorrelateMessage(CorrelationCommand):
     """Synchronous: answered with the instance that took it, or refused; never kept."""
 
     message: Message
@@ -25,28 +33,28 @@ class CorrelateMessage:
 
 
 @dataclass(slots=True)
-class OpenSubscription:
+class OpenSubscription(CorrelationCommand):
     subscription: Subscription
     at: int
 
 
 @dataclass(slots=True)
-class CloseSubscription:
-    subscription_key: Any
+class CloseSubscription(CorrelationCommand):
+    subscription_key: SubscriptionKey
     at: int
 
 
 @dataclass(slots=True)
-class AcknowledgeCorrelation:
+class AcknowledgeCorrelation(CorrelationCommand):
     """The instance has taken the message."""
 
-    subscription_key: Any
-    message_key: Any
+    subscription_key: SubscriptionKey
+    message_key: int
     at: int
 
 
 @dataclass(slots=True)
-class RejectCorrelation:
+class RejectCorrelation(CorrelationCommand):
     """The instance could not take the message; it goes back. The subscription is gone with it."""
 
     subscription: Subscription
@@ -56,16 +64,16 @@ class RejectCorrelation:
 
 
 @dataclass(slots=True)
-class EndInstance:
+class EndInstance(CorrelationCommand):
     """An instance of the process ended. `instance_id` None: whichever holds the lock."""
 
     process_id: str
-    instance_id: Any
+    instance_id: InstanceId
     at: int
 
 
 @dataclass(slots=True)
-class StartBuffered:
+class StartBuffered(CorrelationCommand):
     """The business id of a stored message is free again: it may start the process now."""
 
     message: Message
@@ -74,21 +82,8 @@ class StartBuffered:
 
 
 @dataclass(slots=True)
-class ExpireMessages:
+class ExpireMessages(CorrelationCommand):
     """End what is due, the earliest deadline first, at most `limit` of them."""
 
     at: int
     limit: int = 2**63 - 1
-
-
-Command = (
-    PublishMessage
-    | CorrelateMessage
-    | OpenSubscription
-    | CloseSubscription
-    | AcknowledgeCorrelation
-    | RejectCorrelation
-    | EndInstance
-    | StartBuffered
-    | ExpireMessages
-)

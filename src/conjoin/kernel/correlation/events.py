@@ -1,4 +1,4 @@
-"""Events: what was decided. `apply` is the only reader that changes anything by them.
+"""Events: what was decided. Only `apply` changes anything by them.
 
 Events point at the records of the state (a message, a subscription) instead of copying them; whoever stores events
 writes the records' keys. A refusal is an event like any other: stored and explained, never raised.
@@ -10,52 +10,70 @@ from typing import Any
 
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.keys import InstanceId
+
+
+class CorrelationEvent:
+    __slots__ = ("at",)
+    at: int
+
+
+Event = CorrelationEvent
 
 
 @dataclass(slots=True, eq=False)
-class MessagePublished:
+class MessagePublished(CorrelationEvent):
     message: Message
     at: int
 
 
 @dataclass(slots=True, eq=False)
-class MessageCorrelated:
+class MessageCorrelated(CorrelationEvent):
     """A waiting instance gets the message. Its subscription is busy until the answer."""
 
     message: Message
     subscription: Subscription
     at: int
     reason: str
-    before: Any = None
+    before: "CorrelationGivenBack | None" = None
+
+    @property
+    def waiter(self) -> Subscription | None:
+        return self.subscription
 
     @property
     def process_id(self) -> str:
         return self.subscription.process_id
 
     @property
-    def instance_id(self) -> Any:
+    def instance_id(self) -> InstanceId:
         return self.subscription.instance_id
 
 
 @dataclass(slots=True, eq=False)
-class InstanceStarted:
+class InstanceStarted(CorrelationEvent):
     """The message starts an instance, which takes the lock of its process and key if `locks`."""
 
     message: Message
     start: StartSubscription
-    instance_id: Any
+    instance_id: InstanceId
     at: int
     reason: str
     locks: bool
-    freed_by: Any = None
+    freed_by: InstanceId = None
 
     @property
     def process_id(self) -> str:
         return self.start.process_id
 
+    @property
+    def waiter(self) -> None:
+        """A started instance did not wait."""
+        return None
+
 
 @dataclass(slots=True, eq=False)
-class MessageRefused:
+class MessageRefused(CorrelationEvent):
     message: Message
     at: int
     reason: str
@@ -63,7 +81,7 @@ class MessageRefused:
 
 
 @dataclass(slots=True, eq=False)
-class MessageDiscarded:
+class MessageDiscarded(CorrelationEvent):
     message: Message
     at: int
     reason: str
@@ -71,7 +89,7 @@ class MessageDiscarded:
 
 
 @dataclass(slots=True, eq=False)
-class MessageExpired:
+class MessageExpired(CorrelationEvent):
     """It left the buffer. `reason` says why nobody took it; empty when somebody did."""
 
     message: Message
@@ -81,7 +99,7 @@ class MessageExpired:
 
 
 @dataclass(slots=True, eq=False)
-class MessageHeld:
+class MessageHeld(CorrelationEvent):
     """It cannot be kept and everybody who could take it is busy: decided once they have answered."""
 
     message: Message
@@ -89,7 +107,7 @@ class MessageHeld:
 
 
 @dataclass(slots=True, eq=False)
-class MessageReleased:
+class MessageReleased(CorrelationEvent):
     """A held message whose turn has come: it is to be offered again, as a command of its own."""
 
     message: Message
@@ -97,22 +115,22 @@ class MessageReleased:
 
 
 @dataclass(slots=True, eq=False)
-class MessageAnswered:
+class MessageAnswered(CorrelationEvent):
     """The answer to a synchronous correlation: the instance, or None when nobody took it."""
 
     message: Message
-    instance_id: Any
+    instance_id: InstanceId
     at: int
 
 
 @dataclass(slots=True, eq=False)
-class SubscriptionOpened:
+class SubscriptionOpened(CorrelationEvent):
     subscription: Subscription
     at: int
 
 
 @dataclass(slots=True, eq=False)
-class SubscriptionClosed:
+class SubscriptionClosed(CorrelationEvent):
     """`answered`: by the message that was on its way to it; otherwise that one is still under way."""
 
     subscription: Subscription
@@ -121,7 +139,7 @@ class SubscriptionClosed:
 
 
 @dataclass(slots=True, eq=False)
-class SubscriptionRefused:
+class SubscriptionRefused(CorrelationEvent):
     """`why` is `already_open` (the same one again) or `duplicate` (another one holds the name and key)."""
 
     subscription: Subscription
@@ -131,14 +149,14 @@ class SubscriptionRefused:
 
 
 @dataclass(slots=True, eq=False)
-class CorrelationAcknowledged:
+class CorrelationAcknowledged(CorrelationEvent):
     subscription: Subscription
     message: Message
     at: int
 
 
 @dataclass(slots=True, eq=False)
-class CorrelationGivenBack:
+class CorrelationGivenBack(CorrelationEvent):
     subscription: Subscription
     message: Message
     at: int
@@ -146,14 +164,14 @@ class CorrelationGivenBack:
 
 
 @dataclass(slots=True, eq=False)
-class LockFreed:
+class LockFreed(CorrelationEvent):
     process_id: str
-    instance_id: Any
+    instance_id: InstanceId
     at: int
 
 
 @dataclass(slots=True, eq=False)
-class OrderRefused:
+class OrderRefused(CorrelationEvent):
     """The command names something that is gone or has moved on. Harmless (R7)."""
 
     code: str
@@ -161,21 +179,6 @@ class OrderRefused:
     at: int
 
 
-Event = (
-    MessagePublished
-    | MessageCorrelated
-    | InstanceStarted
-    | MessageRefused
-    | MessageDiscarded
-    | MessageExpired
-    | MessageHeld
-    | MessageReleased
-    | MessageAnswered
-    | SubscriptionOpened
-    | SubscriptionClosed
-    | SubscriptionRefused
-    | CorrelationAcknowledged
-    | CorrelationGivenBack
-    | LockFreed
-    | OrderRefused
-)
+Target = MessageCorrelated | InstanceStarted
+"""Who has a message."""
+MessageEnd = MessageRefused | MessageDiscarded | MessageExpired

@@ -1,6 +1,6 @@
 """Expiry: a message leaves the buffer at its deadline. Nothing else changes by it (F10-F13).
 
-Whether somebody may still take it never depends on this sweep: eligibility looks at the deadline itself (F1).
+Whether it may still be taken never depends on this sweep: that is decided by the deadline itself (F1).
 """
 
 from conjoin.kernel.catalog import Catalog
@@ -22,14 +22,8 @@ def _expired(space: KeySpace, message: Message, catalog: Catalog) -> MessageExpi
     starts = catalog.starts_for(space.tenant_id, message.name, last)
     if locked_starts(space, message, starts):
         reason = "was_locked"
-    elif _appeared_later(space, message, last, catalog):
-        reason = "never_offered"
     else:
-        reason = "nobody_waited"
+        # A start event deployed while it waited: deploying offers nothing that is already there (G25, G26).
+        known = catalog.starts_for(space.tenant_id, message.name, message.published_at)
+        reason = "never_offered" if any(start not in known for start in starts) else "nobody_waited"
     return MessageExpired(message, message.deadline, reason, near_misses(space, message, last, starts))
-
-
-def _appeared_later(space: KeySpace, message: Message, last: int, catalog: Catalog) -> bool:
-    """A start event deployed while it waited: deploying offers nothing that is already there (G25, G26)."""
-    known = catalog.starts_for(space.tenant_id, message.name, message.published_at)
-    return any(start not in known for start in catalog.starts_for(space.tenant_id, message.name, last))

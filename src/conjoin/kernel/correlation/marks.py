@@ -4,10 +4,9 @@ What is marked follows from the cardinality (U3): the process id, the instance, 
 somebody has it. A start event always counts for its process.
 """
 
-from typing import Any
-
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.keys import InstanceId
 from conjoin.kernel.policies import ALL, EXACTLY_ONE, ONCE_PER_INSTANCE, ONCE_PER_PROCESS, SUBSCRIPTION_FIRST
 
 ANYBODY = "*"
@@ -31,7 +30,7 @@ def mark_of(cardinality: str, subscription: Subscription) -> str:
     return f"{mark}{_BETWEEN}{subscription.key}" if cardinality == ALL else mark
 
 
-def instance_mark(process_id: str, instance_id: Any) -> str:
+def instance_mark(process_id: str, instance_id: InstanceId) -> str:
     return f"{process_id}{_BETWEEN}{instance_id}"
 
 
@@ -53,7 +52,7 @@ def is_taken_by_process(message: Message, process_id: str) -> bool:
     return message.policy.cardinality == EXACTLY_ONE or process_id in marks or BY_SUBSCRIPTION in marks
 
 
-def add_mark(message: Message, mark: Any) -> None:
+def add_mark(message: Message, mark: str) -> None:
     marks = message.marks
     if not marks:
         message.marks = (mark,)
@@ -83,10 +82,10 @@ def mark_taken(message: Message, subscription: Subscription) -> str:
 
 def remove_mark(message: Message, subscription: Subscription) -> None:
     """Take back what `mark_taken` marked, unless another receiver stands for the same."""
-    others = [t for t in message.targets if getattr(t, "subscription", None) is not subscription]
+    others = [target for target in message.targets if target.waiter is not subscription]
     removed = [mark_of(message.policy.cardinality, subscription)]
     if all(target.process_id != subscription.process_id for target in others):
         removed.append(subscription.process_id)
-    if all(not hasattr(target, "subscription") for target in others):
+    if all(target.waiter is None for target in others):
         removed.append(BY_SUBSCRIPTION)
     message.marks = tuple(mark for mark in message.marks if mark not in removed)

@@ -4,12 +4,18 @@ Both are plain slotted objects because one of each is made for every row and req
 after they were made. `payload` is opaque to the rules: variables, or a row number where a table is correlated.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, final
 
 from conjoin.kernel.instants import NEVER, after
+from conjoin.kernel.keys import InstanceId, SubscriptionKey
 from conjoin.kernel.policies import Policy
 
+if TYPE_CHECKING:
+    from conjoin.kernel.correlation.events import CorrelationGivenBack, MessageEnd, Target
 
+
+@final
 class Message:
     """What was published. `key` is its place in the order of its correlation key."""
 
@@ -35,7 +41,7 @@ class Message:
 
     def __init__(
         self,
-        key: Any,
+        key: int,
         name: str,
         published_at: int,
         deadline: int,
@@ -56,10 +62,10 @@ class Message:
         self.subscriptions_only = False
         self.taken_before = 0
         self.stored = False
-        self.marks: Any = ()
-        self.targets: Any = ()
-        self.ended: Any = None
-        self.given_back: Any = None
+        self.marks: tuple[str, ...] | dict[str, None] = ()
+        self.targets: Sequence[Target] = ()
+        self.ended: MessageEnd | None = None
+        self.given_back: CorrelationGivenBack | None = None
         self.late_subscription: Subscription | None = None
 
     def __repr__(self) -> str:
@@ -79,6 +85,7 @@ def is_kept(message: Message) -> bool:
     return message.deadline > message.published_at and message.policy.keeps and not message.sync
 
 
+@final
 class Subscription:
     """A waiting element. `rank` orders the subscriptions of one correlation key; `key` names it."""
 
@@ -99,11 +106,11 @@ class Subscription:
 
     def __init__(
         self,
-        key: Any,
-        rank: Any,
+        key: SubscriptionKey,
+        rank: int,
         name: str,
         process_id: str,
-        instance_id: Any,
+        instance_id: InstanceId,
         element_id: str | None,
         opened_at: int,
         interrupting: bool = True,

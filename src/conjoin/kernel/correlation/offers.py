@@ -5,7 +5,6 @@ passed over (D12); a message is never given twice to whatever its cardinality ma
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.marks import is_taken_for, mark_of
@@ -25,7 +24,7 @@ def fits(message: Message, subscription: Subscription) -> bool:
 def receivers(topic: Topic, message: Message, starts: Sequence[StartSubscription]) -> list[Subscription]:
     """The subscriptions that take a message being published, in the order of their rank (D6, D7, E9)."""
     policy = message.policy
-    starting = _processes(starts) if policy.start_precedence == START_ONLY else ()
+    starting = [start.process_id for start in starts] if policy.start_precedence == START_ONLY else ()
     first_only = policy.cardinality == ONCE_PER_PROCESS
     found: list[Subscription] = []
     for process_id, lane in topic.lanes.items():
@@ -44,11 +43,7 @@ def receivers(topic: Topic, message: Message, starts: Sequence[StartSubscription
 
 def is_left_to_start(message: Message, process_id: str, starts: Sequence[StartSubscription]) -> bool:
     """With `start_only` nobody who waits in the process gets a message that starts it."""
-    return message.policy.start_precedence == START_ONLY and process_id in _processes(starts)
-
-
-def _processes(starts: Sequence[StartSubscription]) -> tuple[str, ...]:
-    return tuple(start.process_id for start in starts)
+    return message.policy.start_precedence == START_ONLY and any(start.process_id == process_id for start in starts)
 
 
 def _first_taker(lane: Lane, message: Message) -> Subscription | None:
@@ -92,22 +87,14 @@ def next_message(space: KeySpace, subscription: Subscription, at: int, catalog: 
         return None
     mark = mark_of(catalog.policies.of(subscription.name).cardinality, subscription)
     for message in topic.stored_from(mark):
-        if (
-            message.deadline > at
-            and not is_taken_for(message, subscription)
-            and fits(message, subscription)
-            and not _is_reserved_for_start(space, message, subscription, at, catalog)
-        ):
-            return message
+        if message.deadline <= at or is_taken_for(message, subscription) or not fits(message, subscription):
+            continue
+        if message.policy.start_precedence == START_ONLY:
+            starts = catalog.starts_for(space.tenant_id, message.name, at)
+            if is_left_to_start(message, subscription.process_id, starts):
+                continue
+        return message
     return None
-
-
-def _is_reserved_for_start(
-    space: KeySpace, message: Message, subscription: Subscription, at: int, catalog: Catalog
-) -> bool:
-    if message.policy.start_precedence != START_ONLY:
-        return False
-    return is_left_to_start(message, subscription.process_id, catalog.starts_for(space.tenant_id, message.name, at))
 
 
 def next_receiver(space: KeySpace, message: Message, refused_by: Subscription) -> Subscription | None:
@@ -116,18 +103,14 @@ def next_receiver(space: KeySpace, message: Message, refused_by: Subscription) -
     With `exactly_one` the mark kept everybody away, so whoever waits may have it now.
     """
     topic = space.topics.get(message.name)
-    if topic is None:
-        return None
     cardinality = message.policy.cardinality
-    anybody = cardinality == EXACTLY_ONE
     freed = mark_of(cardinality, refused_by)
     found = [
-        subscription
-        for process_id, lane in topic.lanes.items()
-        if anybody or process_id == refused_by.process_id
-        for subscription in islice(_idle(lane, message, refused_by, freed), 1)
+        next(_idle(lane, message, refused_by, freed), None)
+        for process_id, lane in (topic.lanes.items() if topic is not None else ())
+        if cardinality == EXACTLY_ONE or process_id == refused_by.process_id
     ]
-    return min(found, key=lambda s: s.rank, default=None)
+    return min((each for each in found if each is not None), key=lambda s: s.rank, default=None)
 
 
 def _idle(lane: Lane, message: Message, refused_by: Subscription, freed: str) -> Iterator[Subscription]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.messages import Message, Subscription, is_kept
+from conjoin.kernel.correlation.messages import Message, is_kept
 from conjoin.kernel.correlation.offers import is_awaited, receivers
 from conjoin.kernel.correlation.starting import locked_starts, start_instance, startable
 from conjoin.kernel.correlation.state import KeySpace
@@ -18,11 +18,16 @@ from conjoin.kernel.verdicts.near_misses import near_misses
 
 
 def publish(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
-    if message.message_id:
-        first = holder_of_id(space, message, at)
-        if first is not None:
-            return [_duplicate(message, first, at)]
-    return offer(space, message, at, catalog)
+    first = holder_of_id(space, message, at) if message.message_id else None
+    if first is None:
+        return offer(space, message, at, catalog)
+    parameters = {
+        "first_message": first.key,
+        "first_published_at": first.published_at,
+        "until_at": remembered_until(first),
+        "acknowledged": message.policy.on_duplicate == "acknowledge",
+    }
+    return [e.MessageRefused(message, at, "duplicate_id", parameters)]
 
 
 def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[e.Event]:
@@ -34,14 +39,17 @@ def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[
     if not waiting and not starting:
         return _nobody(space, message, at, starts)
     if message.policy.cardinality == EXACTLY_ONE and len(waiting) + len(starting) > 1:
-        return [_ambiguous(message, at, waiting, starting)]
+        candidates = [s.instance_id for s in waiting] + [s.process_id for s in starting]
+        parameters = {"candidates": candidates[:10], "count": len(candidates)}
+        return [e.MessageRefused(message, at, "ambiguous", parameters)]
     events: list[e.Event] = [e.MessagePublished(message, at)]
     for subscription in waiting:
         events.append(e.MessageCorrelated(message, subscription, at, "waiting_instance"))
-    for start in starting:
-        events.append(start_instance(space, message, start, at, catalog))
-    if starting and message.sync:
-        events.append(_answer_with_first_start(events, message, at))
+    started = [start_instance(space, message, start, at, catalog) for start in starting]
+    events += started
+    if started and message.sync:
+        # A newly started instance answers a synchronous correlation, the oldest definition first (O3, O4).
+        events.append(e.MessageAnswered(message, started[0].instance_id, at))
     return events
 
 
@@ -52,37 +60,11 @@ def _nobody(space: KeySpace, message: Message, at: int, starts: Sequence[StartSu
     if topic is not None and is_awaited(topic, message):
         return [e.MessageHeld(message, at)]
     if message.sync or message.policy.on_no_match == REJECT:
-        return [_not_found(space, message, at, starts)]
+        locked = [start.process_id for start in locked_starts(space, message, starts)]
+        if locked:
+            return [e.MessageRefused(message, at, "locked", {"processes": locked})]
+        misses = near_misses(space, message, at, starts)
+        return [e.MessageRefused(message, at, "not_found", {"near_misses": misses})]
     reason = "policy" if message.policy.on_no_match == DISCARD else "ttl_zero"
     misses = near_misses(space, message, at, starts)
     return [e.MessagePublished(message, at), e.MessageDiscarded(message, at, reason, misses)]
-
-
-def _not_found(space: KeySpace, message: Message, at: int, starts: Sequence[StartSubscription]) -> e.MessageRefused:
-    locked = [start.process_id for start in locked_starts(space, message, starts)]
-    parameters = {"processes": locked} if locked else {"near_misses": near_misses(space, message, at, starts)}
-    return e.MessageRefused(message, at, "locked" if locked else "not_found", parameters)
-
-
-def _ambiguous(
-    message: Message, at: int, waiting: list[Subscription], starting: list[StartSubscription]
-) -> e.MessageRefused:
-    candidates = [s.instance_id for s in waiting] + [s.process_id for s in starting]
-    parameters = {"candidates": candidates[:10], "count": len(candidates)}
-    return e.MessageRefused(message, at, "ambiguous", parameters)
-
-
-def _duplicate(message: Message, first: Message, at: int) -> e.MessageRefused:
-    parameters = {
-        "first_message": first.key,
-        "first_published_at": first.published_at,
-        "until_at": remembered_until(first),
-        "acknowledged": message.policy.on_duplicate == "acknowledge",
-    }
-    return e.MessageRefused(message, at, "duplicate_id", parameters)
-
-
-def _answer_with_first_start(events: list[e.Event], message: Message, at: int) -> e.MessageAnswered:
-    """A newly started instance answers a synchronous correlation, the oldest definition first (O3, O4)."""
-    first = next(event for event in events if isinstance(event, e.InstanceStarted))
-    return e.MessageAnswered(message, first.instance_id, at)

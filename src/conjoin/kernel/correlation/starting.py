@@ -5,13 +5,13 @@ this message was used by the process. An empty key never locks (G14).
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.events import Event, InstanceStarted, LockFreed
 from conjoin.kernel.correlation.marks import is_taken_by_process, start_mark_of
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.state import KeySpace, Lock
+from conjoin.kernel.keys import InstanceId
 from conjoin.kernel.policies import PER_KEY, SUBSCRIPTION_FIRST
 
 
@@ -75,30 +75,19 @@ def start_instance(
     catalog: Catalog,
     lock: Lock | None = None,
 ) -> InstanceStarted:
-    instance_id = catalog.new_instance(space.tenant_id, space.key, message, start)
-    reason = "started_instance" if lock is None else "started_after_lock"
-    freed_by = None if lock is None else lock.instance_id
-    locks = takes_lock(space, message)
-    return InstanceStarted(message, start, instance_id, at, reason, locks, freed_by)
+    instance_id, locks = catalog.new_instance(space.tenant_id, space.key, message, start), takes_lock(space, message)
+    if lock is None:
+        return InstanceStarted(message, start, instance_id, at, "started_instance", locks)
+    return InstanceStarted(message, start, instance_id, at, "started_after_lock", locks, lock.instance_id)
 
 
-def end_instance(space: KeySpace, process_id: str, instance_id: Any, at: int, catalog: Catalog) -> list[Event]:
+def end_instance(space: KeySpace, process_id: str, instance_id: InstanceId, at: int, catalog: Catalog) -> list[Event]:
     """Free the lock; the oldest message behind it starts the next instance (G18-G22, E5)."""
     lock = space.locks.get(process_id)
     if lock is None or (instance_id is not None and lock.instance_id != instance_id):
         return []
     freed = LockFreed(process_id, lock.instance_id, at)
-    found = _oldest_waiting(space, process_id, at, catalog)
-    if found is None:
-        return [freed]
-    message, start = found
-    return [freed, start_instance(space, message, start, at, catalog, lock)]
-
-
-def _oldest_waiting(
-    space: KeySpace, process_id: str, at: int, catalog: Catalog
-) -> tuple[Message, StartSubscription] | None:
-    """The lowest key over all start events of the latest version, not the first of each (E5)."""
+    # The oldest is the lowest key over all start events of the latest version, not the first of each (E5).
     oldest: tuple[Message, StartSubscription] | None = None
     for start in catalog.starts_of(space.tenant_id, process_id, at):
         topic = space.topics.get(start.name)
@@ -108,7 +97,7 @@ def _oldest_waiting(
                 if oldest is None or message.key < oldest[0].key:
                     oldest = (message, start)
                 break
-    return oldest
+    return [freed] if oldest is None else [freed, start_instance(space, *oldest, at, catalog, lock)]
 
 
 def _may_start(space: KeySpace, message: Message, process_id: str, catalog: Catalog) -> bool:
@@ -119,12 +108,9 @@ def _may_start(space: KeySpace, message: Message, process_id: str, catalog: Cata
 
 
 def start_buffered(space: KeySpace, message: Message, process_id: str, at: int, catalog: Catalog) -> list[Event]:
-    """A business id has become free: the message that waited for it starts its process, if nothing else speaks
-    against it (Q11, Q14)."""
+    """A business id is free again: the message that waited for it starts its process, if it still may (Q11, Q14)."""
     starts = [s for s in catalog.starts_of(space.tenant_id, process_id, at) if s.name == message.name]
-    alive = message.stored and message.deadline > at
-    if not starts or not alive or is_locked(space, message, process_id):
+    if not starts or not message.stored or message.deadline <= at or is_locked(space, message, process_id):
         return []
-    if not _may_start(space, message, process_id, catalog):
-        return []
-    return [start_instance(space, message, starts[0], at, catalog)]
+    may_start = _may_start(space, message, process_id, catalog)
+    return [start_instance(space, message, starts[0], at, catalog)] if may_start else []

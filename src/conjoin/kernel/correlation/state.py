@@ -9,15 +9,16 @@ from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush, merge
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Final, final
 
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.instants import NEVER
+from conjoin.kernel.keys import InstanceId, SubscriptionKey
 
 if TYPE_CHECKING:
     from conjoin.kernel.correlation.events import SubscriptionClosed
 
-FEW = 32
+FEW: Final = 32
 """Below this many, looking at each is cheaper than keeping an index."""
 
 
@@ -26,11 +27,12 @@ class Lock:
     """A message-started instance of the process with this key is alive."""
 
     process_id: str
-    instance_id: Any
+    instance_id: InstanceId
     since: int
     message: Message | None = None
 
 
+@final
 class Lane:
     """The open subscriptions of one process for one message name, by rank. Closed ones drop out lazily."""
 
@@ -65,6 +67,7 @@ class Lane:
             self.head = 0
 
 
+@final
 class Topic:
     """One message name on one correlation key."""
 
@@ -75,7 +78,7 @@ class Topic:
         self.messages: list[Message] = []
         self.head = 0
         self.gone = 0
-        self.cursors: dict[Any, int] | None = None
+        self.cursors: dict[str, int] | None = None
         self.ids: dict[str, Message] | None = None
         self.held: list[Message] | None = None
         self.missed: list[Message] | None = None
@@ -96,7 +99,7 @@ class Topic:
     def open_by_rank(self) -> Iterator[Subscription]:
         return merge(*self.lanes.values(), key=lambda s: s.rank)
 
-    def stored_from(self, mark: Any) -> Iterator[Message]:
+    def stored_from(self, mark: str) -> Iterator[Message]:
         """The stored messages in order, without those at the front that the mark has taken already."""
         messages = self.messages
         first = self.cursors.get(mark, self.head) if self.cursors else self.head
@@ -118,12 +121,11 @@ class Topic:
         messages = self.messages
         if len(messages) - self.head < FEW:
             return
-        if self.cursors is None:
-            self.cursors = {}
-        index = self.cursors.get(mark, self.head)
+        cursors = self.cursors = self.cursors or {}
+        index = cursors.get(mark, self.head)
         while index < len(messages) and _is_done_with(messages[index], mark, cardinality):
             index += 1
-        self.cursors[mark] = index
+        cursors[mark] = index
 
     def unstore(self, message: Message) -> None:
         message.stored = False
@@ -157,9 +159,9 @@ class KeySpace:
         self.topics: dict[str, Topic] = {}
         self.awaited: dict[str, Topic] = {}
         """The topics for which somebody waits, by name."""
-        self.subscriptions: dict[Any, Subscription] = {}
+        self.subscriptions: dict[SubscriptionKey, Subscription] = {}
         self.locks: dict[str, Lock] = {}
-        self.deadlines: list[tuple[int, Any, Message]] = []
+        self.deadlines: list[tuple[int, int, Message]] = []
         self._spare: list[Topic] = []
 
     def clear(self, key: str) -> None:

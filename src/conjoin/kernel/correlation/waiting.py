@@ -4,14 +4,15 @@ At most one message is on its way to a subscription. An acknowledgement closes a
 non-interrupting one goes on to the next stored message (E3). What an instance refuses is given back (D17, D18).
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.commands import AcknowledgeCorrelation
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.offers import next_message, next_receiver
-from conjoin.kernel.correlation.state import KeySpace, Topic
+from conjoin.kernel.correlation.state import KeySpace
+from conjoin.kernel.keys import SubscriptionKey
 from conjoin.kernel.policies import DISCARD, REJECT
 
 
@@ -20,12 +21,12 @@ def open_subscription(space: KeySpace, subscription: Subscription, at: int, cata
     if holder is not None:
         return [e.SubscriptionRefused(subscription, at, "already_open", holder)]
     topic = space.topics.get(subscription.name)
+    opened = e.SubscriptionOpened(subscription, at)
     if topic is None:
-        return [e.SubscriptionOpened(subscription, at)]
+        return [opened]
     if topic.lanes and catalog.policies.of(subscription.name).duplicate_subscription == "reject":
         holder = next(topic.open_by_rank())
         return [e.SubscriptionRefused(subscription, at, "duplicate", holder)]
-    opened = e.SubscriptionOpened(subscription, at)
     message = next_message(space, subscription, at, catalog)
     return [opened] if message is None else [opened, _late(message, subscription, at)]
 
@@ -36,13 +37,11 @@ def _late(message: Message, subscription: Subscription, at: int) -> e.MessageCor
     return e.MessageCorrelated(message, subscription, at, "given_back_and_taken", message.given_back)
 
 
-def close_subscription(space: KeySpace, subscription_key: Any, at: int) -> list[e.Event]:
+def close_subscription(space: KeySpace, subscription_key: SubscriptionKey, at: int) -> list[e.Event]:
     subscription = space.subscriptions.get(subscription_key)
     if subscription is None:
         return [e.OrderRefused("NOT_FOUND", f"subscription {subscription_key} is not open", at)]
-    events: list[e.Event] = [e.SubscriptionClosed(subscription, at)]
-    topic = space.topics[subscription.name]
-    return events + _released(topic, at) if topic.held else events
+    return [e.SubscriptionClosed(subscription, at), *_released(space, subscription.name, at)]
 
 
 def acknowledge(space: KeySpace, command: AcknowledgeCorrelation, catalog: Catalog) -> list[e.Event]:
@@ -66,9 +65,7 @@ def accept(space: KeySpace, subscription: Subscription, message: Message, at: in
             events.append(_late(following, subscription, at))
     if message.sync:
         events.append(e.MessageAnswered(message, subscription.instance_id, at))
-    topic = space.topics[subscription.name]
-    if topic.held:
-        events += _released(topic, at)
+    events += _released(space, subscription.name, at)
     return events
 
 
@@ -86,9 +83,7 @@ def reject(space: KeySpace, subscription: Subscription, message: Message, at: in
         events.append(e.MessageCorrelated(message, following, at, "given_back_and_taken", given_back))
     elif not message.stored and len(message.targets) < 2:
         events.append(_lost_its_only_receiver(message, at))
-    topic = space.topics.get(subscription.name)
-    if topic is not None and topic.held:
-        events += _released(topic, at)
+    events += _released(space, subscription.name, at)
     return events
 
 
@@ -107,6 +102,7 @@ def _lost_its_only_receiver(message: Message, at: int) -> e.Event:
     return e.MessageDiscarded(message, at, "ttl_zero", ())
 
 
-def _released(topic: Topic, at: int) -> list[e.Event]:
+def _released(space: KeySpace, name: str, at: int) -> Sequence[e.Event]:
     """Somebody has answered: what was held for that is offered again."""
-    return [e.MessageReleased(message, at) for message in topic.held or ()]
+    topic = space.topics.get(name)
+    return [e.MessageReleased(message, at) for message in topic.held] if topic is not None and topic.held else ()

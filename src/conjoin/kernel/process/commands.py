@@ -1,7 +1,7 @@
-"""Commands: what the process half is asked to do. Each carries its own time.
+"""Commands: what the process half has to do. Each carries its own time.
 
-From outside come the orders of clients and of the clock; from correlation StartInstance, DeliverMessage and
-RefuseSubscription; the rest are steps that the half orders of itself. All of them pass through one queue, first in,
+From outside come the commands of clients and of the clock; from correlation StartInstance, DeliverMessage and
+RefuseSubscription; the rest are steps that this half orders of itself. All of them pass through one queue, first in,
 first out. `ForKey` is the way back: a command of the correlation half, with the key that it is about.
 """
 
@@ -15,8 +15,16 @@ from conjoin.kernel.correlation.messages import Message, Subscription
 Variables = Mapping[str, Any]
 
 
+class ProcessCommand:
+    __slots__ = ("at",)
+    at: int
+
+
+Command = ProcessCommand
+
+
 @dataclass(slots=True)
-class CreateInstance:
+class CreateInstance(ProcessCommand):
     """`version` 0 means the latest."""
 
     process_id: str
@@ -28,7 +36,7 @@ class CreateInstance:
 
 
 @dataclass(slots=True)
-class StartInstance:
+class StartInstance(ProcessCommand):
     """Begin at a start event. Without a key the next free one is used."""
 
     definition_key: int
@@ -44,13 +52,13 @@ class StartInstance:
 
 
 @dataclass(slots=True)
-class CancelInstance:
+class CancelInstance(ProcessCommand):
     key: int
     at: int
 
 
 @dataclass(slots=True)
-class SetVariables:
+class SetVariables(ProcessCommand):
     """`local`: on exactly this scope; otherwise each goes where it already is, or to the instance."""
 
     scope_key: int
@@ -60,7 +68,7 @@ class SetVariables:
 
 
 @dataclass(slots=True)
-class ActivateJobs:
+class ActivateJobs(ProcessCommand):
     type: str
     worker: str
     timeout_ms: int
@@ -70,14 +78,14 @@ class ActivateJobs:
 
 
 @dataclass(slots=True)
-class CompleteJob:
+class CompleteJob(ProcessCommand):
     key: int
     variables: Variables
     at: int
 
 
 @dataclass(slots=True)
-class FailJob:
+class FailJob(ProcessCommand):
     key: int
     retries: int
     message: str
@@ -87,7 +95,7 @@ class FailJob:
 
 
 @dataclass(slots=True)
-class ThrowError:
+class ThrowError(ProcessCommand):
     key: int
     code: str
     message: str
@@ -96,14 +104,14 @@ class ThrowError:
 
 
 @dataclass(slots=True)
-class UpdateRetries:
+class UpdateRetries(ProcessCommand):
     key: int
     retries: int
     at: int
 
 
 @dataclass(slots=True)
-class UpdateTimeout:
+class UpdateTimeout(ProcessCommand):
     """Whoever works on the job has so long from now on."""
 
     key: int
@@ -112,7 +120,7 @@ class UpdateTimeout:
 
 
 @dataclass(slots=True)
-class AssignTask:
+class AssignTask(ProcessCommand):
     """A user task goes to a person, or (empty) to nobody; from somebody else only with `override`."""
 
     key: int
@@ -122,7 +130,7 @@ class AssignTask:
 
 
 @dataclass(slots=True)
-class ReturnJobs:
+class ReturnJobs(ProcessCommand):
     """The earliest job whose worker took too long, or whose back-off is over, can be activated again; or this one."""
 
     at: int
@@ -130,13 +138,13 @@ class ReturnJobs:
 
 
 @dataclass(slots=True)
-class ResolveIncident:
+class ResolveIncident(ProcessCommand):
     key: int
     at: int
 
 
 @dataclass(slots=True)
-class FireTimers:
+class FireTimers(ProcessCommand):
     """The earliest due timer fires; whoever runs the clock repeats it until none is due. With a key, this one does."""
 
     at: int
@@ -144,7 +152,7 @@ class FireTimers:
 
 
 @dataclass(slots=True)
-class BroadcastSignal:
+class BroadcastSignal(ProcessCommand):
     """`starts`: also start processes; exactly one shard does."""
 
     name: str
@@ -155,7 +163,7 @@ class BroadcastSignal:
 
 
 @dataclass(slots=True)
-class ScheduleStarts:
+class ScheduleStarts(ProcessCommand):
     """The timers of the start events of a newly deployed version; those of older versions end."""
 
     definition_key: int
@@ -163,7 +171,7 @@ class ScheduleStarts:
 
 
 @dataclass(slots=True)
-class DeliverMessage:
+class DeliverMessage(ProcessCommand):
     tenant_id: str
     key: str
     subscription: Subscription
@@ -172,16 +180,16 @@ class DeliverMessage:
 
 
 @dataclass(slots=True)
-class RefuseSubscription:
+class RefuseSubscription(ProcessCommand):
     """By the policy `duplicate_subscription`: somebody else holds the name and key."""
 
     subscription: Subscription
-    holder: Any
+    holder: Subscription
     at: int
 
 
 @dataclass(slots=True)
-class ActivateElement:
+class ActivateElement(ProcessCommand):
     """A token arrives. `variables` are what an event brings along; `index` counts inside a multi-instance body."""
 
     key: int
@@ -193,19 +201,19 @@ class ActivateElement:
 
 
 @dataclass(slots=True)
-class CompleteElement:
+class CompleteElement(ProcessCommand):
     key: int
     at: int
 
 
 @dataclass(slots=True)
-class TerminateElement:
+class TerminateElement(ProcessCommand):
     key: int
     at: int
 
 
 @dataclass(slots=True)
-class TerminateChildren:
+class TerminateChildren(ProcessCommand):
     """End everything inside a scope, after what was already accepted has had its effect."""
 
     key: int
@@ -213,7 +221,7 @@ class TerminateChildren:
 
 
 @dataclass(slots=True)
-class StartLoop:
+class StartLoop(ProcessCommand):
     """All items of a parallel multi-instance body begin."""
 
     key: int
@@ -221,7 +229,7 @@ class StartLoop:
 
 
 @dataclass(slots=True)
-class CheckJoin:
+class CheckJoin(ProcessCommand):
     """May an inclusive gateway stop waiting, now that a token has moved or ended?"""
 
     scope_key: int
@@ -234,31 +242,3 @@ class ForKey:
     tenant_id: str
     key: str
     command: correlation.Command
-
-
-Command = (
-    CreateInstance
-    | StartInstance
-    | CancelInstance
-    | SetVariables
-    | ActivateJobs
-    | CompleteJob
-    | FailJob
-    | ThrowError
-    | UpdateRetries
-    | UpdateTimeout
-    | AssignTask
-    | ReturnJobs
-    | ResolveIncident
-    | FireTimers
-    | BroadcastSignal
-    | ScheduleStarts
-    | DeliverMessage
-    | RefuseSubscription
-    | ActivateElement
-    | CompleteElement
-    | TerminateElement
-    | TerminateChildren
-    | StartLoop
-    | CheckJoin
-)

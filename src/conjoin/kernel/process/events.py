@@ -1,4 +1,4 @@
-"""Events: what happened to instances. Plain values and keys; `apply` is the only reader that changes anything.
+"""Events: what happened to instances. Plain values and keys; only `apply` changes anything by them.
 
 A refusal is an event like any other. An element that is passed in one step (a gateway) has one event for it.
 """
@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.kernel.correlation.messages import Subscription
+from conjoin.kernel.keys import SubscriptionKey
 
 Variables = Mapping[str, Any]
 
 
+class ProcessEvent:
+    __slots__ = ()
+
+
+Event = ProcessEvent
+
+
 @dataclass(slots=True, eq=False)
-class InstanceCreated:
+class InstanceCreated(ProcessEvent):
     """`parent_key` is the call activity that called it; `lock_key` the correlation key it was started by."""
 
     key: int
@@ -27,17 +35,17 @@ class InstanceCreated:
 
 
 @dataclass(slots=True, eq=False)
-class InstanceCompleted:
+class InstanceCompleted(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class InstanceTerminated:
+class InstanceTerminated(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class ElementEntered:
+class ElementEntered(ProcessEvent):
     """`active` is false while an incident keeps it from getting ready. `variables` are its own."""
 
     key: int
@@ -48,7 +56,7 @@ class ElementEntered:
 
 
 @dataclass(slots=True, eq=False)
-class LoopEntered:
+class LoopEntered(ProcessEvent):
     """A multi-instance body."""
 
     key: int
@@ -59,7 +67,7 @@ class LoopEntered:
 
 
 @dataclass(slots=True, eq=False)
-class ElementPassed:
+class ElementPassed(ProcessEvent):
     """Entered and completed in one step."""
 
     key: int
@@ -68,17 +76,17 @@ class ElementPassed:
 
 
 @dataclass(slots=True, eq=False)
-class ElementCompleted:
+class ElementCompleted(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class ElementTerminated:
+class ElementTerminated(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class TokenAdded:
+class TokenAdded(ProcessEvent):
     """A token that came by no flow: a start, an event, an item of a multi-instance body."""
 
     key: int
@@ -88,7 +96,7 @@ class TokenAdded:
 
 
 @dataclass(slots=True, eq=False)
-class FlowTaken:
+class FlowTaken(ProcessEvent):
     """`joins`: the token waits at a gateway for others."""
 
     key: int
@@ -99,7 +107,7 @@ class FlowTaken:
 
 
 @dataclass(slots=True, eq=False)
-class TokensJoined:
+class TokensJoined(ProcessEvent):
     """The tokens of these flows became one."""
 
     element_id: str
@@ -108,7 +116,7 @@ class TokensJoined:
 
 
 @dataclass(slots=True, eq=False)
-class TokenDropped:
+class TokenDropped(ProcessEvent):
     """It arrived in a scope that is being left."""
 
     element_id: str
@@ -116,57 +124,57 @@ class TokenDropped:
 
 
 @dataclass(slots=True, eq=False)
-class ElementTriggered:
+class ElementTriggered(ProcessEvent):
     """Something happened that will end it: its own message or job, or an interrupting event on its border."""
 
     key: int
     element_id: str
     variables: Variables | None
-    subscription_key: int = 0
+    subscription_key: SubscriptionKey = 0
 
 
 @dataclass(slots=True, eq=False)
-class ScopeTerminating:
+class ScopeTerminating(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class ScopeInterrupted:
+class ScopeInterrupted(ProcessEvent):
     """An interrupting event subprocess will take over once everything else in the scope has ended."""
 
     key: int
     element_id: str
     variables: Variables | None
-    subscription_key: int = 0
+    subscription_key: SubscriptionKey = 0
 
 
 @dataclass(slots=True, eq=False)
-class ScopeEnding:
+class ScopeEnding(ProcessEvent):
     """It completes once everything in it has been ended."""
 
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class ScopeShut:
+class ScopeShut(ProcessEvent):
     """Nothing enters any more; tokens that wait at a gateway are gone."""
 
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class InterruptionBegun:
+class InterruptionBegun(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class VariablesWritten:
+class VariablesWritten(ProcessEvent):
     scope_key: int
     variables: Variables
 
 
 @dataclass(slots=True, eq=False)
-class ResultKept:
+class ResultKept(ProcessEvent):
     """Of an item of a multi-instance body: it has its place in the list that the body collects."""
 
     scope_key: int
@@ -176,14 +184,14 @@ class ResultKept:
 
 
 @dataclass(slots=True, eq=False)
-class MessageAwaited:
+class MessageAwaited(ProcessEvent):
     key: int
     """The element instance that waits: the activity of a boundary event, the scope of an event subprocess."""
     subscription: Subscription
 
 
 @dataclass(slots=True, eq=False)
-class SignalAwaited:
+class SignalAwaited(ProcessEvent):
     key: int
     owner_key: int
     element_id: str
@@ -191,7 +199,7 @@ class SignalAwaited:
 
 
 @dataclass(slots=True, eq=False)
-class TimerStarted:
+class TimerStarted(ProcessEvent):
     """`owner_key` is an element instance, or the definition of a start event. `interval` is months, microseconds."""
 
     key: int
@@ -203,12 +211,12 @@ class TimerStarted:
 
 
 @dataclass(slots=True, eq=False)
-class TimerEnded:
+class TimerEnded(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class JobCreated:
+class JobCreated(ProcessEvent):
     key: int
     element_key: int
     type: str
@@ -216,20 +224,20 @@ class JobCreated:
 
 
 @dataclass(slots=True, eq=False)
-class JobActivated:
+class JobActivated(ProcessEvent):
     key: int
     worker: str
     deadline: int
 
 
 @dataclass(slots=True, eq=False)
-class JobCompleted:
+class JobCompleted(ProcessEvent):
     key: int
     variables: Variables
 
 
 @dataclass(slots=True, eq=False)
-class JobFailed:
+class JobFailed(ProcessEvent):
     key: int
     retries: int
     message: str
@@ -237,7 +245,7 @@ class JobFailed:
 
 
 @dataclass(slots=True, eq=False)
-class ErrorThrown:
+class ErrorThrown(ProcessEvent):
     """By a worker. `caught` is false when nobody catches it."""
 
     key: int
@@ -247,32 +255,32 @@ class ErrorThrown:
 
 
 @dataclass(slots=True, eq=False)
-class JobReturned:
+class JobReturned(ProcessEvent):
     """It can be activated again."""
 
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class RetriesUpdated:
+class RetriesUpdated(ProcessEvent):
     key: int
     retries: int
 
 
 @dataclass(slots=True, eq=False)
-class TimeoutUpdated:
+class TimeoutUpdated(ProcessEvent):
     key: int
     deadline: int
 
 
 @dataclass(slots=True, eq=False)
-class TaskAssigned:
+class TaskAssigned(ProcessEvent):
     key: int
     assignee: str
 
 
 @dataclass(slots=True, eq=False)
-class IncidentRaised:
+class IncidentRaised(ProcessEvent):
     """`job_key` is 0 when no job is to blame."""
 
     key: int
@@ -283,53 +291,13 @@ class IncidentRaised:
 
 
 @dataclass(slots=True, eq=False)
-class IncidentResolved:
+class IncidentResolved(ProcessEvent):
     key: int
 
 
 @dataclass(slots=True, eq=False)
-class CommandRefused:
+class CommandRefused(ProcessEvent):
     """A business no: NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT or INVALID_STATE, and why."""
 
     code: str
     text: str
-
-
-Event = (
-    InstanceCreated
-    | InstanceCompleted
-    | InstanceTerminated
-    | ElementEntered
-    | LoopEntered
-    | ElementPassed
-    | ElementCompleted
-    | ElementTerminated
-    | TokenAdded
-    | FlowTaken
-    | TokensJoined
-    | TokenDropped
-    | ElementTriggered
-    | ScopeTerminating
-    | ScopeInterrupted
-    | ScopeEnding
-    | ScopeShut
-    | InterruptionBegun
-    | VariablesWritten
-    | ResultKept
-    | MessageAwaited
-    | SignalAwaited
-    | TimerStarted
-    | TimerEnded
-    | JobCreated
-    | JobActivated
-    | JobCompleted
-    | JobFailed
-    | ErrorThrown
-    | JobReturned
-    | RetriesUpdated
-    | TimeoutUpdated
-    | TaskAssigned
-    | IncidentRaised
-    | IncidentResolved
-    | CommandRefused
-)

@@ -83,7 +83,7 @@ def _taken_for(message: Message, subscription: Subscription) -> Iterator[NearMis
 
 
 def _has_it(message: Message, subscription: Subscription) -> bool:
-    return any(getattr(target, "subscription", None) is subscription for target in message.targets)
+    return any(target.waiter is subscription for target in message.targets)
 
 
 def _on_other_names(space: KeySpace, wanted: str) -> Iterator[NearMiss]:

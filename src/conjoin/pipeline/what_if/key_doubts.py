@@ -52,7 +52,7 @@ class Pair:
 
 def is_under_way(message: Message) -> bool:
     """Whoever was given it may still give it back."""
-    return any(getattr(it, "subscription", None) and it.subscription.busy_with is message for it in message.targets)
+    return any(it.waiter and it.waiter.busy_with is message for it in message.targets)
 
 
 class KeyDoubts:

@@ -7,9 +7,11 @@ instance is enough to tell its story again; what it says of messages names them.
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any
 
 from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
+from conjoin.kernel.process import APPLY as APPLY_PROCESS
 from conjoin.kernel.process import events as pe
 
 _PATHS = {
@@ -22,7 +24,7 @@ _PATHS = {
 """What is written of a field that is a record."""
 _TEXT_MESSAGES = (pe.JobFailed, pe.ErrorThrown)
 """Their `message` is a text."""
-_ALL: tuple[type, ...] = (*get_args(e.Event), *get_args(pe.Event))
+_ALL: tuple[type, ...] = (*APPLY_CORRELATION, *APPLY_PROCESS)
 
 
 def _name(kind: type) -> str:

@@ -10,8 +10,8 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
-from conjoin.kernel.correlation.apply import APPLY
-from conjoin.kernel.correlation.events import SubscriptionClosed, SubscriptionOpened
+from conjoin.kernel.correlation.apply import add_subscription
+from conjoin.kernel.correlation.events import InstanceStarted, SubscriptionClosed
 from conjoin.kernel.correlation.state import Lock
 from conjoin.kernel.keys import key_of_rank, rank_of
 from conjoin.kernel.policies import Policy
@@ -19,7 +19,6 @@ from conjoin.runtime.codec.messages import read_message
 from conjoin.store.port import KeyRows
 from conjoin.store.rows import LockRow, MessageRow, SubscriptionRow
 
-_open = APPLY[SubscriptionOpened]
 PolicyOf = Callable[[str, int], Policy]
 """Of a message name, in a version of the catalog."""
 
@@ -124,7 +123,7 @@ def _read_subscription(row: SubscriptionRow) -> Subscription:
 def _put(loaded: Loaded, row: SubscriptionRow, subscription: Subscription) -> None:
     space = loaded.space
     if row.closed_at is None:
-        _open(space, SubscriptionOpened(subscription, row.opened_at))
+        add_subscription(space, subscription)
         return
     if row.busy_with:
         loaded.awaiting[row.key] = subscription
@@ -152,9 +151,8 @@ def _point_at(added: dict[int, Subscription], messages: Iterable[Message]) -> No
     """A message knows who has it; of somebody who was not here when it was read it has a copy."""
     for message in messages:
         for told in (*message.targets, message.given_back):
-            mine = getattr(told, "subscription", None)
-            if mine is not None and mine.key in added:
-                told.subscription = added[mine.key]
+            if told is not None and not isinstance(told, InstanceStarted) and told.subscription.key in added:
+                told.subscription = added[told.subscription.key]
 
 
 def add_messages(loaded: Loaded, rows: Iterable[MessageRow], policy_of: PolicyOf) -> None:
