@@ -7,19 +7,26 @@ accepted under.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from conjoin.times.durations import read_duration_ms
 
-ONCE_PER_PROCESS = "once_per_process"
-ONCE_PER_INSTANCE = "once_per_instance"
-ALL = "all"
-EXACTLY_ONE = "exactly_one"
+ONCE_PER_PROCESS: Final = "once_per_process"
+ONCE_PER_INSTANCE: Final = "once_per_instance"
+ALL: Final = "all"
+EXACTLY_ONE: Final = "exactly_one"
 
-BUFFER, RETRY, REJECT, DISCARD = "buffer", "retry", "reject", "discard"
-WHILE_BUFFERED, OFF = "while_buffered", "off"
-PER_KEY, NONE = "per_key", "none"
-BOTH, SUBSCRIPTION_FIRST, START_ONLY = "both", "subscription_first", "start_only"
+BUFFER: Final = "buffer"
+RETRY: Final = "retry"
+REJECT: Final = "reject"
+DISCARD: Final = "discard"
+WHILE_BUFFERED: Final = "while_buffered"
+OFF: Final = "off"
+PER_KEY: Final = "per_key"
+NONE: Final = "none"
+BOTH: Final = "both"
+SUBSCRIPTION_FIRST: Final = "subscription_first"
+START_ONLY: Final = "start_only"
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "cardinality": (ONCE_PER_PROCESS, ONCE_PER_INSTANCE, ALL, EXACTLY_ONE),
@@ -106,71 +113,49 @@ def _changed(policy: Policy, name: str, values: Mapping[str, object], problems: 
         problems.append(f"policy {name!r}: {values!r} is not a table of policies")
         return policy
     for question, value in values.items():
-        problem = _read_answer(question, value, read)
-        if problem:
+        try:
+            read[question] = _read_answer(question, value)
+        except ValueError as problem:
             problems.append(f"policy {name!r}: {question}: {problem}")
     changed = replace(policy, **read)
     problems.extend(f"policy {name!r}: {problem}" for problem in _contradictions(changed))
     return changed
 
 
-def _read_answer(question: str, value: object, read: dict[str, Any]) -> str | None:
+def _read_answer(question: str, value: object) -> Any:
+    """The answer as it is kept; raises `ValueError` with what is wrong with it."""
     if question in CHOICES:
-        if value not in CHOICES[question]:
-            return f"{value!r} is none of {', '.join(CHOICES[question])}"
-        read[question] = value
+        if value in CHOICES[question]:
+            return value
+        problem = f"{value!r} is none of {', '.join(CHOICES[question])}"
     elif question == "dedup":
-        return _read_dedup(value, read)
+        duration = value if value in (WHILE_BUFFERED, OFF) else read_duration_ms(value)
+        if isinstance(duration, str) or (isinstance(duration, int) and duration > 0):
+            return duration
+        problem = f"{value!r} is not {WHILE_BUFFERED}, {OFF} or a duration such as 7d"
     elif question in ("time_to_live", "grace"):
-        return _read_optional_duration(question, value, read)
+        duration = None if value in (None, NONE) else read_duration_ms(value)
+        if value in (None, NONE) or (isinstance(duration, int) and duration >= 0):
+            return duration
+        problem = f"{value!r} is not a duration such as 30s, 5m or 1h, nor {NONE!r}"
     elif question == "expected":
-        return _read_expected(value, read)
+        if value in (None, OFF):
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+        problem = f"{value!r} is neither {OFF!r} nor a number of receivers"
     elif question == "constraint":
-        return _read_constraint(value, read)
+        if value in (None, OFF) or callable(value):
+            return value if callable(value) else None
+        problem = "takes a callable (message, subscription) -> bool, or 'off'"
     else:
         known = ", ".join(f.name for f in fields(Policy) if f.init)
-        return f"there is no such policy; there are {known}"
-    return None
-
-
-def _read_dedup(value: object, read: dict[str, Any]) -> str | None:
-    duration = value if value in (WHILE_BUFFERED, OFF) else read_duration_ms(value)
-    if duration is None or (isinstance(duration, int) and duration <= 0):
-        return f"{value!r} is not {WHILE_BUFFERED}, {OFF} or a duration such as 7d"
-    read["dedup"] = duration
-    return None
-
-
-def _read_optional_duration(question: str, value: object, read: dict[str, Any]) -> str | None:
-    duration = None if value in (None, NONE) else read_duration_ms(value)
-    if value not in (None, NONE) and (duration is None or duration < 0):
-        return f"{value!r} is not a duration such as 30s, 5m or 1h, nor {NONE!r}"
-    read[question] = duration
-    return None
-
-
-def _read_expected(value: object, read: dict[str, Any]) -> str | None:
-    if value in (None, OFF):
-        read["expected"] = None
-    elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        read["expected"] = value
-    else:
-        return f"{value!r} is neither {OFF!r} nor a number of receivers"
-    return None
-
-
-def _read_constraint(value: object, read: dict[str, Any]) -> str | None:
-    if value in (None, OFF):
-        read["constraint"] = None
-    elif callable(value):
-        read["constraint"] = value
-    else:
-        return "takes a callable (message, subscription) -> bool, or 'off'"
-    return None
+        problem = f"there is no such policy; there are {known}"
+    raise ValueError(problem)
 
 
 def _contradictions(policy: Policy) -> list[str]:
-    """Mixes that make no sense: each is one sentence."""
+    """Answers that make no sense together: a sentence for each."""
     found: list[str] = []
     if policy.cardinality == EXACTLY_ONE and (policy.expected or 1) > 1:
         found.append(f"expected {policy.expected} receivers, but cardinality exactly_one allows one")

@@ -14,33 +14,9 @@ from conjoin.kernel.correlation.starting import locked_starts, starts_behind_id
 from conjoin.kernel.correlation.state import KeySpace
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.kernel.verdicts.near_misses import near_misses
+from conjoin.kernel.verdicts.sentences import PHRASES
 
-REASONS: dict[str, tuple[str, ...]] = {
-    "correlated": (
-        "waiting_instance",
-        "waiting_instance_later",
-        "started_instance",
-        "started_after_lock",
-        "given_back_and_taken",
-        "handed_over",
-    ),
-    "buffered": ("nobody_waits", "locked", "taken_by_process", "given_back", "busy", "handed_over"),
-    "expired": ("nobody_waited", "was_locked", "never_offered"),
-    "discarded": ("ttl_zero", "policy", "deleted"),
-    "refused": (
-        "duplicate_id",
-        "not_found",
-        "ambiguous",
-        "locked",
-        "invalid",
-        "forbidden",
-        "wrong_tenant",
-    ),
-    "short": ("fewer_than_expected",),
-    "waiting": ("in_backoff", "in_grace", "paused", "not_due"),
-    "parked": ("attempts_exhausted", "held"),
-    "failed": ("target_error", "mapping_error", "decode_error"),
-}
+REASONS = {verdict: tuple(reason for it, reason in PHRASES if it == verdict) for verdict, _ in PHRASES}
 """Every verdict and every reason it can have."""
 
 
@@ -50,7 +26,7 @@ class Verdict(NamedTuple):
     verdict: str
     reason: str
     decided_at: int
-    cause: Any
+    cause: e.Event | None
 
 
 def verdict_of(space: KeySpace, message: Message, now: int, catalog: Catalog) -> Verdict:
@@ -127,15 +103,15 @@ def parameters(
         return {"instance": cause.subscription.instance_id, "why": cause.why}
     starts = catalog.starts_for(space.tenant_id, message.name, now)
     misses = near_misses(space, message, now, starts, other_tenants)
-    told: dict[str, Any] = {"deadline_at": message.deadline, "near_misses": list(misses)}
+    given: dict[str, Any] = {"deadline_at": message.deadline, "near_misses": list(misses)}
     if verdict.reason == "locked" and misses and misses[0]["kind"] == "lock_held":
-        told |= {"process": misses[0]["process"], "key": space.key, "instance": misses[0]["instance"]}
+        given |= {"process": misses[0]["process"], "key": space.key, "instance": misses[0]["instance"]}
     elif verdict.reason == "locked":
         behind = starts_behind_id(space, message, starts, catalog)
-        told |= {"process": behind[0].process_id, "business_id": message.business_id}
+        given |= {"process": behind[0].process_id, "business_id": message.business_id}
     if verdict.reason == "busy":
-        told |= next(({"subscription": miss["subscription"]} for miss in misses if miss["kind"] == "busy"), {})
-    return told
+        given |= next(({"subscription": miss["subscription"]} for miss in misses if miss["kind"] == "busy"), {})
+    return given
 
 
 def _of_correlation(message: Message, verdict: Verdict) -> dict[str, Any]:
@@ -145,6 +121,7 @@ def _of_correlation(message: Message, verdict: Verdict) -> dict[str, Any]:
     if isinstance(cause, e.InstanceStarted):
         started = {"process": cause.process_id, "instance": cause.instance_id, "element": cause.start.element_id}
         return started if cause.freed_by is None else {**started, "freed_by": cause.freed_by}
+    assert isinstance(cause, e.MessageCorrelated)
     subscription = cause.subscription
     taken: dict[str, Any] = {
         "process": subscription.process_id,
@@ -161,12 +138,12 @@ def _of_correlation(message: Message, verdict: Verdict) -> dict[str, Any]:
 
 
 def _of_expiry(message: Message, cause: e.MessageExpired) -> dict[str, Any]:
-    said: dict[str, Any] = {"deadline_at": message.deadline, "near_misses": list(cause.near_misses)}
+    given: dict[str, Any] = {"deadline_at": message.deadline, "near_misses": list(cause.near_misses)}
     late = message.late_subscription
     if late is not None:
-        said["next_subscription"] = {
+        given["next_subscription"] = {
             "process": late.process_id,
             "instance": late.instance_id,
             "late_ms": elapsed_ms(message.deadline, late.opened_at),
         }
-    return said
+    return given
