@@ -12,7 +12,7 @@ MINUTE = 60_000_000
 NOW = read_instant("2030-01-01T00:00:00Z") or 0
 
 
-def due(kind: str, text: object) -> Schedule | Failure:
+def due(kind: str, text: object) -> Schedule:
     return schedule(TimerDefinition(kind, Literal(text, f"={text}")), {}, NOW)
 
 
@@ -61,10 +61,10 @@ def test_when_a_timer_is_due(kind: str, value: object, expected: Schedule) -> No
     ],
 )
 def test_what_is_no_time_is_a_failure_that_says_so(kind: str, value: object) -> None:
-    found = due(kind, value)
-    assert isinstance(found, Failure)
-    assert found.error_type == "EXTRACT_VALUE_ERROR"
-    assert "such as" in found.text
+    with pytest.raises(Failure) as found:
+        due(kind, value)
+    assert found.value.error_type == "EXTRACT_VALUE_ERROR"
+    assert "such as" in found.value.text
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,7 @@ def test_mappings_into_one_object_measure_each_value_once(monkeypatch: pytest.Mo
 
 
 def test_mappings_that_double_an_object_each_time_fail_soon() -> None:
-    result = mapped(
-        [maps(Var("a"), f"a.v{number}") for number in range(500)], {"a": "x" * 1_000}, 0, onto_existing=False
-    )
-    assert isinstance(result, Failure)
-    assert "cannot be stored: it is larger than 16 MiB" in result.text
+    doubling = [maps(Var("a"), f"a.v{number}") for number in range(500)]
+    with pytest.raises(Failure) as found:
+        mapped(doubling, {"a": "x" * 1_000}, 0, onto_existing=False)
+    assert "cannot be stored: it is larger than 16 MiB" in found.value.text

@@ -45,11 +45,12 @@ def offer(space: KeySpace, message: Message, at: int, catalog: Catalog) -> list[
     events: list[e.Event] = [e.MessagePublished(message, at)]
     for subscription in waiting:
         events.append(e.MessageCorrelated(message, subscription, at, "waiting_instance"))
-    started = [start_instance(space, message, start, at, catalog) for start in starting]
-    events += started
-    if started and message.sync:
-        # A newly started instance answers a synchronous correlation, the oldest definition first (O3, O4).
-        events.append(e.MessageAnswered(message, started[0].instance_id, at))
+    if starting:
+        started = [start_instance(space, message, start, at, catalog) for start in starting]
+        events += started
+        if message.sync:
+            # A newly started instance answers a synchronous correlation, the oldest definition first (O3, O4).
+            events.append(e.MessageAnswered(message, started[0].instance_id, at))
     return events
 
 

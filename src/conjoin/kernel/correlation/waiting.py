@@ -65,7 +65,8 @@ def accept(space: KeySpace, subscription: Subscription, message: Message, at: in
             events.append(_late(following, subscription, at))
     if message.sync:
         events.append(e.MessageAnswered(message, subscription.instance_id, at))
-    events += _released(space, subscription.name, at)
+    if space.topics[subscription.name].held:
+        events += _released(space, subscription.name, at)
     return events
 
 

@@ -1,4 +1,4 @@
-"""apply: the only writer. One function for each event; none of them decides anything.
+"""apply: the only writer of the process half. One function for each event; none of them decides anything.
 
 Applying the events of a log to an empty state, in order, gives the state that the log was written from.
 """
@@ -8,8 +8,7 @@ from typing import Any
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process.apply_jobs import APPLY_JOBS, forget_incident, forget_job
-from conjoin.kernel.process.apply_waits import APPLY_WAITS, stop_waiting
+from conjoin.kernel.process.apply_work import APPLY_WORK, forget_work, stop_waiting
 from conjoin.kernel.process.state import (
     ACTIVATING,
     ACTIVE,
@@ -27,6 +26,12 @@ _SCOPES = frozenset(("subprocess", "event_subprocess"))
 
 def apply(state: ProcessState, event: e.Event) -> None:
     APPLY[type(event)](state, event)
+
+
+def _scope(state: ProcessState, key: int) -> Scope:
+    it = state.elements[key]
+    assert isinstance(it, Scope)
+    return it
 
 
 def _instance_created(state: ProcessState, event: e.InstanceCreated) -> None:
@@ -50,8 +55,7 @@ def _watch_moves(it: Scope, element: Element) -> None:
 
 
 def _instance_ended(state: ProcessState, event: e.InstanceCompleted | e.InstanceTerminated) -> None:
-    it = state.elements.pop(event.key)
-    stop_waiting(state, it)
+    stop_waiting(state, state.elements.pop(event.key))
 
 
 def _element_entered(state: ProcessState, event: e.ElementEntered) -> None:
@@ -65,7 +69,8 @@ def _element_entered(state: ProcessState, event: e.ElementEntered) -> None:
 
 
 def _new(state: ProcessState, event: e.ElementEntered) -> ElementInstance:
-    scope: Any = state.elements[event.scope_key]
+    scope = state.elements[event.scope_key]
+    assert isinstance(scope, Scope)
     element = scope.instance.definition.plan.elements[event.element_id]
     if element.kind not in _SCOPES:
         return _put(state, scope, ElementInstance(event.key, element, scope, None))
@@ -83,7 +88,7 @@ def _put(state: ProcessState, scope: Scope, it: ElementInstance) -> ElementInsta
 
 
 def _loop_entered(state: ProcessState, event: e.LoopEntered) -> None:
-    scope: Any = state.elements[event.scope_key]
+    scope = _scope(state, event.scope_key)
     element = scope.instance.definition.plan.elements[event.element_id]
     variables = dict(event.variables) if event.variables else None
     body = LoopBody(event.key, element, scope, variables, event.items)
@@ -103,7 +108,7 @@ def _element_passed(state: ProcessState, event: e.ElementPassed) -> None:
     if it is not None:
         _take_out(state, it)
         return
-    scope: Any = state.elements[event.scope_key]
+    scope = _scope(state, event.scope_key)
     scope.tokens -= 1
     if scope.moving is not None:
         _count_down(scope.moving, event.element_id)
@@ -132,17 +137,17 @@ def _take_out(state: ProcessState, it: ElementInstance) -> None:
     scope.tokens -= 1
     if it.waits:
         stop_waiting(state, it)
-    if it.work_key:
-        forget_job(state, it)
-    if it.incident_key:
-        forget_incident(state, it)
+    if it.work_key or it.incident_key:
+        forget_work(state, it)
 
 
 def _token_added(state: ProcessState, event: e.TokenAdded) -> None:
-    scope: Any = state.elements[event.scope_key]
+    scope = state.elements[event.scope_key]
+    assert isinstance(scope, Scope)
     scope.tokens += 1
     state.keys.used(event.key)
     if event.index >= 0:
+        assert type(scope) is LoopBody
         scope.index_of[event.key] = event.index
         scope.started += 1
     if scope.moving is not None:
@@ -150,7 +155,8 @@ def _token_added(state: ProcessState, event: e.TokenAdded) -> None:
 
 
 def _flow_taken(state: ProcessState, event: e.FlowTaken) -> None:
-    scope: Any = state.elements[event.scope_key]
+    scope = state.elements[event.scope_key]
+    assert isinstance(scope, Scope)
     scope.tokens += 1
     state.keys.used(event.key)
     if event.joins:
@@ -162,8 +168,9 @@ def _flow_taken(state: ProcessState, event: e.FlowTaken) -> None:
 
 
 def _tokens_joined(state: ProcessState, event: e.TokensJoined) -> None:
-    scope: Any = state.elements[event.scope_key]
+    scope = _scope(state, event.scope_key)
     scope.tokens -= len(event.flow_ids) - 1
+    assert scope.arrived is not None
     for flow_id in event.flow_ids:
         _count_down(scope.arrived, flow_id)
     if scope.moving is not None:
@@ -171,7 +178,7 @@ def _tokens_joined(state: ProcessState, event: e.TokensJoined) -> None:
 
 
 def _token_dropped(state: ProcessState, event: e.TokenDropped) -> None:
-    scope: Any = state.elements[event.scope_key]
+    scope = _scope(state, event.scope_key)
     scope.tokens -= 1
     if scope.moving is not None:
         _count_down(scope.moving, event.element_id)
@@ -194,10 +201,10 @@ def _scope_terminating(state: ProcessState, event: e.ScopeTerminating) -> None:
 
 
 def _scope_interrupted(state: ProcessState, event: e.ScopeInterrupted) -> None:
-    scope: Any = state.elements[event.key]
+    scope = _scope(state, event.key)
     scope.pending = Trigger(event.element_id, event.variables, event.subscription_key)
     elements = scope.instance.definition.plan.elements
-    inside = [wait for wait in scope.waits if elements[wait.element_id].kind == "start_event"]
+    inside = [wait for wait in scope.waits if elements[wait.element_id or ""].kind == "start_event"]
     at_the_border = tuple(wait for wait in scope.waits if wait not in inside)
     scope.waits = tuple(inside)
     stop_waiting(state, scope)
@@ -205,12 +212,11 @@ def _scope_interrupted(state: ProcessState, event: e.ScopeInterrupted) -> None:
 
 
 def _scope_ending(state: ProcessState, event: e.ScopeEnding) -> None:
-    scope: Any = state.elements[event.key]
-    scope.ending = True
+    _scope(state, event.key).ending = True
 
 
 def _scope_shut(state: ProcessState, event: e.ScopeShut) -> None:
-    scope: Any = state.elements[event.key]
+    scope = _scope(state, event.key)
     scope.shut = True
     if scope.arrived:
         scope.tokens -= sum(scope.arrived.values())
@@ -218,7 +224,7 @@ def _scope_shut(state: ProcessState, event: e.ScopeShut) -> None:
 
 
 def _interruption_begun(state: ProcessState, event: e.InterruptionBegun) -> None:
-    scope: Any = state.elements[event.key]
+    scope = _scope(state, event.key)
     scope.pending = None
     scope.shut = False
     scope.interrupted = True
@@ -234,7 +240,8 @@ def _variables_written(state: ProcessState, event: e.VariablesWritten) -> None:
 
 def _result_kept(state: ProcessState, event: e.ResultKept) -> None:
     """In a list of its own: an expression may have given the one before to another variable."""
-    body: Any = state.elements[event.scope_key]
+    body = _scope(state, event.scope_key)
+    assert type(body) is LoopBody
     if body.variables is None:
         body.variables = {}
     before = body.variables.get(event.collection)
@@ -270,6 +277,5 @@ APPLY: dict[type, Callable[[ProcessState, Any], None]] = {
     e.VariablesWritten: _variables_written,
     e.ResultKept: _result_kept,
     e.CommandRefused: _nothing,
-    **APPLY_WAITS,
-    **APPLY_JOBS,
+    **APPLY_WORK,
 }

@@ -1,7 +1,7 @@
 """decide: a command in; out come what happened and what is to be done next, in order. Nothing is changed.
 
-Events are applied, commands go to the end of the queue. Every rule is a function of its own in the modules beside
-this one; here is only the table that finds it. A well-typed command never raises.
+Events are applied, commands go to the end of the queue. Every rule is a function of its own in `rules/` and
+`elements/`; here is the table that finds it, and what all elements have in common. A well-typed command never raises.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.elements import BEHAVIOURS
 from conjoin.kernel.process.elements.scopes import terminate_scope
-from conjoin.kernel.process.rules import deliveries, incidents, instances, jobs, loops, signals
+from conjoin.kernel.process.rules import deliveries, incidents, instances, jobs, loops
 from conjoin.kernel.process.rules.entering import own_variables, raise_incident, stuck
 from conjoin.kernel.process.rules.tokens import check_joins, emptied, interrupted_by, joins
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, LoopBody, ProcessState, Scope
@@ -27,28 +27,24 @@ def decide(state: ProcessState, command: c.Command, definitions: Definitions) ->
 def decide_in(step: Step, command: c.Command) -> list[Item]:
     """The same in a step that may have decided others before: a shard makes one for all its commands."""
     step.at = command.at
-    step.written = None
+    step.written = step.own = None
     step.next_key = step.state.keys.next
     out = step.out = []
     try:
         _DECIDE[type(command)](step, command)
     except ExpressionStoppedError as stopped:
-        return _stopped(step, command, Failure(EXTRACT_VALUE_ERROR, str(stopped)))
+        # An expression cost too much: nothing of what was decided counts, and the element is an incident.
+        step.written = None
+        step.next_key = step.state.keys.next
+        out.clear()
+        failure = Failure(EXTRACT_VALUE_ERROR, str(stopped))
+        if isinstance(command, c.ActivateElement):
+            stuck(step, command, None, failure)
+        elif isinstance(command, c.CompleteElement):
+            raise_incident(step, command.key, failure)
+        else:
+            step.refuse("INVALID_STATE", failure.text)
     return out
-
-
-def _stopped(step: Step, command: c.Command, failure: Failure) -> list[Item]:
-    """An expression cost too much: nothing of what was decided counts, and the element is an incident."""
-    step.written = None
-    step.next_key = step.state.keys.next
-    step.out = []
-    if isinstance(command, c.ActivateElement):
-        stuck(step, command, None, failure)
-    elif isinstance(command, c.CompleteElement):
-        raise_incident(step, command.key, failure)
-    else:
-        step.out.append(e.CommandRefused("INVALID_STATE", failure.text))
-    return step.out
 
 
 def _activate_element(step: Step, command: c.ActivateElement) -> None:
@@ -57,25 +53,23 @@ def _activate_element(step: Step, command: c.ActivateElement) -> None:
         return
     element = scope.instance.definition.plan.elements[command.element_id]
     if scope.shut:
-        if not joins(element):
+        if not joins(element) and command.key not in step.state.elements:
             _arrive_too_late(step, command, scope)
         return
-    inside_loop = type(scope) is LoopBody
-    if element.loop is not None and not inside_loop:
-        loops.activate_body(step, command, element, scope)
-        return
-    own = own_variables(step, command, element, scope) if element.inputs or inside_loop else None
-    if type(own) is Failure:
-        stuck(step, command, None, own)
-    else:
-        activate = BEHAVIOURS[element.kind].activate
-        activate(step, command, element, scope, own)
+    try:
+        inside_loop = type(scope) is LoopBody
+        if element.loop is not None and not inside_loop:
+            loops.activate_body(step, command, element, scope, element.loop)
+            return
+        if element.inputs or inside_loop:
+            step.own = own_variables(step, command, element, scope)
+        BEHAVIOURS[element.kind].activate(step, command, element, scope, step.own)
+    except Failure as failure:
+        stuck(step, command, step.own, failure)
 
 
 def _arrive_too_late(step: Step, command: c.ActivateElement, scope: Scope) -> None:
     """The scope is being left. What an event brought was accepted, so it leaves a trace; other tokens just end."""
-    if command.key in step.state.elements:
-        return
     if command.variables is None:
         step.out.append(e.TokenDropped(command.element_id, scope.key))
     else:
@@ -90,11 +84,13 @@ def _complete_element(step: Step, command: c.CompleteElement) -> None:
     it = step.state.elements.get(command.key)
     if it is None or not _may_complete(it):
         return
-    if type(it) is LoopBody:
-        loops.complete_body(step, it)
-    else:
-        complete = BEHAVIOURS[it.element.kind].complete
-        complete(step, it)
+    try:
+        if type(it) is LoopBody:
+            loops.complete_body(step, it)
+        else:
+            BEHAVIOURS[it.element.kind].complete(step, it)
+    except Failure as failure:
+        raise_incident(step, it.key, failure)
 
 
 def _may_complete(it: ElementInstance) -> bool:
@@ -130,23 +126,15 @@ def _terminate_children(step: Step, command: c.TerminateChildren) -> None:
         emptied(step, scope)
 
 
-def _start_loop(step: Step, command: c.StartLoop) -> None:
-    body = step.state.elements.get(command.key)
-    if isinstance(body, LoopBody):
-        loops.start_loop(step, body)
-
-
 def _check_join(step: Step, command: c.CheckJoin) -> None:
     scope = step.state.elements.get(command.scope_key)
     if isinstance(scope, Scope) and not scope.shut:
         gateway = scope.instance.definition.plan.elements[command.element_id]
         token = c.ActivateElement(step.new_key(), gateway.id, scope.key, step.at)
-        BEHAVIOURS[gateway.kind].activate(step, token, gateway, scope, None)
-
-
-def _refuse_subscription(step: Step, command: c.RefuseSubscription) -> None:
-    wait = command.subscription
-    incidents.refuse_subscription(step, command, deliveries.waiting_for(step, wait.rank, wait.key))
+        try:
+            BEHAVIOURS[gateway.kind].activate(step, token, gateway, scope, None)
+        except Failure as failure:
+            stuck(step, token, None, failure)
 
 
 _DECIDE: dict[type, Callable[[Step, Any], None]] = {
@@ -164,14 +152,14 @@ _DECIDE: dict[type, Callable[[Step, Any], None]] = {
     c.ReturnJobs: jobs.return_jobs,
     c.ResolveIncident: incidents.resolve_incident,
     c.FireTimers: deliveries.fire_timers,
-    c.BroadcastSignal: signals.broadcast_signal,
+    c.BroadcastSignal: deliveries.broadcast_signal,
     c.ScheduleStarts: deliveries.schedule_starts,
     c.DeliverMessage: deliveries.deliver_message,
-    c.RefuseSubscription: _refuse_subscription,
+    c.RefuseSubscription: incidents.refuse_subscription,
     c.ActivateElement: _activate_element,
     c.CompleteElement: _complete_element,
     c.TerminateElement: _terminate_element,
     c.TerminateChildren: _terminate_children,
-    c.StartLoop: _start_loop,
+    c.StartLoop: loops.start_loop,
     c.CheckJoin: _check_join,
 }

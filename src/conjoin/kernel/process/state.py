@@ -5,19 +5,20 @@ arrives with a key is found by it. Only `apply` changes anything. Invariant: `to
 children, the tokens on their way to an element, and those that wait at a gateway.
 """
 
+from bisect import insort
 from collections.abc import Iterator, Sequence
-from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from heapq import heappop, heappush, merge
+from itertools import islice
+from typing import Any, Final, NamedTuple, final
 
 from conjoin.kernel.correlation.messages import Subscription
 from conjoin.kernel.definitions import Definition, Definitions
-from conjoin.kernel.keys import Keys
+from conjoin.kernel.keys import Keys, SubscriptionKey
 from conjoin.kernel.plan import Element
-from conjoin.kernel.process.job_index import JobIndex
 
-ACTIVATING = "activating"
-ACTIVE = "active"
-TERMINATING = "terminating"
+ACTIVATING: Final = "activating"
+ACTIVE: Final = "active"
+TERMINATING: Final = "terminating"
 
 
 class Trigger(NamedTuple):
@@ -25,7 +26,7 @@ class Trigger(NamedTuple):
 
     element_id: str
     variables: Any
-    subscription_key: int
+    subscription_key: SubscriptionKey
 
 
 class SignalWait(NamedTuple):
@@ -159,6 +160,7 @@ class Instance(Scope):
         self.lock_key: str | None = None
 
 
+@final
 class Job:
     """Work for somebody outside. `state` is ready, activated, backing_off, failed or error_thrown."""
 
@@ -173,6 +175,56 @@ class Job:
         self.worker = ""
         self.deadline = 0
         self.message = ""
+
+
+class _JobQueue:
+    __slots__ = ("fresh", "returned")
+
+    def __init__(self) -> None:
+        self.fresh: dict[int, None] = {}
+        self.returned: list[int] = []
+
+    def __iter__(self) -> Iterator[int]:
+        return merge(self.fresh, self.returned) if self.returned else iter(self.fresh)
+
+
+@final
+class JobIndex:
+    """The jobs that can be activated, by tenant and type, oldest first.
+
+    New jobs come in the order of their keys; one that returns (its worker failed or took too long) keeps its old key,
+    so it is sorted in beside them.
+    """
+
+    __slots__ = ("_queues",)
+
+    def __init__(self) -> None:
+        self._queues: dict[tuple[str, str], _JobQueue] = {}
+
+    def oldest(self, tenant_id: str, type_: str, limit: int) -> list[int]:
+        queue = self._queues.get((tenant_id, type_))
+        return [] if queue is None else list(islice(queue, limit))
+
+    def add(self, tenant_id: str, type_: str, key: int) -> None:
+        queue = self._queues.get((tenant_id, type_))
+        if queue is None:
+            queue = self._queues[tenant_id, type_] = _JobQueue()
+        queue.fresh[key] = None
+
+    def add_again(self, tenant_id: str, type_: str, key: int) -> None:
+        insort(self._queues.setdefault((tenant_id, type_), _JobQueue()).returned, key)
+
+    def remove(self, tenant_id: str, type_: str, key: int) -> None:
+        place = (tenant_id, type_)
+        queue = self._queues.get(place)
+        if queue is None:
+            return
+        if key in queue.fresh:
+            del queue.fresh[key]
+        elif key in queue.returned:
+            queue.returned.remove(key)
+        if not queue.fresh and not queue.returned:
+            del self._queues[place]
 
 
 class Incident(NamedTuple):

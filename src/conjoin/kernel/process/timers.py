@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from conjoin.kernel.instants import later
 from conjoin.kernel.plan import TimerDefinition
 from conjoin.kernel.process.state import Timer
-from conjoin.kernel.process.step import Failure
-from conjoin.kernel.process.values import evaluated, failure_of, no_state
+from conjoin.kernel.process.values import evaluated, not_storable, wrong_kind
 from conjoin.kernel.storable import FIRST_INSTANT, LARGEST_INT64, LAST_INSTANT
 from conjoin.times.iso8601 import FOREVER, Cycle, Interval, read_cycle, read_instant, read_interval
 
@@ -27,15 +26,13 @@ class Schedule(NamedTuple):
     interval: tuple[int, int]
 
 
-def schedule(timer: TimerDefinition, view: Mapping[str, Any], at: int) -> Schedule | Failure:
+def schedule(timer: TimerDefinition, view: Mapping[str, Any], at: int) -> Schedule:
     value = evaluated(timer.value, view, at)
-    if isinstance(value, Failure):
-        return value
     when = _READ[timer.kind](value, at)
     if when is None:
-        return failure_of("timer", timer.value, value, _WANTED[timer.kind])
+        raise wrong_kind("timer", timer.value, value, _WANTED[timer.kind])
     if not FIRST_INSTANT <= when.due_at <= LAST_INSTANT or max(map(abs, when.interval)) > LARGEST_INT64:
-        return no_state("timer", timer.value, "is farther away than any instant that is stored")
+        raise not_storable("timer", timer.value, "is farther away than any instant that is stored")
     return when
 
 

@@ -1,78 +1,59 @@
-"""Gateways: which ways a token takes, and which tokens wait for each other."""
+"""Gateways: which ways a token takes, and which tokens wait for each other.
 
+A parallel gateway waits for one token of each way in. An inclusive gateway waits as long as a token in its scope may
+still come by a way that none has come by yet.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from conjoin.kernel.definitions import Definition
 from conjoin.kernel.plan import Element, Flow
 from conjoin.kernel.process.commands import ActivateElement
-from conjoin.kernel.process.elements.behaviour import Behaviour
 from conjoin.kernel.process.events import ElementCompleted, ElementPassed, TokensJoined
-from conjoin.kernel.process.rules.entering import Own, enter_waiting, stuck
-from conjoin.kernel.process.rules.joining import joined_by_all, joined_by_those_that_can
+from conjoin.kernel.process.rules.entering import enter_waiting
 from conjoin.kernel.process.rules.tokens import check_joins, close_waits, enter, go_on, joins
 from conjoin.kernel.process.rules.variables import together, visible
 from conjoin.kernel.process.state import ElementInstance, Scope
-from conjoin.kernel.process.step import CONDITION_ERROR, Failure, Step
+from conjoin.kernel.process.step import CONDITION_ERROR, Failure, Own, Step
 from conjoin.kernel.process.values import boolean_value
 
+_MOST_REMEMBERED = 20_000
 
-def _choose(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+
+def choose(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """The first flow whose condition is true, else the default."""
-    _go_on(step, command, element, scope, only_first=True)
+    _pass(step, command, element, scope, _chosen(step, element, scope, only_first=True))
 
 
-def _choose_all(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def choose_all(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """Every way out whose condition is true; those that were taken are joined."""
     resumed = command.key in step.state.elements
     if joins(element) and not resumed:
-        flows = joined_by_those_that_can(scope, element)
+        flows = _joined_by_those_that_can(scope, element)
         if flows is None:
             return
         step.out.append(TokensJoined(element.id, scope.key, flows))
-    _go_on(step, command, element, scope, only_first=False)
+    _pass(step, command, element, scope, _chosen(step, element, scope, only_first=False))
 
 
-def _go_on(step: Step, command: ActivateElement, element: Element, scope: Scope, only_first: bool) -> None:
-    taken = _ways_out(step, element, scope, only_first)
-    if isinstance(taken, Failure):
-        stuck(step, command, None, taken)
-        return
-    step.out.append(ElementPassed(command.key, element.id, scope.key))
-    go_on(step, scope, taken)
-
-
-def _ways_out(step: Step, element: Element, scope: Scope, only_first: bool) -> tuple[Flow, ...] | Failure:
-    view = together(visible(step, scope), len(element.outgoing))
-    taken: list[Flow] = []
-    for flow in element.outgoing:
-        chosen = flow.condition is None or boolean_value(flow.condition, view, step.at, f"condition of flow {flow.id}")
-        if isinstance(chosen, Failure):
-            return chosen
-        if chosen:
-            taken.append(flow)
-            if only_first:
-                break
-    if taken or not (element.outgoing or element.default):
-        return tuple(taken)
-    if element.default is not None:
-        return (element.default,)
-    return Failure(CONDITION_ERROR, "no condition of an outgoing flow is true, and there is no default flow")
-
-
-def _join_and_split(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def join_and_split(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """One token of each way in is waited for; then every way out is taken."""
     if joins(element):
-        flows = joined_by_all(scope, element)
-        if flows is None:
+        arrived = scope.arrived or {}
+        flows = tuple(flow.id for flow in element.incoming)
+        if not all(flow in arrived for flow in flows):
             return
         step.out.append(TokensJoined(element.id, scope.key, flows))
-    step.out.append(ElementPassed(command.key, element.id, scope.key))
-    go_on(step, scope, element.outgoing)
+    _pass(step, command, element, scope, element.outgoing)
 
 
-def _wait_for_first(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def wait_for_first(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """The events behind it are waited for, and the first that comes decides (K1-K3)."""
+    step.own = None
     enter_waiting(step, command, scope, None, [flow.target for flow in element.outgoing])
 
 
-def _go_to_first(step: Step, it: ElementInstance) -> None:
+def go_to_first(step: Step, it: ElementInstance) -> None:
     trigger = it.trigger
     if trigger is None:
         return
@@ -80,11 +61,92 @@ def _go_to_first(step: Step, it: ElementInstance) -> None:
     close_waits(step, it)
     step.out.append(ElementCompleted(it.key))
     catch = it.instance.definition.plan.elements[trigger.element_id]
-    enter(step, it.scope, catch, trigger.variables or {})
+    enter(step, it.scope.key, catch, trigger.variables or {})
     check_joins(step, it.scope)
 
 
-EXCLUSIVE_GATEWAY = Behaviour(_choose)
-INCLUSIVE_GATEWAY = Behaviour(_choose_all)
-PARALLEL_GATEWAY = Behaviour(_join_and_split)
-EVENT_GATEWAY = Behaviour(_wait_for_first, _go_to_first)
+def _pass(step: Step, command: ActivateElement, element: Element, scope: Scope, flows: Sequence[Flow]) -> None:
+    step.out.append(ElementPassed(command.key, element.id, scope.key))
+    go_on(step, scope, flows)
+
+
+def _chosen(step: Step, element: Element, scope: Scope, only_first: bool) -> list[Flow]:
+    step.own = None
+    view = together(visible(step, scope), len(element.outgoing))
+    taken: list[Flow] = []
+    for flow in element.outgoing:
+        if flow.condition is None or boolean_value(flow.condition, view, step.at, f"condition of flow {flow.id}"):
+            taken.append(flow)
+            if only_first:
+                break
+    if taken or not (element.outgoing or element.default):
+        return taken
+    if element.default is not None:
+        return [element.default]
+    raise Failure(CONDITION_ERROR, "no condition of an outgoing flow is true, and there is no default flow")
+
+
+def _joined_by_those_that_can(scope: Scope, gateway: Element) -> tuple[str, ...] | None:
+    arrived = scope.arrived or {}
+    come = tuple(flow.id for flow in gateway.incoming if flow.id in arrived)
+    missing = {flow.id for flow in gateway.incoming if flow.id not in arrived}
+    if not come or (missing and _may_still_come(scope, gateway, missing)):
+        return None
+    return come
+
+
+def _may_still_come(scope: Scope, gateway: Element, missing: set[str]) -> bool:
+    definition = scope.instance.definition
+    return not all(
+        missing.isdisjoint(_ways_into(definition, element, gateway)) for element in _places(scope, definition, gateway)
+    )
+
+
+def _places(scope: Scope, definition: Definition, gateway: Element) -> Iterator[Element]:
+    """Where the tokens of the scope are: at rest, on their way, or waiting at another gateway."""
+    for child in scope.children():
+        yield child.element
+    elements = definition.plan.elements
+    for element_id in scope.moving or ():
+        yield elements[element_id]
+    for flow_id in scope.arrived or ():
+        waiting_at = definition.targets.get(flow_id)
+        if waiting_at is not None and waiting_at is not gateway:
+            yield waiting_at
+
+
+def _ways_into(definition: Definition, element: Element, gateway: Element) -> frozenset[str]:
+    """The flows by which a token at the element may come to the gateway."""
+    place = (element.id, gateway.id)
+    found = definition.reach.get(place)
+    if found is None:
+        if len(definition.reach) >= _MOST_REMEMBERED:
+            definition.reach.clear()
+        found = definition.reach[place] = frozenset(_walk(element, gateway))
+    return found
+
+
+def _walk(element: Element, gateway: Element) -> list[str]:
+    seen: dict[str, None] = {}
+    into: list[str] = []
+    ahead = [] if element is gateway else list(_flows_out(element))
+    while ahead:
+        flow = ahead.pop()
+        if flow.id in seen:
+            continue
+        seen[flow.id] = None
+        if flow.target is gateway:
+            into.append(flow.id)
+        else:
+            ahead.extend(_flows_out(flow.target))
+    return into
+
+
+def _flows_out(element: Element) -> Iterable[Flow]:
+    yield from element.outgoing
+    if element.default is not None:
+        yield element.default
+    for boundary in element.boundaries:
+        yield from boundary.outgoing
+    if element.link_target is not None:
+        yield from element.link_target.outgoing

@@ -6,29 +6,25 @@ The boundary events of a subprocess open with its start event.
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process.elements.behaviour import Behaviour
-from conjoin.kernel.process.rules.entering import Own, entered
-from conjoin.kernel.process.rules.tokens import complete_instance
+from conjoin.kernel.process.rules.entering import entered
+from conjoin.kernel.process.rules.tokens import complete_instance, enter
 from conjoin.kernel.process.state import TERMINATING, ElementInstance, Instance, Scope
-from conjoin.kernel.process.step import Step
+from conjoin.kernel.process.step import Own, Step
 
 
-def _never(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def never(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """An instance begins with StartInstance, never by a token."""
 
 
-def _begin(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def begin(step: Step, command: c.ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """The token of the start event, with what an event brought along."""
-    entered(step, command, own)
-    start = element.start
-    assert start is not None
-    token = step.new_key()
-    step.out.append(e.TokenAdded(token, start.id, command.key))
-    step.out.append(c.ActivateElement(token, start.id, command.key, step.at, command.variables))
+    entered(step, command, scope, own)
+    assert element.start is not None
+    enter(step, command.key, element.start, command.variables)
 
 
-def _end_instance(step: Step, it: ElementInstance) -> None:
-    """The end of a process is the end of its instance, and tells the call activity."""
+def end_instance(step: Step, it: ElementInstance) -> None:
+    """The end of a process is the end of its instance, and completes the call activity."""
     assert isinstance(it, Instance)
     complete_instance(step, it)
     call = step.state.elements.get(it.parent_key)
@@ -44,8 +40,3 @@ def terminate_scope(step: Step, it: ElementInstance) -> None:
         return
     step.out.append(e.ScopeTerminating(it.key))
     step.out.append(c.TerminateChildren(it.key, step.at))
-
-
-PROCESS = Behaviour(_never, _end_instance, terminate_scope)
-SUBPROCESS = Behaviour(_begin, terminate=terminate_scope)
-EVENT_SUBPROCESS = Behaviour(_begin, terminate=terminate_scope)

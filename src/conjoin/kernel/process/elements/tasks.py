@@ -2,58 +2,34 @@
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
-from conjoin.kernel.process.elements.behaviour import Behaviour
 from conjoin.kernel.process.events import ElementTriggered, JobCreated
 from conjoin.kernel.process.rules.catching import prepare
-from conjoin.kernel.process.rules.entering import (
-    Own,
-    enter_waiting,
-    entered_with_waits,
-    pass_through,
-    stuck,
-    waits_of,
-)
-from conjoin.kernel.process.rules.jobs import FOR_A_PERSON, enter_with_job
+from conjoin.kernel.process.rules.entering import enter_waiting, entered, waits_of
+from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import Scope
-from conjoin.kernel.process.step import Failure, Step
+from conjoin.kernel.process.step import Own, Step
 from conjoin.kernel.process.values import stored_value
 
 
-def _receive(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def receive(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """A catch event that can have boundary events. Its own message opens first."""
     enter_waiting(step, command, scope, own, (element, *waits_of(element, scope)))
 
 
-def _wait_for_person(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def wait_for_person(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """Kept as a job of a type that cannot be activated, so that completing it and its incidents need no second way."""
-    if enter_waiting(step, command, scope, own, waits_of(element, scope)):
-        step.out.append(JobCreated(step.new_key(), command.key, FOR_A_PERSON, 1))
+    enter_waiting(step, command, scope, own, waits_of(element, scope))
+    step.out.append(JobCreated(step.new_key(), command.key, FOR_A_PERSON, 1))
 
 
-def _evaluate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+def evaluate(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
     """A script or a business rule that is written as an expression: its result goes into a variable."""
     view = visible(step, scope, own)
     prepared = prepare(step, waits_of(element, scope), view, scope.instance)
-    if isinstance(prepared, Failure):
-        stuck(step, command, own, prepared)
-        return
     script = element.script
     assert script is not None
     value = stored_value(script.expression, view, step.at, "result")
-    if isinstance(value, Failure):
-        stuck(step, command, own, value)
-        return
-    entered_with_waits(step, command, scope, own, prepared)
+    entered(step, command, scope, own, prepared)
     step.out.append(ElementTriggered(command.key, element.id, {script.result_variable: value}))
     step.out.append(CompleteElement(command.key, step.at))
-
-
-JOB_TASK = Behaviour(enter_with_job)
-"""Somebody outside does it: service, send, business rule and script tasks, and user tasks of the job form."""
-USER_TASK = Behaviour(_wait_for_person)
-"""Of Zeebe's own form: it waits for a person, and no worker sees it as a job."""
-RECEIVE_TASK = Behaviour(_receive)
-SCRIPT_TASK = Behaviour(_evaluate)
-PASS_TASK = Behaviour(pass_through)
-"""A manual or undefined task: nobody outside does anything, the token passes."""

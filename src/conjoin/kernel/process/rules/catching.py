@@ -10,16 +10,16 @@ from typing import Any, NamedTuple, final
 
 from conjoin.kernel.correlation.commands import OpenSubscription
 from conjoin.kernel.correlation.messages import Subscription
-from conjoin.kernel.keys import rank_of
+from conjoin.kernel.keys import SubscriptionKey, rank_of
 from conjoin.kernel.plan import Element, Literal, MessageDefinition, SignalDefinition, TimerDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.rules.tokens import close_subscription, enter
 from conjoin.kernel.process.rules.variables import together
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, Instance, Scope
-from conjoin.kernel.process.step import Failure, Step
+from conjoin.kernel.process.step import Step
 from conjoin.kernel.process.timers import Schedule, schedule
-from conjoin.kernel.process.values import failure_of, no_state, text_value
+from conjoin.kernel.process.values import not_storable, text_value, wrong_kind
 from conjoin.kernel.storable import unstorable_text, whole_number
 
 _LARGEST_KEY = 10**4_000 - 1
@@ -44,47 +44,35 @@ _Message = tuple[Element, str, str]
 Prepared = list[_Message | _Timer | _Signal]
 
 
-def prepare(
-    step: Step, catches: Sequence[Element], view: Mapping[str, Any], instance: Instance
-) -> "Prepared | Failure":
+def prepare(step: Step, catches: Sequence[Element], view: Mapping[str, Any], instance: Instance) -> Prepared:
     """Evaluate what the catching elements listen to; errors are not waited for, they are looked up when thrown."""
     found: Prepared = []
     view = together(view, len(catches))
     for catch in catches:
         event = catch.event
-        wait: _Message | _Timer | _Signal | Failure
         if isinstance(event, MessageDefinition):
-            wait = _message(step, catch, event, view, instance)
+            found.append(_message(step, catch, event, view, instance))
         elif isinstance(event, TimerDefinition):
-            when = schedule(event, view, step.at)
-            wait = when if isinstance(when, Failure) else _Timer(catch, when)
+            found.append(_Timer(catch, schedule(event, view, step.at)))
         elif isinstance(event, SignalDefinition):
-            name = text_value(event.name, view, step.at, "signal name")
-            wait = name if isinstance(name, Failure) else _Signal(catch, name)
-        else:
-            continue
-        if type(wait) is Failure:
-            return wait
-        found.append(wait)
+            found.append(_Signal(catch, text_value(event.name, view, step.at, "signal name")))
     return found
 
 
 def _message(
     step: Step, catch: Element, event: MessageDefinition, view: Mapping[str, Any], instance: Instance
-) -> "_Message | Failure":
+) -> _Message:
     name_of, key_of = event.name, event.key
     name = name_of.value if type(name_of) is Literal else text_value(name_of, view, step.at, "message name")
-    if type(name) is Failure:
-        return name
     if key_of is None:
         return (catch, name, _key_without_expression(event.match, instance))
     value = key_of(view, step.at)
     key = key_text(value)
     if key is None:
-        return failure_of("correlation key", key_of, value, "a string or a number")
+        raise wrong_kind("correlation key", key_of, value, "a string or a number")
     problem = unstorable_text(key)
     if problem is not None:
-        return no_state("correlation key", key_of, problem)
+        raise not_storable("correlation key", key_of, problem)
     return (catch, name, key)
 
 
@@ -145,39 +133,38 @@ def start_timer(step: Step, owner_key: int, catch: Element, when: Schedule) -> N
 
 
 def trigger(
-    step: Step, it: ElementInstance, catch: Element, variables: Mapping[str, Any] | None, subscription_key: int = 0
+    step: Step,
+    it: ElementInstance,
+    catch: Element,
+    variables: Mapping[str, Any] | None,
+    subscription_key: SubscriptionKey = 0,
 ) -> bool:
     """An event happened that `catch` waits for on behalf of `it`. Answers whether it was accepted."""
     if not _accepts(step, it, catch):
         return False
-    if catch.kind == "boundary_event":
-        _trigger_boundary(step, it, catch, variables, subscription_key)
-    elif catch.kind == "start_event":
+    if catch.kind == "start_event":
         assert isinstance(it, Scope)
         _trigger_event_subprocess(step, it, catch, variables, subscription_key)
+    elif catch.kind == "boundary_event" and not catch.interrupting:
+        assert it.scope is not None
+        enter(step, it.scope.key, catch, variables or {})
     else:
+        interrupts = catch.kind == "boundary_event"
         step.out.append(e.ElementTriggered(it.key, catch.id, variables, subscription_key))
-        step.out.append(c.CompleteElement(it.key, step.at))
+        step.out.append(c.TerminateElement(it.key, step.at) if interrupts else c.CompleteElement(it.key, step.at))
     return True
 
 
-def _trigger_boundary(
-    step: Step, it: ElementInstance, catch: Element, variables: Mapping[str, Any] | None, subscription_key: int
-) -> None:
-    if catch.interrupting:
-        step.out.append(e.ElementTriggered(it.key, catch.id, variables, subscription_key))
-        step.out.append(c.TerminateElement(it.key, step.at))
-    else:
-        assert it.scope is not None
-        enter(step, it.scope, catch, variables or {})
-
-
 def _trigger_event_subprocess(
-    step: Step, it: Scope, start: Element, variables: Mapping[str, Any] | None, subscription_key: int
+    step: Step,
+    it: Scope,
+    start: Element,
+    variables: Mapping[str, Any] | None,
+    subscription_key: SubscriptionKey,
 ) -> None:
     if not start.interrupting:
         assert start.scope is not None
-        enter(step, it, start.scope, variables or {})
+        enter(step, it.key, start.scope, variables or {})
         return
     for wait in it.waits:
         if isinstance(wait, Subscription) and wait.key != subscription_key and is_inside(it, wait.element_id):

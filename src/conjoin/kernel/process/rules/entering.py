@@ -13,32 +13,24 @@ from conjoin.kernel.process.commands import ActivateElement, CompleteElement
 from conjoin.kernel.process.rules.catching import Prepared, open_waits, prepare
 from conjoin.kernel.process.rules.variables import mapped, visible
 from conjoin.kernel.process.state import LoopBody, Scope
-from conjoin.kernel.process.step import Failure, Step
-
-Own = dict[str, Any] | None
-"""The variables that an element begins with."""
+from conjoin.kernel.process.step import Failure, Own, Step
 
 
-def own_variables(step: Step, command: ActivateElement, element: Element, scope: Scope) -> Own | Failure:
+def own_variables(step: Step, command: ActivateElement, element: Element, scope: Scope) -> Own:
     """What a multi-instance body gives to its item, then the input mappings."""
-    own = _item_variables(command.index, element, scope) if isinstance(scope, LoopBody) else None
+    own: Own = None
+    if isinstance(scope, LoopBody):
+        loop, index = element.loop, command.index
+        assert loop is not None
+        own = {"loopCounter": index + 1}
+        if loop.output_variable is not None:
+            own[loop.output_variable] = None
+        if loop.input_element is not None:
+            own[loop.input_element] = scope.items[index]
     if not element.inputs:
         return own
     results = mapped(element.inputs, visible(step, scope, own), step.at, onto_existing=False)
-    if isinstance(results, Failure) or own is None:
-        return results
-    return {**own, **results}
-
-
-def _item_variables(index: int, element: Element, body: LoopBody) -> dict[str, Any]:
-    loop = element.loop
-    assert loop is not None
-    own: dict[str, Any] = {"loopCounter": index + 1}
-    if loop.output_variable is not None:
-        own[loop.output_variable] = None
-    if loop.input_element is not None:
-        own[loop.input_element] = body.items[index]
-    return own
+    return results if own is None else {**own, **results}
 
 
 def waits_of(element: Element, scope: Scope) -> tuple[Element, ...]:
@@ -46,38 +38,28 @@ def waits_of(element: Element, scope: Scope) -> tuple[Element, ...]:
     return () if type(scope) is LoopBody else element.boundaries
 
 
-def entered(step: Step, command: ActivateElement, own: Mapping[str, Any] | None = None) -> None:
-    step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, True, own))
-
-
-def entered_with_waits(
-    step: Step, command: ActivateElement, scope: Scope, own: Mapping[str, Any] | None, prepared: Prepared
+def entered(
+    step: Step, command: ActivateElement, scope: Scope, own: Mapping[str, Any] | None, waits: Prepared | None = None
 ) -> None:
     step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, True, own))
-    if prepared:
-        open_waits(step, command.key, scope.instance, prepared)
+    if waits:
+        open_waits(step, command.key, scope.instance, waits)
 
 
-def enter_waiting(step: Step, command: ActivateElement, scope: Scope, own: Own, catches: Sequence[Element]) -> bool:
-    """Enter, and wait for these. False: what one of them waits for cannot be evaluated, which is an incident."""
-    prepared = prepare(step, catches, visible(step, scope, own), scope.instance)
-    if type(prepared) is Failure:
-        stuck(step, command, own, prepared)
-        return False
-    entered_with_waits(step, command, scope, own, prepared)
-    return True
+def enter_waiting(step: Step, command: ActivateElement, scope: Scope, own: Own, catches: Sequence[Element]) -> None:
+    entered(step, command, scope, own, prepare(step, catches, visible(step, scope, own), scope.instance))
 
 
-def stuck(step: Step, command: ActivateElement, own: Mapping[str, Any] | None, failure: Failure) -> None:
+def pass_through(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
+    """An element in which nothing has to be waited for: entered now, done with the next step."""
+    enter_waiting(step, command, scope, own, waits_of(element, scope))
+    step.out.append(CompleteElement(command.key, step.at))
+
+
+def stuck(step: Step, command: ActivateElement, own: Own, failure: Failure) -> None:
     step.out.append(e.ElementEntered(command.key, command.element_id, command.scope_key, False, own))
     raise_incident(step, command.key, failure)
 
 
 def raise_incident(step: Step, element_key: int, failure: Failure, job_key: int = 0) -> None:
     step.out.append(e.IncidentRaised(step.new_key(), element_key, job_key, failure.error_type, failure.text))
-
-
-def pass_through(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:
-    """An element in which nothing has to be waited for: entered now, done with the next step."""
-    if enter_waiting(step, command, scope, own, waits_of(element, scope)):
-        step.out.append(CompleteElement(command.key, step.at))

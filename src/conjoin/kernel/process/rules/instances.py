@@ -4,34 +4,32 @@ from conjoin.kernel.definitions import Definition
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process.rules.tokens import enter
 from conjoin.kernel.process.rules.variables import merge, write
 from conjoin.kernel.process.step import Step
 
 
 def create_instance(step: Step, command: c.CreateInstance) -> None:
-    definition = _wanted(step, command)
+    definitions, process_id, version = step.definitions, command.process_id, command.version
+    if version:
+        definition = definitions.version(command.tenant_id, process_id, version)
+    else:
+        definition = definitions.latest(command.tenant_id, process_id)
     if definition is None:
-        version = f" in version {command.version}" if command.version else ""
-        text = f"no process with the id {command.process_id!r} is deployed{version}: deploy it first"
-        step.out.append(e.CommandRefused("NOT_FOUND", text))
+        which = f" in version {version}" if version else ""
+        step.refuse("NOT_FOUND", f"no process with the id {process_id!r} is deployed{which}: deploy it first")
         return
     if definition.plan.unreadable:
-        step.out.append(e.CommandRefused("INVALID_STATE", definition.plan.unreadable))
+        step.refuse("INVALID_STATE", definition.plan.unreadable)
         return
     start = definition.plan.root.start
     if start is None:
-        text = f"the process {command.process_id!r} has no none start event: it is started by an event, not by hand"
-        step.out.append(e.CommandRefused("INVALID_STATE", text))
+        text = f"the process {process_id!r} has no none start event: it is started by an event, not by hand"
+        step.refuse("INVALID_STATE", text)
         return
     started = c.StartInstance(definition.key, start.id, "command", command.variables, command.at)
     started.business_id = command.business_id
     _begin(step, definition, start, started)
-
-
-def _wanted(step: Step, command: c.CreateInstance) -> Definition | None:
-    if command.version:
-        return step.definitions.version(command.tenant_id, command.process_id, command.version)
-    return step.definitions.latest(command.tenant_id, command.process_id)
 
 
 def start_instance(step: Step, command: c.StartInstance) -> None:
@@ -58,20 +56,16 @@ def _begin(step: Step, definition: Definition, start: Element, command: c.StartI
             command.lock_key,
         )
     )
-    token = step.new_key()
-    step.out.append(e.TokenAdded(token, start.id, key))
-    brought = command.variables if by_event else None
-    step.out.append(c.ActivateElement(token, start.id, key, step.at, brought))
+    enter(step, key, start, command.variables if by_event else None)
 
 
 def cancel_instance(step: Step, command: c.CancelInstance) -> None:
     instance = step.state.instance(command.key)
     if instance is None:
         text = f"no active instance with key {command.key} was found: it has ended, or there never was one"
-        step.out.append(e.CommandRefused("NOT_FOUND", text))
+        step.refuse("NOT_FOUND", text)
     elif instance.parent_key:
-        text = f"instance {command.key} was called by another one: cancel that one"
-        step.out.append(e.CommandRefused("INVALID_STATE", text))
+        step.refuse("INVALID_STATE", f"instance {command.key} was called by another one: cancel that one")
     else:
         step.out.append(c.TerminateElement(command.key, command.at))
 
@@ -79,8 +73,7 @@ def cancel_instance(step: Step, command: c.CancelInstance) -> None:
 def set_variables(step: Step, command: c.SetVariables) -> None:
     scope = step.state.elements.get(command.scope_key)
     if scope is None:
-        text = f"no active instance or element with key {command.scope_key} was found"
-        step.out.append(e.CommandRefused("NOT_FOUND", text))
+        step.refuse("NOT_FOUND", f"no active instance or element with key {command.scope_key} was found")
     elif command.local:
         write(step, scope, command.variables)
     else:

@@ -9,18 +9,18 @@ from conjoin.kernel.plan import Element
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.rules.catching import prepare, trigger
-from conjoin.kernel.process.rules.entering import Own, entered_with_waits, raise_incident, stuck, waits_of
+from conjoin.kernel.process.rules.entering import entered, raise_incident, waits_of
 from conjoin.kernel.process.rules.throwing import catcher_of, uncaught
 from conjoin.kernel.process.rules.variables import merge, visible
 from conjoin.kernel.process.state import Job, Scope
-from conjoin.kernel.process.step import JOB_NO_RETRIES, Failure, Step
+from conjoin.kernel.process.step import JOB_NO_RETRIES, Failure, Own, Step
 from conjoin.kernel.process.values import retries_value, text_value
 from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64
 
 FOR_A_PERSON = "conjoin:user-task"
 """The type of a user task that is no job: no worker can ask for it."""
 
-_WORKABLE = ("ready", "activated")
+_WORKABLE = ("ready", "activated", "backing_off")
 _RETURNING = ("activated", "backing_off")
 """Those that come back by themselves."""
 
@@ -32,21 +32,14 @@ def enter_with_job(step: Step, command: c.ActivateElement, element: Element, sco
     prepared = prepare(step, waits_of(element, scope), view, scope.instance)
     type_ = text_value(job.type, view, step.at, "job type")
     retries = retries_value(job.retries, view, step.at, "number of retries")
-    for problem in (prepared, type_, retries):
-        if isinstance(problem, Failure):
-            stuck(step, command, own, problem)
-            return
-    assert isinstance(prepared, list)
-    assert isinstance(type_, str)
-    assert isinstance(retries, int)
-    entered_with_waits(step, command, scope, own, prepared)
+    entered(step, command, scope, own, prepared)
     step.out.append(e.JobCreated(step.new_key(), command.key, type_, retries))
 
 
 def activate_jobs(step: Step, command: c.ActivateJobs) -> None:
     problem = unusable_activation(command.type, command.timeout_ms, command.limit)
     if problem:
-        step.out.append(e.CommandRefused("INVALID_ARGUMENT", problem))
+        step.refuse("INVALID_ARGUMENT", problem)
         return
     deadline = after(command.at, command.timeout_ms)
     for key in step.state.job_index.oldest(command.tenant_id, command.type, command.limit):
@@ -83,7 +76,7 @@ def fail_job(step: Step, command: c.FailJob) -> None:
     retries = out_of_range("number of retries", command.retries, LARGEST_INT32)
     problem = retries or out_of_range("back-off", command.backoff_ms, LARGEST_INT64)
     if problem:
-        step.out.append(e.CommandRefused("INVALID_ARGUMENT", problem))
+        step.refuse("INVALID_ARGUMENT", problem)
         return
     job = _workable(step, command.key)
     if job is None:
@@ -112,9 +105,9 @@ def update_retries(step: Step, command: c.UpdateRetries) -> None:
     too_large = out_of_range("number of retries", command.retries, LARGEST_INT32)
     if command.retries < 1 or too_large:
         text = too_large or f"a job needs at least one retry, not {command.retries}"
-        step.out.append(e.CommandRefused("INVALID_ARGUMENT", text))
+        step.refuse("INVALID_ARGUMENT", text)
     elif command.key not in step.state.jobs:
-        step.out.append(_gone(command.key))
+        _gone(step, command.key)
     else:
         step.out.append(e.RetriesUpdated(command.key, command.retries))
 
@@ -122,13 +115,13 @@ def update_retries(step: Step, command: c.UpdateRetries) -> None:
 def update_timeout(step: Step, command: c.UpdateTimeout) -> None:
     job = step.state.jobs.get(command.key)
     if job is None:
-        step.out.append(_gone(command.key))
+        _gone(step, command.key)
     elif not 0 <= command.timeout_ms <= LARGEST_INT64:
         text = f"a timeout is not negative, and has at most 64 bits; this one is {command.timeout_ms} ms"
-        step.out.append(e.CommandRefused("INVALID_ARGUMENT", text))
+        step.refuse("INVALID_ARGUMENT", text)
     elif job.state != "activated":
         text = f"job {command.key} is in state {job.state}: only one that a worker has activated has a timeout"
-        step.out.append(e.CommandRefused("INVALID_STATE", text))
+        step.refuse("INVALID_STATE", text)
     else:
         step.out.append(e.TimeoutUpdated(command.key, after(command.at, command.timeout_ms)))
 
@@ -136,10 +129,10 @@ def update_timeout(step: Step, command: c.UpdateTimeout) -> None:
 def assign_task(step: Step, command: c.AssignTask) -> None:
     job = step.state.jobs.get(command.key)
     if job is None or job.type != FOR_A_PERSON:
-        step.out.append(e.CommandRefused("NOT_FOUND", f"no user task with key {command.key} was found"))
+        step.refuse("NOT_FOUND", f"no user task with key {command.key} was found")
     elif job.worker and command.assignee and job.worker != command.assignee and not command.override:
         text = f"user task {command.key} is assigned to {job.worker!r}: unassign it first, or allow to override"
-        step.out.append(e.CommandRefused("INVALID_STATE", text))
+        step.refuse("INVALID_STATE", text)
     else:
         step.out.append(e.TaskAssigned(command.key, command.assignee))
 
@@ -154,14 +147,12 @@ def return_jobs(step: Step, command: c.ReturnJobs) -> None:
 def _workable(step: Step, key: int) -> Job | None:
     job = step.state.jobs.get(key)
     if job is None:
-        step.out.append(_gone(key))
-        return None
-    person = job.type == FOR_A_PERSON
-    if job.state not in _WORKABLE and not (job.state == "backing_off" or person):
-        step.out.append(e.CommandRefused("INVALID_STATE", f"job {key} is in state {job.state}: resolve its incident"))
+        _gone(step, key)
+    elif job.state not in _WORKABLE and job.type != FOR_A_PERSON:
+        step.refuse("INVALID_STATE", f"job {key} is in state {job.state}: resolve its incident")
         return None
     return job
 
 
-def _gone(key: int) -> e.CommandRefused:
-    return e.CommandRefused("NOT_FOUND", f"no job with key {key} was found")
+def _gone(step: Step, key: int) -> None:
+    step.refuse("NOT_FOUND", f"no job with key {key} was found")

@@ -4,7 +4,7 @@ Every move is an order on the queue, never a call, so tokens advance side by sid
 token left always goes on: it completes, ends its termination, or lets the interrupting event take over.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conjoin.kernel.correlation.commands import CloseSubscription, EndInstance
@@ -19,20 +19,21 @@ _JOINING = ("parallel_gateway", "inclusive_gateway")
 
 
 def joins(element: Element) -> bool:
-    """Does a token wait here for others? Also behind two start events, where nobody else may ever come."""
+    """Does a token wait here for others? Also behind two start events, where no other may ever come."""
     return len(element.incoming) > 1 and element.kind in _JOINING
 
 
 def enter(
-    step: Step, scope: Scope, element: Element, variables: Mapping[str, Any] | None = None, index: int = -1
+    step: Step, scope_key: int, element: Element, variables: Mapping[str, Any] | None = None, index: int = -1
 ) -> None:
     """A token that comes by no flow."""
     key = step.new_key()
-    step.out.append(e.TokenAdded(key, element.id, scope.key, index))
-    step.out.append(c.ActivateElement(key, element.id, scope.key, step.at, variables, index))
+    step.out.append(e.TokenAdded(key, element.id, scope_key, index))
+    step.out.append(c.ActivateElement(key, element.id, scope_key, step.at, variables, index))
 
 
-def take(step: Step, scope: Scope, flows: Iterable[Flow]) -> None:
+def go_on(step: Step, scope: Scope, flows: Sequence[Flow]) -> None:
+    """One token of the scope leaves its element by these flows; without any its path has ended."""
     out, scope_key = step.out, scope.key
     for flow in flows:
         target, key = flow.target, step.next_key
@@ -40,13 +41,7 @@ def take(step: Step, scope: Scope, flows: Iterable[Flow]) -> None:
         out.append(e.FlowTaken(key, element_id, scope_key, flow.id, len(target.incoming) > 1 and joins(target)))
         out.append(c.ActivateElement(key, element_id, scope_key, step.at))
         step.next_key = key + 1
-
-
-def go_on(step: Step, scope: Scope, flows: tuple[Flow, ...]) -> None:
-    """One token of the scope leaves its element by these flows; without any its path has ended."""
-    if flows:
-        take(step, scope, flows)
-    else:
+    if not flows:
         path_ended(step, scope)
     if scope.moving is not None:
         check_joins(step, scope)
@@ -81,7 +76,7 @@ def emptied(step: Step, scope: Scope) -> None:
         start = scope.instance.definition.plan.elements[scope.pending.element_id]
         assert start.scope is not None
         step.out.append(e.InterruptionBegun(scope.key))
-        enter(step, scope, start.scope, scope.pending.variables or {})
+        enter(step, scope.key, start.scope, scope.pending.variables or {})
     else:
         step.out.append(c.CompleteElement(scope.key, step.at))
 
@@ -91,8 +86,11 @@ def end_by_force(step: Step, it: ElementInstance) -> None:
     close_waits(step, it)
     if isinstance(it, Instance):
         step.out.append(e.InstanceTerminated(it.key))
-        _tell_end(step, it)
-        _end_call(step, it)
+        _free_lock(step, it)
+        # A called instance was terminated: so is the call activity that waits for it.
+        call = step.state.elements.get(it.parent_key)
+        if call is not None:
+            end_by_force(step, call)
         return
     step.out.append(e.ElementTerminated(it.key))
     scope = it.scope
@@ -101,12 +99,8 @@ def end_by_force(step: Step, it: ElementInstance) -> None:
     if boundary is not None:
         # Its message was accepted: it begins even where the scope is being left as well, and ends with that.
         assert it.trigger is not None
-        enter(step, scope, boundary, it.trigger.variables or {})
-        check_joins(step, scope)
-        return
-    if scope.tokens == 1 and scope.shut:
-        emptied(step, scope)
-    elif not scope.shut:
+        enter(step, scope.key, boundary, it.trigger.variables or {})
+    else:
         path_ended(step, scope)
     check_joins(step, scope)
 
@@ -118,21 +112,14 @@ def interrupted_by(it: ElementInstance) -> Element | None:
     return cause if cause.kind == "boundary_event" else None
 
 
-def _end_call(step: Step, child: Instance) -> None:
-    """A called instance was terminated: so is the call activity that waits for it."""
-    call = step.state.elements.get(child.parent_key)
-    if call is not None:
-        end_by_force(step, call)
-
-
 def complete_instance(step: Step, it: Instance) -> None:
     close_waits(step, it)
     step.out.append(e.InstanceCompleted(it.key))
-    _tell_end(step, it)
+    _free_lock(step, it)
 
 
-def _tell_end(step: Step, it: Instance) -> None:
-    """Correlation frees the lock of the key that started it (G18-G20)."""
+def _free_lock(step: Step, it: Instance) -> None:
+    """Of the key that started it (G18-G20)."""
     if it.lock_key is not None:
         command = EndInstance(it.definition.process_id, it.key, step.at)
         step.out.append(c.ForKey(it.tenant_id, it.lock_key, command))
@@ -151,7 +138,7 @@ def close_subscription(step: Step, it: ElementInstance, wait: Subscription) -> N
 
 
 def check_joins(step: Step, scope: Scope) -> None:
-    """Somebody moved: an inclusive gateway that waits in this scope may have nobody to wait for any more."""
+    """A token moved: an inclusive gateway that waits in this scope may have nothing to wait for any more."""
     if scope.moving is None or not scope.arrived:
         return
     for gateway in scope.instance.definition.merging.get(scope.element.id, ()):

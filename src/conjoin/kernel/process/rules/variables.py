@@ -121,80 +121,53 @@ def merge(step: Step, scope: ElementInstance, values: Mapping[str, Any]) -> None
 def _home_of(step: Step, scope: ElementInstance, name: str, value: Any) -> ElementInstance:
     """A scope that holds exactly this value already is passed over: Zeebe's, and visible one scope further out."""
     while scope.scope is not None:
-        own = _own_values(step, scope)
-        if name in own and not _is_same(own[name], value):
+        written = step.written.get(scope.key) if step.written else None
+        own = written if written and name in written else scope.variables or {}
+        if name in own and not (type(own[name]) is type(value) and own[name] == value):
             return scope
         scope = scope.scope
     return scope
 
 
-def _own_values(step: Step, scope: ElementInstance) -> Mapping[str, Any]:
-    written = step.written.get(scope.key) if step.written else None
-    return ScopeView((written, scope.variables or {})) if written else scope.variables or {}
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
-
-
 def mapped(
     mappings: Sequence[VariableMapping], view: Mapping[str, Any], at: int, onto_existing: bool
-) -> dict[str, Any] | Failure:
+) -> dict[str, Any]:
     """The results of mappings in their order; later ones see earlier ones, the first failure ends all (N3, N6).
 
     With `onto_existing` a path such as `by.name` is set inside the object `by` that is already visible.
     """
     results: dict[str, Any] = {}
     seen = ScopeView((results, *view.frames) if isinstance(view, ScopeView) else (results, view), CostMeter())
-    inside = _Inside()
+    # How large the objects become that mappings write into, and the path that was written last. Each value is measured
+    # once, when it is put there.
+    inside: dict[str, tuple[int, str]] = {}
     for mapping in mappings:
-        value = stored_value(mapping.source, seen, at, f"mapping of {'.'.join(mapping.target)}")
-        if type(value) is Failure:
-            return Failure(IO_MAPPING_ERROR, value.text)
+        (name, *path), where = mapping.target, ".".join(mapping.target)
+        try:
+            value = stored_value(mapping.source, seen, at, f"mapping of {where}")
+        except Failure as failure:
+            raise Failure(IO_MAPPING_ERROR, failure.text) from None
         if value is None and _ASSERTION.match(mapping.source.text):
-            return Failure(IO_MAPPING_ERROR, f"{mapping.source.text} for {'.'.join(mapping.target)} does not hold")
-        name, *path = mapping.target
+            raise Failure(IO_MAPPING_ERROR, f"{mapping.source.text} for {where} does not hold")
         if path:
             there = seen.get(name) if onto_existing or name in results else None
-            problem = inside.problem_of(name, there, value)
-            if problem is not None:
-                return _unstorable_mapping(mapping, problem)
+            size = (inside[name][0] if name in inside else size_of(there)) + size_of(value)
+            if size > MOST_BYTES:
+                raise _unstorable_mapping(where, TOO_LARGE)
+            inside[name] = size, where
             value = _put(there, path, value)
+        else:
+            inside.pop(name, None)
         results[name] = value
-        inside.note(mapping)
-    for name, mapping in inside.last.items():
+    for name, (_, where) in inside.items():
         problem = unstorable(results[name])
         if problem is not None:
-            return _unstorable_mapping(mapping, problem)
+            raise _unstorable_mapping(where, problem)
     return results
 
 
-def _unstorable_mapping(mapping: VariableMapping, problem: str) -> Failure:
-    return Failure(IO_MAPPING_ERROR, f"the mapping of {'.'.join(mapping.target)} cannot be stored: it {problem}")
-
-
-class _Inside:
-    """How large the objects become that mappings write into: each value is measured once, when it is put there."""
-
-    __slots__ = ("last", "_sizes")
-
-    def __init__(self) -> None:
-        self.last: dict[str, VariableMapping] = {}
-        """By variable, the mapping that wrote into it last."""
-        self._sizes: dict[str, int] = {}
-
-    def problem_of(self, name: str, there: Any, value: Any) -> str | None:
-        size = self._sizes[name] if name in self._sizes else size_of(there)
-        self._sizes[name] = size + size_of(value)
-        return TOO_LARGE if self._sizes[name] > MOST_BYTES else None
-
-    def note(self, mapping: VariableMapping) -> None:
-        name, *path = mapping.target
-        if path:
-            self.last[name] = mapping
-        else:
-            self.last.pop(name, None)
-            self._sizes.pop(name, None)
+def _unstorable_mapping(where: str, problem: str) -> Failure:
+    return Failure(IO_MAPPING_ERROR, f"the mapping of {where} cannot be stored: it {problem}")
 
 
 def _put(there: Any, path: Sequence[str], value: Any) -> dict[str, Any]:

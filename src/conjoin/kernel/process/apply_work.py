@@ -1,10 +1,63 @@
-"""apply, for jobs and incidents. An ended element takes its job and its incident with it."""
+"""apply, for what element instances wait for (messages, timers, signals) and for jobs and incidents.
+
+An element that ends takes its waits, its job and its incident with it.
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from conjoin.kernel.process import events as e
-from conjoin.kernel.process.state import ElementInstance, Incident, Job, ProcessState
+from conjoin.kernel.process.state import ElementInstance, Incident, Job, ProcessState, SignalWait, Timer
+
+
+def _message_awaited(state: ProcessState, event: e.MessageAwaited) -> None:
+    it = state.elements[event.key]
+    it.waits += (event.subscription,)
+    state.keys.used(event.subscription.key)
+
+
+def _signal_awaited(state: ProcessState, event: e.SignalAwaited) -> None:
+    it = state.elements[event.owner_key]
+    wait = SignalWait(event.key, event.owner_key, event.element_id, event.name)
+    it.waits += (wait,)
+    state.signals.setdefault((it.instance.tenant_id, event.name), {})[event.key] = wait
+    state.keys.used(event.key)
+
+
+def _timer_started(state: ProcessState, event: e.TimerStarted) -> None:
+    timer = Timer(event.key, event.owner_key, event.element_id, event.due_at, event.repetitions, event.interval)
+    state.watch_timer(timer)
+    state.keys.used(event.key)
+    it = state.elements.get(event.owner_key)
+    if it is not None:
+        it.waits += (timer,)
+    else:
+        definition = state.definitions.by_key[event.owner_key]
+        state.start_timers.setdefault((definition.tenant_id, definition.process_id), []).append(event.key)
+
+
+def _timer_ended(state: ProcessState, event: e.TimerEnded) -> None:
+    timer = state.timers[event.key]
+    state.forget_timer(event.key)
+    it = state.elements.get(timer.owner_key)
+    if it is not None:
+        it.waits = tuple(wait for wait in it.waits if wait is not timer)
+    else:
+        definition = state.definitions.by_key[timer.owner_key]
+        state.start_timers[definition.tenant_id, definition.process_id].remove(event.key)
+
+
+def stop_waiting(state: ProcessState, it: ElementInstance) -> None:
+    for wait in it.waits:
+        if type(wait) is Timer:
+            state.forget_timer(wait.key)
+        elif type(wait) is SignalWait:
+            place = (it.instance.tenant_id, wait.name)
+            waiting = state.signals[place]
+            del waiting[wait.key]
+            if not waiting:
+                del state.signals[place]
+    it.waits = ()
 
 
 def _tenant_of(state: ProcessState, job: Job) -> str:
@@ -105,18 +158,20 @@ def _incident_resolved(state: ProcessState, event: e.IncidentResolved) -> None:
         it.incident_key = 0
 
 
-def forget_job(state: ProcessState, it: ElementInstance) -> None:
-    """A call activity has an instance here instead, which ends by itself."""
-    job = state.jobs.get(it.work_key)
+def forget_work(state: ProcessState, it: ElementInstance) -> None:
+    """Its job and its incident. (A call activity has an instance instead of a job, which ends by itself.)"""
+    job = state.jobs.get(it.work_key) if it.work_key else None
     if job is not None:
         _drop(state, job, it)
+    if it.incident_key:
+        state.incidents.pop(it.incident_key, None)
 
 
-def forget_incident(state: ProcessState, it: ElementInstance) -> None:
-    state.incidents.pop(it.incident_key, None)
-
-
-APPLY_JOBS: dict[type, Callable[[ProcessState, Any], None]] = {
+APPLY_WORK: dict[type, Callable[[ProcessState, Any], None]] = {
+    e.MessageAwaited: _message_awaited,
+    e.SignalAwaited: _signal_awaited,
+    e.TimerStarted: _timer_started,
+    e.TimerEnded: _timer_ended,
     e.JobCreated: _job_created,
     e.JobActivated: _job_activated,
     e.JobCompleted: _job_completed,
