@@ -7,6 +7,7 @@ type cannot hold a secret.
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, ValidationInfo
@@ -21,10 +22,12 @@ NO_VARIABLES: Mapping[str, str] = {}
 NONE = "none"
 _LARGEST = 2**63 - 1
 _LONGEST_NUMBER = 19
+_SENTENCES = {"missing": "is missing", "model_type": "is not a table of settings", "dict_type": "is not a table"}
 
 
 class SettingTable(BaseModel):
-    """Every key has a default, and its type raises ValueError with a sentence. Unknown keys are refused."""
+    """Its types raise ValueError with a sentence, and only a table inside another may have keys without a default.
+    Unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -62,21 +65,29 @@ def check_table(
     if not isinstance(written, Mapping):
         return table(), [f"{where}: {kind_of(written)} is not a table of settings"]
     problems: dict[str, str] = {}
+    above: dict[str, Any] = {}
+    """The key here of a path into a table inside this one."""
     try:
         read = table.model_validate(written, context=environment)
     except ValidationError as error:
-        problems = {str(detail["loc"][0]): _sentence(table, detail) for detail in error.errors(include_url=False)}
-        right = {key: value for key, value in written.items() if key not in problems}
+        for detail in error.errors(include_url=False):
+            path = ".".join(map(str, detail["loc"]))
+            problems[path], above[path] = _sentence(table, detail), detail["loc"][0]
+        right = {key: value for key, value in written.items() if key not in above.values()}
         read = table.model_validate(right, context=environment)
     problems = {**dict(read.contradictions()), **problems}
-    keys = [*(key for key in written if key in problems), *(key for key in problems if key not in written)]
+    order = list(written)
+    keys = sorted(problems, key=lambda key: order.index(top) if (top := above.get(key, key)) in order else len(order))
     places = {key: ".".join(filter(None, (where, spelled.get(key, key)))) for key in keys}
     return read, [f"{places[key]}: {problems[key]}" for key in keys]
 
 
 def _sentence(table: type[SettingTable], detail: ErrorDetails) -> str:
     if detail["type"] == "extra_forbidden":
-        return unknown_setting(str(detail["loc"][0]), table.model_fields)
+        # Those of a table inside this one are not known here.
+        return unknown_setting(str(detail["loc"][-1]), table.model_fields if len(detail["loc"]) == 1 else ())
+    if detail["type"] in _SENTENCES:
+        return _SENTENCES[detail["type"]]
     return str(detail["ctx"]["error"]) if "ctx" in detail else detail["msg"]
 
 
@@ -118,17 +129,19 @@ def _flag(value: object) -> bool:
     return value
 
 
-def _names(value: object) -> frozenset[str]:
+def _names(value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
         raise ValueError("is not a list of names")
-    return frozenset(value)
+    return tuple(value)
 
 
 Text = Annotated[str, PlainValidator(_text)]
 SecretText = Annotated[Secret, PlainValidator(_secret)]
 """As it is written, or the variable of the environment that `$NAME` names."""
 Flag = Annotated[bool, PlainValidator(_flag)]
-Names = Annotated[frozenset[str], PlainValidator(_names)]
+Names = Annotated[frozenset[str], PlainValidator(lambda value: frozenset(_names(value)))]
+NamePatterns = Annotated[tuple[str, ...], PlainValidator(_names)]
+File = Annotated[Path, PlainValidator(lambda value: Path(_text(value)))]
 
 
 def one_of(*choices: str) -> PlainValidator:

@@ -10,12 +10,12 @@ import difflib
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic_settings
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, EnvSettingsSource, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -245,38 +245,6 @@ def load(**flags: Any) -> Settings:
         raise SettingsError(["environment: a table is nested too deeply"]) from None
 
 
-class SettingsTable(BaseModel):
-    """A table of the file that is declared beside the code that uses it, such as `[security]`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-_T = TypeVar("_T", bound=SettingsTable)
-
-
-def read_table(kind: type[_T], content: Any) -> _T:
-    """Raises `SettingsError` with every problem at once; no text is shown, as any of them may be a secret."""
-    try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        raise SettingsError([_table_problem(kind, detail) for detail in error.errors()]) from None
-
-
-def _table_problem(kind: type[SettingsTable], detail: ErrorDetails) -> str:
-    where = ".".join(map(str, detail["loc"]))
-    if detail["type"] == "missing":
-        return f"{where} is missing"
-    if detail["type"] == "extra_forbidden":
-        return _unknown_key(where, kind.model_fields)
-    shown = f"{where} = {kind_of(detail['input'])}" if where else kind_of(detail["input"])
-    return f"{shown}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
-
-
-def _unknown_key(key: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1)
-    return f"unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else "")
-
-
 def place_of(key: str) -> str:
     """Where the value of a setting without a flag came from, for a problem that is found later."""
     return _place(key, {})
@@ -349,7 +317,9 @@ def _with_inbox(content: dict[str, Any], path: Path) -> dict[str, Any]:
 def _problem(detail: ErrorDetails, flags: Mapping[str, Any]) -> str:
     name, *inside = (str(part) for part in detail["loc"])
     if name not in SETTINGS:
-        return f"{_file()}: {_unknown_key(name.removeprefix(_UNKNOWN), _BY_KEY)}"
+        key = name.removeprefix(_UNKNOWN)
+        near = difflib.get_close_matches(key, _BY_KEY, n=1)
+        return f"{_file()}: unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else "")
     place, where = _place(name, flags), ".".join([SETTINGS[name].key, *inside])
     return f"{place}: {where} = {_shown(name, detail['input'])}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
 

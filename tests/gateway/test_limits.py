@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from conjoin.gateway.http import reading
-from conjoin.gateway.http.connection import Connection
+from conjoin.gateway.http.server import Connection
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from tests.gateway.grpc_client import HOUR_MS, Client
 from tests.gateway.server_thread import ServerThread, limited

@@ -20,9 +20,8 @@ from conjoin.console.message_rate import Pace
 from conjoin.errors import ConjoinError
 from conjoin.gateway.guard import Admitted
 from conjoin.gateway.http.context import USER, Gateway, address_of
-from conjoin.gateway.http.disconnects import while_there
 from conjoin.gateway.http.problems import HttpProblem, accepted
-from conjoin.gateway.http.reading import memory_for
+from conjoin.gateway.http.reading import memory_for, while_there
 from conjoin.gateway.service import Refusal, Service
 from conjoin.gateway.statuses import status_of
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from conjoin.gateway.grpc.server import GrpcServer
 from conjoin.gateway.guard import Guard, allow_all
-from conjoin.gateway.http.hosts import Hosts, names_in_certificate
+from conjoin.gateway.http.edge import Hosts, names_in_certificate
 from conjoin.gateway.http.server import RestServer
 from conjoin.gateway.monitoring.health import Health
 from conjoin.gateway.monitoring.metrics import Metrics
@@ -180,7 +180,7 @@ async def _telling_health(server: GrpcServer, health: Health, service: Service) 
     async def tell() -> None:
         while True:
             report = await health.report()
-            await server.say(report["status"] == "UP")
+            await server.report(report["status"] == "UP")
             job.succeeded()
             await asyncio.sleep(HEALTH_EVERY_S)
 
@@ -220,7 +220,7 @@ async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
     finally:
         stopping.set()
         health.close()
-        await grpc_server.say_not_serving()
+        await grpc_server.report_shutdown()
         service.stop_waiting()
         await asyncio.gather(grpc_server.stop(GRACE_S), rest_server.stop(GRACE_S))
         await service.close()

@@ -5,7 +5,7 @@ from typing import Any
 import grpc
 import pytest
 
-from conjoin.gateway.grpc.unsupported import check_of
+from conjoin.gateway.grpc.reading import check_of
 from conjoin.gateway.grpc.wire import SERVICE, WIRE
 from tests.gateway.grpc_client import Client
 from tests.gateway.models import with_job

@@ -19,14 +19,14 @@ OIDC = {"issuer": "https://i", "audience": "a", "jwks": "https://i/keys"}
 @pytest.mark.parametrize(
     ("section", "expected"),
     [
-        ({"token": "x"}, ["unknown key 'token'"]),
+        ({"token": "x"}, ["token: there is no such setting"]),
         (
             {"caller": "c.json", "oidc": {**OIDC, "issuer": 7, "tokens": "x"}, "tls": {"key": "k.pem"}},
             [
-                "oidc.issuer = the value 7: input should be a valid string",
-                "unknown key 'oidc.tokens'",
-                "tls.certificate is missing",
-                "unknown key 'caller'; did you mean 'callers'?",
+                "caller: there is no such setting; did you mean 'callers'?",
+                "oidc.issuer: is not a text",
+                "oidc.tokens: there is no such setting",
+                "tls.certificate: is missing",
             ],
         ),
         ({"callers": "c.json", "roles": {"r": {"actions": ["fly"]}}}, ["roles.r.actions: 'fly' is none of publish,"]),

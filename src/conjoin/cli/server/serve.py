@@ -67,7 +67,7 @@ def serve(
         with importing():
             from conjoin.console.app import console_routes
             from conjoin.gateway import serving
-            from conjoin.gateway.http.hosts import checked
+            from conjoin.gateway.http.edge import checked
             from conjoin.gateway.monitoring.tracing import begin
             from conjoin.gateway.service import ServerLimits
     except ImportError as error:

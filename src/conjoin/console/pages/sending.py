@@ -7,9 +7,8 @@ from starlette.responses import Response
 from conjoin.console.filters import pretty
 from conjoin.console.fixes import with_fixes
 from conjoin.console.page_request import Visit
-from conjoin.gateway.http.messages import new_message
 from conjoin.gateway.http.problems import HttpProblem, accepted, invalid
-from conjoin.gateway.http.reading import key_of
+from conjoin.gateway.http.reading import key_of, new_message
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.service import Calls
 

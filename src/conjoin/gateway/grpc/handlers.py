@@ -1,50 +1,64 @@
-"""Calls about messages, deployments and instances: a message of the wire in, one out, a few lines each."""
+"""Who answers which call: a message of the wire in, one out, or a refusal.
 
+Calls that answer with jobs do so in a stream of messages, none larger than clients accept.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
-from conjoin.gateway.grpc.reading import CommonFields
+from conjoin.gateway.grpc.reading import CommonFields, unusable_texts
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
-from conjoin.runtime.client_api.answers import CreatedInstance, DeployedProcess, Refusal
-from conjoin.runtime.client_api.calls import Calls, NewInstance
+from conjoin.gateway.statuses import INTENTS
+from conjoin.gateway.tenants import tenants_or_default, unusable_tenant
+from conjoin.runtime.client_api.answers import ActivatedJob, CreatedInstance, DeployedProcess, Refusal
+from conjoin.runtime.client_api.calls import Call, Calls, NewInstance
+from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_text
 
 Answer = Any
 """A message of the wire, or a refusal."""
+Unary = Callable[[Service, Any, CommonFields], Awaitable[Answer]]
+Streaming = Callable[[Service, Any], AsyncIterator[Answer]]
+LARGEST_ANSWER = 3_500_000
+"""Bytes; clients accept 4 MB, and the jobs are not all of a message."""
+_TEXTS = ("type", "worker")
+_NO_LISTENER = WIRE["ActivatedJob"].ListenerEventType.Value("UNSPECIFIED")
+"""Its default would read as a listener's."""
 
 
-async def publish_message(service: Service, asked: Any, said: CommonFields) -> Answer:
-    about = (asked.messageId, asked.businessId, said.tenant_id)
-    message = NewMessage(asked.name, asked.correlationKey, said.variables, asked.timeToLive, *about)
+async def publish_message(service: Service, request: Any, common: CommonFields) -> Answer:
+    about = (request.messageId, request.businessId, common.tenant_id)
+    message = NewMessage(request.name, request.correlationKey, common.variables, request.timeToLive, *about)
     published = await service.call(Calls.publish, message)
     if isinstance(published, Refusal):
         return published
-    return WIRE["PublishMessageResponse"](key=published.key, tenantId=said.tenant_id)
+    return WIRE["PublishMessageResponse"](key=published.key, tenantId=common.tenant_id)
 
 
-async def broadcast_signal(service: Service, asked: Any, said: CommonFields) -> Answer:
-    if not asked.signalName.strip():
+async def broadcast_signal(service: Service, request: Any, common: CommonFields) -> Answer:
+    if not request.signalName.strip():
         return Refusal("INVALID_ARGUMENT", "a signal needs a name")
-    done = await service.call(Calls.broadcast_signal, asked.signalName, said.variables, said.tenant_id)
-    # A signal is nothing that is kept, so there is no record that could have a key.
-    return done if isinstance(done, Refusal) else WIRE["BroadcastSignalResponse"](tenantId=said.tenant_id)
+    done = await service.call(Calls.broadcast_signal, request.signalName, common.variables, common.tenant_id)
+    # A signal is not stored, so there is no record that could have a key.
+    return done if isinstance(done, Refusal) else WIRE["BroadcastSignalResponse"](tenantId=common.tenant_id)
 
 
-async def deploy_resource(service: Service, asked: Any, said: CommonFields) -> Answer:
-    deployed = await service.deploy([(file.name, file.content) for file in asked.resources], said.tenant_id)
+async def deploy_resource(service: Service, request: Any, common: CommonFields) -> Answer:
+    deployed = await service.deploy([(file.name, file.content) for file in request.resources], common.tenant_id)
     if isinstance(deployed, Refusal):
         return deployed
-    deployments = [{"process": _process(process, said.tenant_id)} for process in deployed.processes]
-    return WIRE["DeployResourceResponse"](key=deployed.key, deployments=deployments, tenantId=said.tenant_id)
+    deployments = [{"process": _process(process, common.tenant_id)} for process in deployed.processes]
+    return WIRE["DeployResourceResponse"](key=deployed.key, deployments=deployments, tenantId=common.tenant_id)
 
 
-async def deploy_process(service: Service, asked: Any, said: CommonFields) -> Answer:
-    """What older clients call."""
-    deployed = await service.deploy([(file.name, file.definition) for file in asked.processes], said.tenant_id)
+async def deploy_process(service: Service, request: Any, common: CommonFields) -> Answer:
+    """For older clients."""
+    deployed = await service.deploy([(file.name, file.definition) for file in request.processes], common.tenant_id)
     if isinstance(deployed, Refusal):
         return deployed
-    processes = [_process(process, said.tenant_id) for process in deployed.processes]
+    processes = [_process(process, common.tenant_id) for process in deployed.processes]
     return WIRE["DeployProcessResponse"](key=deployed.key, processes=processes)
 
 
@@ -58,30 +72,28 @@ def _process(process: DeployedProcess, tenant_id: str) -> Any:
     )
 
 
-async def create_instance(service: Service, asked: Any, said: CommonFields) -> Answer:
-    new = _new_instance(asked, said)
+async def create_instance(service: Service, request: Any, common: CommonFields) -> Answer:
+    new = _new_instance(request, common)
     created = new if isinstance(new, Refusal) else await service.call(Calls.create_instance, new)
-    if isinstance(created, Refusal):
-        return created
-    return WIRE["CreateProcessInstanceResponse"](**_created(created))
+    return created if isinstance(created, Refusal) else WIRE["CreateProcessInstanceResponse"](**_created(created))
 
 
-async def create_with_result(service: Service, asked: Any, said: CommonFields) -> Answer:
-    new = _new_instance(asked.request, said)
+async def create_with_result(service: Service, request: Any, common: CommonFields) -> Answer:
+    new = _new_instance(request.request, common)
     if isinstance(new, Refusal):
         return new
-    result = await service.create_with_result(new, asked.requestTimeout, asked.fetchVariables)
+    result = await service.create_with_result(new, request.requestTimeout, request.fetchVariables)
     if isinstance(result, Refusal):
         return result
     about = _created(result.instance)
     return WIRE["CreateProcessInstanceWithResultResponse"](**about, variables=json_text(result.variables))
 
 
-def _new_instance(asked: Any, said: CommonFields) -> NewInstance | Refusal:
-    if not asked.bpmnProcessId and not asked.processDefinitionKey:
+def _new_instance(request: Any, common: CommonFields) -> NewInstance | Refusal:
+    if not request.bpmnProcessId and not request.processDefinitionKey:
         return Refusal("INVALID_ARGUMENT", "name a process: bpmnProcessId or processDefinitionKey")
-    about = (asked.businessId, said.tenant_id, asked.processDefinitionKey)
-    return NewInstance(asked.bpmnProcessId, said.variables, max(asked.version, 0), *about)
+    about = (request.businessId, common.tenant_id, request.processDefinitionKey)
+    return NewInstance(request.bpmnProcessId, common.variables, max(request.version, 0), *about)
 
 
 def _created(created: CreatedInstance) -> dict[str, Any]:
@@ -95,22 +107,12 @@ def _created(created: CreatedInstance) -> dict[str, Any]:
     }
 
 
-async def cancel_instance(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.call(Calls.cancel_instance, asked.processInstanceKey)
-    return done if isinstance(done, Refusal) else WIRE["CancelProcessInstanceResponse"]()
+async def set_variables(service: Service, request: Any, common: CommonFields) -> Answer:
+    done = await service.call(Calls.set_variables, request.elementInstanceKey, common.variables, request.local)
+    return done if isinstance(done, Refusal) else WIRE["SetVariablesResponse"](key=request.elementInstanceKey)
 
 
-async def set_variables(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.call(Calls.set_variables, asked.elementInstanceKey, said.variables, asked.local)
-    return done if isinstance(done, Refusal) else WIRE["SetVariablesResponse"](key=asked.elementInstanceKey)
-
-
-async def resolve_incident(service: Service, asked: Any, said: CommonFields) -> Answer:
-    done = await service.call(Calls.resolve_incident, asked.incidentKey)
-    return done if isinstance(done, Refusal) else WIRE["ResolveIncidentResponse"]()
-
-
-async def topology(service: Service, asked: Any, said: CommonFields) -> Answer:
+async def topology(service: Service, request: Any, common: CommonFields) -> Answer:
     it = service.topology()
     partitions = [WIRE["Partition"](partitionId=number) for number in it.partitions]
     broker = WIRE["BrokerInfo"](host=it.host, port=it.port, partitions=partitions, version=it.version, brokerId="0")
@@ -121,3 +123,110 @@ async def topology(service: Service, asked: Any, said: CommonFields) -> Answer:
         replicationFactor=1,
         gatewayVersion=it.version,
     )
+
+
+async def activate_jobs(service: Service, request: Any) -> AsyncIterator[Answer]:
+    problem = unusable_texts(request, _TEXTS) or unusable_tenant(request.tenantIds)
+    if not request.worker.strip():
+        problem = Refusal("INVALID_ARGUMENT", "a worker needs a name, and it is missing")
+    jobs = problem or await service.activate_jobs(_wanted(request, request.maxJobsToActivate), request.requestTimeout)
+    if isinstance(jobs, Refusal):
+        yield jobs
+    else:
+        for some in _in_answers(map(_job, jobs)):
+            yield WIRE["ActivateJobsResponse"](jobs=some)
+
+
+async def stream_jobs(service: Service, request: Any) -> AsyncIterator[Answer]:
+    problem = unusable_texts(request, _TEXTS) or unusable_tenant(request.tenantIds)
+    jobs = problem or service.stream_jobs(_wanted(request, 1))
+    if isinstance(jobs, Refusal):
+        yield jobs
+    else:
+        async for job in jobs:
+            yield _job(job)
+
+
+def _wanted(request: Any, most: int) -> JobsWanted:
+    tenants = tenants_or_default(request.tenantIds)
+    return JobsWanted(request.type, request.worker, request.timeout, most, tuple(request.fetchVariable), tenants)
+
+
+def _job(job: ActivatedJob) -> Any:
+    return WIRE["ActivatedJob"](
+        key=job.key,
+        type=job.type,
+        processInstanceKey=job.instance_key,
+        bpmnProcessId=job.process_id,
+        processDefinitionVersion=job.version,
+        processDefinitionKey=job.definition_key,
+        elementId=job.element_id,
+        elementInstanceKey=job.element_key,
+        customHeaders=json_text(job.headers),
+        worker=job.worker,
+        retries=job.retries,
+        deadline=job.deadline // 1_000,
+        variables=json_text(job.variables),
+        tenantId=job.tenant_id,
+        businessId=job.business_id or None,
+        listenerEventType=_NO_LISTENER,
+    )
+
+
+def _in_answers(jobs: Iterable[Any]) -> Iterator[list[Any]]:
+    some: list[Any] = []
+    size = 0
+    for job in jobs:
+        if some and size + job.ByteSize() > LARGEST_ANSWER:
+            yield some
+            some, size = [], 0
+        some.append(job)
+        size += job.ByteSize()
+    if some:
+        yield some
+
+
+def _command(
+    name: str, call: Callable[..., Call[Any]], args: Callable[[Any, CommonFields], tuple[Any, ...]]
+) -> tuple[str, Unary]:
+    """One call of the engine, with an empty answer."""
+    response = WIRE[f"{name}Response"]
+
+    async def handle(service: Service, request: Any, common: CommonFields) -> Answer:
+        done = await service.call(call, *args(request, common))
+        return done if isinstance(done, Refusal) else response()
+
+    return INTENTS[call], handle
+
+
+_COMMANDS: dict[str, tuple[Callable[..., Call[Any]], Callable[[Any, CommonFields], tuple[Any, ...]]]] = {
+    "CancelProcessInstance": (Calls.cancel_instance, lambda it, common: (it.processInstanceKey,)),
+    "ResolveIncident": (Calls.resolve_incident, lambda it, common: (it.incidentKey,)),
+    "CompleteJob": (Calls.complete_job, lambda it, common: (it.jobKey, common.variables)),
+    "FailJob": (
+        Calls.fail_job,
+        lambda it, common: (it.jobKey, it.retries, it.errorMessage, it.retryBackOff, common.variables),
+    ),
+    "ThrowError": (
+        Calls.throw_error,
+        lambda it, common: (it.jobKey, it.errorCode, it.errorMessage, common.variables),
+    ),
+    "UpdateJobRetries": (Calls.update_retries, lambda it, common: (it.jobKey, it.retries)),
+    "UpdateJobTimeout": (Calls.update_timeout, lambda it, common: (it.jobKey, it.timeout)),
+}
+UNARY: dict[str, tuple[str, Unary]] = {
+    "PublishMessage": (INTENTS[Calls.publish], publish_message),
+    "BroadcastSignal": (INTENTS[Calls.broadcast_signal], broadcast_signal),
+    "DeployResource": ("CREATE", deploy_resource),
+    "DeployProcess": ("CREATE", deploy_process),
+    "CreateProcessInstance": (INTENTS[Calls.create_instance], create_instance),
+    "CreateProcessInstanceWithResult": ("CREATE_WITH_AWAITING_RESULT", create_with_result),
+    "SetVariables": (INTENTS[Calls.set_variables], set_variables),
+    "Topology": ("TOPOLOGY", topology),
+    **{name: _command(name, *command) for name, command in _COMMANDS.items()},
+}
+"""By name: what Zeebe calls the command, and who answers it."""
+STREAMING: dict[str, tuple[str, Streaming]] = {
+    "ActivateJobs": ("ACTIVATE", activate_jobs),
+    "StreamActivatedJobs": ("ACTIVATE", stream_jobs),
+}

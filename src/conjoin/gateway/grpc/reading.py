@@ -1,10 +1,16 @@
-"""What all requests have in common, read once: variables are a JSON text, a tenant may be left out."""
+"""Reading requests: their common fields (variables as a JSON text, an optional tenant), and what is not supported.
 
-from collections.abc import Iterable
+Whatever a request asks for that is not supported is refused by the name of the field, never ignored; so are fields that
+are set and that this server does not know, as a newer client may send them. A field with its default asks for nothing.
+`operationReference` is accepted and not kept: no call could return it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from conjoin.gateway.memory_budget import json_cost, xml_cost
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
@@ -13,12 +19,19 @@ from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
 
 Variables = dict[str, Any]
 _FILES = {"resources": "content", "processes": "definition"}
-"""What fields with models are called, and where in them the model is."""
+"""The names of fields with models, and of the content of each."""
+_UNSUPPORTED = {
+    "CreateProcessInstanceRequest": ("startInstructions", "runtimeInstructions", "tags"),
+    "ActivateJobsRequest": ("tenantFilter", "withLease"),
+    "StreamActivatedJobsRequest": ("tenantFilter", "withLease"),
+}
+_FOR_USER_TASKS = "userTask"
+"""The type of a job's result that decides nothing by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommonFields:
-    """Of a request without one of them it is the default."""
+    """Defaults for a kind of request that does not have them."""
 
     variables: Variables
     tenant_id: str
@@ -35,10 +48,11 @@ class Reader:
         self._has_variables = "variables" in fields
         self._has_tenant = "tenantId" in fields
         self._files = _FILES.keys() & fields.keys()
-        self._texts = [it.name for it in fields.values() if _is_text(it) and it.name != "variables"]
+        texts = (it for it in fields.values() if it.type == FieldDescriptor.TYPE_STRING and not it.is_repeated)
+        self._texts = [it.name for it in texts if it.name != "variables"]
 
     def cost(self, request: Any) -> int:
-        """What it takes in memory once it is read, about."""
+        """About what it takes in memory once it is read."""
         if self._is_nested:
             request = request.request
         if self._has_variables:
@@ -65,10 +79,6 @@ def unusable_texts(request: Any, names: Iterable[str]) -> Refusal | None:
     return None
 
 
-def _is_text(field: FieldDescriptor) -> bool:
-    return bool(field.type == FieldDescriptor.TYPE_STRING and not field.is_repeated)
-
-
 def read_variables(text: str) -> Variables | Refusal:
     if not text:
         return {}
@@ -80,3 +90,44 @@ def read_variables(text: str) -> Variables | Refusal:
         found = "a list" if isinstance(variables, list) else "a single value"
         return Refusal("INVALID_ARGUMENT", f"the variables are {found}: send one JSON object")
     return variables
+
+
+def check_of(kind: Descriptor) -> Callable[[Any], Refusal | None]:
+    """For requests of one kind: refuses what is not supported."""
+    inner = _message_fields(kind)
+
+    def check(request: Any) -> Refusal | None:
+        for field in _unsupported(request, inner):
+            return Refusal("UNIMPLEMENTED", f"{kind.name} with {field} is not implemented: leave it out")
+        return None
+
+    return check
+
+
+def _message_fields(kind: Descriptor) -> list[str]:
+    return [it.name for it in kind.fields if it.message_type is not None]
+
+
+def _unsupported(message: Any, inner: list[str]) -> Iterator[str]:
+    """`inner`: its fields that hold messages."""
+    for unknown in UnknownFieldSet(message):
+        yield f"the field number {unknown.field_number}, which this server does not know,"
+    unsupported = _UNSUPPORTED.get(message.DESCRIPTOR.name, ())
+    if not unsupported and not inner:
+        return
+    for field, value in message.ListFields():
+        if field.name in unsupported:
+            yield field.name
+        if field.name in inner:
+            for inside in [value] if hasattr(value, "DESCRIPTOR") else value:
+                yield from _unsupported(inside, _message_fields(inside.DESCRIPTOR))
+                if field.name == "result" and _decides_something(inside):
+                    yield field.name
+
+
+def _decides_something(result: Any) -> bool:
+    """A result that neither denies nor corrects nor starts anything is the same as none."""
+    given = {field.name: value for field, value in result.ListFields()}
+    if "corrections" in given and given.pop("corrections").ListFields():
+        return True
+    return given.pop("type", _FOR_USER_TASKS) != _FOR_USER_TASKS or any(given.values())

@@ -1,6 +1,6 @@
-"""The gRPC server: which function answers which call, and what becomes of refusals and errors.
+"""The gRPC server: limits, admission and memory of each call, and the statuses of refusals and errors.
 
-What Zeebe has and Conjoin has not is refused by name. Nothing that is raised here reaches a client as it is.
+Calls of Zeebe that Conjoin does not have are refused by name. No exception reaches a client as it is.
 """
 
 import logging
@@ -13,14 +13,13 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from conjoin.errors import ConjoinError, InputError
-from conjoin.gateway.grpc import handlers, job_handlers
-from conjoin.gateway.grpc.reading import CommonFields, Reader
-from conjoin.gateway.grpc.unsupported import check_of
+from conjoin.gateway.grpc.handlers import STREAMING, UNARY, Unary
+from conjoin.gateway.grpc.reading import CommonFields, Reader, check_of
 from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
 from conjoin.gateway.guard import Admitted, Guard, allow_all
 from conjoin.gateway.memory_budget import Reservation
 from conjoin.gateway.monitoring.metrics import Metrics
-from conjoin.gateway.monitoring.request_ids import METADATA, id_in
+from conjoin.gateway.monitoring.request_ids import METADATA, id_of
 from conjoin.gateway.open_files import shares
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import MISTAKE, rejection, status_of
@@ -32,11 +31,11 @@ LONGEST_TEXT = 6_000
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_REQUEST),
     ("grpc.max_send_message_length", -1),
-    # Whoever connects and greets, and then says nothing; and whoever is not there any more.
+    # Clients that connect and then call nothing, and clients that are gone.
     ("grpc.max_connection_idle_ms", 300_000),
     ("grpc.keepalive_time_ms", 60_000),
     ("grpc.keepalive_timeout_ms", 20_000),
-    # Whoever connects and says nothing at all.
+    # Clients that connect and send nothing at all.
     ("grpc.server_handshake_timeout_ms", 10_000),
     # Two servers on one port would share its requests by chance.
     ("grpc.so_reuseport", 0),
@@ -46,31 +45,6 @@ _OPTIONS = (
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
 )
 _log = logging.getLogger(__name__)
-
-Unary = Callable[[Service, Any, CommonFields], Awaitable[Any]]
-Streaming = Callable[[Service, Any], AsyncIterator[Any]]
-UNARY: dict[str, tuple[str, Unary]] = {
-    "PublishMessage": ("PUBLISH", handlers.publish_message),
-    "BroadcastSignal": ("BROADCAST", handlers.broadcast_signal),
-    "DeployResource": ("CREATE", handlers.deploy_resource),
-    "DeployProcess": ("CREATE", handlers.deploy_process),
-    "CreateProcessInstance": ("CREATE", handlers.create_instance),
-    "CreateProcessInstanceWithResult": ("CREATE_WITH_AWAITING_RESULT", handlers.create_with_result),
-    "CancelProcessInstance": ("CANCEL", handlers.cancel_instance),
-    "SetVariables": ("UPDATE", handlers.set_variables),
-    "ResolveIncident": ("RESOLVE", handlers.resolve_incident),
-    "Topology": ("TOPOLOGY", handlers.topology),
-    "CompleteJob": ("COMPLETE", job_handlers.complete_job),
-    "FailJob": ("FAIL", job_handlers.fail_job),
-    "ThrowError": ("THROW_ERROR", job_handlers.throw_error),
-    "UpdateJobRetries": ("UPDATE_RETRIES", job_handlers.update_retries),
-    "UpdateJobTimeout": ("UPDATE_TIMEOUT", job_handlers.update_timeout),
-}
-"""By name: what Zeebe calls the command, and who answers it."""
-STREAMING: dict[str, tuple[str, Streaming]] = {
-    "ActivateJobs": ("ACTIVATE", job_handlers.activate_jobs),
-    "StreamActivatedJobs": ("ACTIVATE", job_handlers.stream_jobs),
-}
 
 
 class GrpcServer:
@@ -82,13 +56,14 @@ class GrpcServer:
         options = (*_OPTIONS, ("grpc.max_allowed_incoming_connections", shares().grpc))
         self._server = grpc.aio.server(None, None, interceptors, options, most)
         self._health = health.aio.HealthServicer()
-        unary = UNARY | {"PublishMessage": ("PUBLISH", _counted(metrics, handlers.publish_message))}
+        intent, publish = UNARY["PublishMessage"]
+        unary = UNARY | {"PublishMessage": (intent, _counted(metrics, publish))}
         methods = {method.name: _method(service, guard, method, unary) for method in METHODS}
         self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, methods),))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
 
     async def start(self, host: str, port: int, credentials: Any = None) -> int:
-        """Answers with the port, which is a free one if 0 was asked for. `credentials`: of TLS."""
+        """Returns the port: a free one for 0. `credentials`: of TLS."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
             if credentials is None:
@@ -98,36 +73,39 @@ class GrpcServer:
         except RuntimeError:
             raise InputError([f"{host}:{port} cannot be listened on: is another server there?"]) from None
         await self._server.start()
-        await self.say(True)
+        await self.report(True)
         return bound
 
-    async def say(self, is_serving: bool) -> None:
-        """To whoever asks for health by gRPC."""
+    async def report(self, is_serving: bool) -> None:
+        """Sets the answer of gRPC's health service."""
         status = health_pb2.HealthCheckResponse
         for name in ("", SERVICE):
             await self._health.set(name, status.SERVING if is_serving else status.NOT_SERVING)
 
-    async def say_not_serving(self) -> None:
+    async def report_shutdown(self) -> None:
         await self._health.enter_graceful_shutdown()
 
     async def stop(self, grace_s: float) -> None:
-        """No new calls; those that are open have so long."""
+        """No new calls; open ones may take so long."""
         await self._server.stop(grace_s)
 
 
 def _with_id(handler: Any, is_streaming: bool) -> Any:
-    """What is logged has the id of the call, and its client is told it at the end."""
+    """Log records and the trailing metadata have the id of the call."""
+
+    def id_in(context: Any) -> str:
+        given = (value for key, value in context.invocation_metadata() or () if key == METADATA)
+        id_ = id_of(next((value for value in given if isinstance(value, str)), None))
+        context.set_trailing_metadata(((METADATA, id_),))
+        return id_
 
     async def unary(request: Any, context: Any) -> Any:
-        id_ = id_in(context.invocation_metadata())
-        context.set_trailing_metadata(((METADATA, id_),))
-        with answering(id_):
+        with answering(id_in(context)):
             return await handler(request, context)
 
     async def streaming(request: Any, context: Any) -> AsyncIterator[Any]:
-        id_ = id_in(context.invocation_metadata())
-        context.set_trailing_metadata(((METADATA, id_),))
-        # A generator may be closed in another context, where nothing could be set back.
+        id_ = id_in(context)
+        # A generator may be closed in another context, where nothing could be reset.
         note_request(id_)
         async for answered in handler(request, context):
             yield answered
@@ -148,7 +126,7 @@ def _method(service: Service, guard: Guard, method: Any, unary: Mapping[str, tup
 
 
 def _read_by(request: Any) -> Callable[[bytes], Any]:
-    """What cannot be read is refused by whoever answers the call; raised here, it would be a mistake of the server."""
+    """Bytes that cannot be read are refused by the handler; an exception here would be an internal error."""
 
     def read(data: bytes) -> Any:
         try:
@@ -160,9 +138,9 @@ def _read_by(request: Any) -> Callable[[bytes], Any]:
 
 
 def _counted(metrics: Metrics, publish: Unary) -> Unary:
-    async def counted(service: Service, asked: Any, said: CommonFields) -> Any:
+    async def counted(service: Service, request: Any, common: CommonFields) -> Any:
         with metrics.publishing("grpc") as outcome:
-            return outcome.noted(await publish(service, asked, said))
+            return outcome.noted(await publish(service, request, common))
 
     return counted
 
@@ -173,13 +151,13 @@ def _unary(
     name, (intent, handler) = method.name, answered_by
     reader, unsupported = Reader(method.input_type), check_of(method.input_type)
 
-    async def carried_out(its: Service, request: Any) -> Any:
-        not_here = unsupported(request)
-        if not_here is not None:
-            return not_here
+    async def handled(permitted: Service, request: Any) -> Any:
+        refused = unsupported(request)
+        if refused is not None:
+            return refused
         with Reservation(service.memory) as held:
-            said = held.take(request.ByteSize() + reader.cost(request)) or reader.read(request)
-            return said if isinstance(said, Refusal) else await handler(its, request, said)
+            common = held.take(request.ByteSize() + reader.cost(request)) or reader.read(request)
+            return common if isinstance(common, Refusal) else await handler(permitted, request, common)
 
     async def answer(request: Any, context: Any) -> Any:
         if isinstance(request, Refusal):
@@ -188,11 +166,13 @@ def _unary(
         answered: Any
         try:
             admitted = await _admitted(service, guard, name, context)
-            answered = admitted if isinstance(admitted, Refusal) else await carried_out(admitted.service, request)
+            answered = admitted if isinstance(admitted, Refusal) else await handled(admitted.service, request)
         except Exception as error:  # noqa: BLE001 - the border of the process: a client gets a status
             answered = error
         if guard is not allow_all and isinstance(admitted, Admitted):
-            guard.note(admitted.who, name, _told(request), _outcome(answered))
+            failed = isinstance(answered, (Refusal, Exception))
+            outcome = str(getattr(answered, "code", "failed")) if failed else "done"
+            guard.note(admitted.who, name, _audited(request), outcome)
         if isinstance(answered, (Refusal, Exception)):
             await _abort(context, name, intent, answered)
         return answered
@@ -211,7 +191,7 @@ def _streaming(service: Service, guard: Guard, method: Any) -> Callable[[Any, An
         try:
             admitted = await _admitted(service, guard, name, context)
             with Reservation(service.memory) as held:
-                # Those who wait for jobs do so for long, and their requests with them.
+                # A request for jobs is kept for as long as it waits.
                 too_much = held.take(request.ByteSize())
                 refused = admitted if isinstance(admitted, Refusal) else too_much or unsupported(request)
                 if isinstance(admitted, Admitted) and refused is None:
@@ -248,15 +228,11 @@ def _address_of(peer: str) -> str:
     return rest.rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
 
 
-def _outcome(answered: Any) -> str:
-    return str(getattr(answered, "code", "failed")) if isinstance(answered, (Refusal, Exception)) else "done"
-
-
-def _told(request: Any) -> dict[str, Any]:
-    """What an operator asked for, without the values of variables: keys, for instance, and the names of files."""
-    said = {field.name: value for field, value in request.ListFields() if field.name != "variables"}
-    told = {name: value for name, value in said.items() if isinstance(value, (int, str))}
-    return told | {name: [it.name for it in said[name]] for name in ("resources", "processes") if name in said}
+def _audited(request: Any) -> dict[str, Any]:
+    """What an operator requested, without the values of variables: keys, for instance, and the names of files."""
+    given = {field.name: value for field, value in request.ListFields() if field.name != "variables"}
+    plain = {name: value for name, value in given.items() if isinstance(value, (int, str))}
+    return plain | {name: [it.name for it in given[name]] for name in ("resources", "processes") if name in given}
 
 
 async def _abort(context: Any, name: str, intent: str, problem: Refusal | Exception) -> None:
@@ -272,7 +248,7 @@ async def _abort(context: Any, name: str, intent: str, problem: Refusal | Except
 
 
 def _fitting(text: str) -> str:
-    """It travels in a header, of which clients take 8 KB; what is longer reads like an error of another kind there."""
+    """It is sent in a header, of which clients take 8 KB; a longer text would look like another error there."""
     if len(text) <= LONGEST_TEXT and text.isascii():
         return text
     cut = text[:LONGEST_TEXT]

@@ -1,20 +1,20 @@
-"""Problems: what a client is told when it does not get what it asked for, as RFC 9457 says and the clients expect.
+"""Problems: answers that are no success, as RFC 9457 describes them and the clients expect them.
 
-Refusals and errors become statuses by the one table of the gateway. What is our own mistake says no more than that.
+Refusals and errors get their status from the one table of the gateway. An internal error shows no details.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from conjoin.errors import ConjoinError
-from conjoin.gateway.http.methods import allowed
-from conjoin.gateway.monitoring.request_ids import SCOPE
 from conjoin.gateway.statuses import STATUSES, TooManyRequests, rejection, status_of
+from conjoin.logs import request_id
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_bytes
 
@@ -24,10 +24,12 @@ _AGAIN = {"Retry-After": "1"}
 _WHO = {"WWW-Authenticate": 'Basic realm="Conjoin", charset="UTF-8", Bearer realm="Conjoin"'}
 _HEADERS = {401: _WHO, 503: _AGAIN}
 _TITLES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 415: "UNSUPPORTED_MEDIA_TYPE"}
+NOT_HERE = "not here"
+"""The name of routes that only answer 501."""
 
 
 class HttpProblem(Exception):  # noqa: N818 - what the RFC calls it
-    """Raised by whoever reads a request; told to whoever sent it."""
+    """Raised while a request is read or carried out, and answered as it is."""
 
     def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(detail)
@@ -62,15 +64,15 @@ def accepted(outcome: _A | Refusal, intent: str = "") -> _A:
 
 
 def problem_response(request: Request, problem: HttpProblem) -> Response:
-    told = {
+    content = {
         "type": "about:blank",
         "title": problem.title,
         "status": problem.status,
         "detail": problem.detail,
         "instance": request.url.path,
-        "requestId": request.scope.get(SCOPE, ""),
+        "requestId": request_id(),
     }
-    return Response(json_bytes(told), problem.status, problem.headers, "application/problem+json")
+    return Response(json_bytes(content), problem.status, problem.headers, "application/problem+json")
 
 
 async def on_problem(request: Request, error: Exception) -> Response:
@@ -79,7 +81,7 @@ async def on_problem(request: Request, error: Exception) -> Response:
 
 
 async def on_error(request: Request, error: Exception) -> Response:
-    """The world's failure, or what was handed in cannot be used."""
+    """The store or another system failed, or the input cannot be used."""
     assert isinstance(error, ConjoinError)
     status = status_of(error)
     title = "INVALID_ARGUMENT" if status.http == 400 else status.grpc
@@ -87,20 +89,27 @@ async def on_error(request: Request, error: Exception) -> Response:
 
 
 async def on_http(request: Request, error: Exception) -> Response:
-    """What the router says by itself."""
+    """Raised by the router."""
     assert isinstance(error, HTTPException)
     details = {
         404: f"No endpoint {request.method} {request.url.path}",
         405: f"{request.url.path} has no {request.method}",
     }
     title = _TITLES.get(error.status_code, "BAD_REQUEST")
-    headers = {"Allow": allowed(request.url.path, request.app.routes)} if error.status_code == 405 else error.headers
+    headers = {"Allow": _allowed(request.url.path, request.app.routes)} if error.status_code == 405 else error.headers
     problem = HttpProblem(error.status_code, title, details.get(error.status_code, error.detail), headers)
     return problem_response(request, problem)
 
 
+def _allowed(path: str, routes: Iterable[BaseRoute]) -> str:
+    here = [route for route in routes if isinstance(route, Route) and route.name != NOT_HERE]
+    found = [route for route in here if route.path_regex.match(path)]
+    exact = [route for route in found if route.path == path] or found
+    return ", ".join(sorted({method for route in exact for method in route.methods or ()}))
+
+
 async def on_mistake(request: Request, error: Exception) -> Response:
-    """Ours. What happened is in the log; a client could do nothing with it."""
+    """An internal error: the details are in the log, as a client could do nothing with them."""
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    detail = f"Internal error (request id {request.scope.get(SCOPE, '')}): the log of the server says what happened"
+    detail = f"Internal error (request id {request_id()}): the log of the server says what happened"
     return problem_response(request, HttpProblem(500, "INTERNAL", detail))

@@ -1,13 +1,15 @@
-"""Reading requests: bodies no larger and no slower than allowed, JSON that is exactly what the endpoint takes, keys.
+"""Reading requests: bodies within their limits of size and time, JSON that is exactly what the endpoint takes, keys.
 
-What is wrong is told with the name of the property, as Zeebe does.
+Problems name the property, as Zeebe does. A message of our own endpoints and of the console has the fields of a row of
+a source, in any of their spellings:
+`{"name": "paid", "key": "o-1", "id": "p-17", "ttl": "1h", "variables": {}, "tenant": "", "business_id": ""}`
 """
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -16,8 +18,12 @@ from conjoin.gateway.http.problems import HttpProblem, invalid, refused
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
 from conjoin.gateway.search.engine.fields import read_key
 from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import NOT_JSON, client_decoder, decode_client_json
+from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
+from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
 
+_A = TypeVar("_A")
 MOST_BYTES = 4 * 1024 * 1024
 """Of a body, as of a gRPC message."""
 LONGEST_PAUSE_S = 10.0
@@ -25,13 +31,11 @@ LONGEST_PAUSE_S = 10.0
 LONGEST_BODY_S = 30.0
 """For all of a body that is not streamed."""
 RESERVATION = "conjoin.reservation"
-"""Where the scope of a request has what it takes of the memory."""
+"""In the scope of a request: its share of the memory budget."""
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?", re.DOTALL)
 _NO_TEXT = "it is blank, or has characters that are no text (NUL)"
 _WRONG = re.compile(r"(.*?) - at `(.*)`", re.DOTALL)
-
-
 decoder = client_decoder
 """For the bodies of a type. Numbers keep every digit."""
 
@@ -47,7 +51,7 @@ def too_slow() -> HttpProblem:
 
 
 def memory_for(request: Request, budget: MemoryBudget) -> Reservation:
-    """For the bodies that are kept until the request is answered."""
+    """For bodies that are kept until the request is answered."""
     reservation: Reservation = request.scope.setdefault(RESERVATION, Reservation(budget))
     return reservation
 
@@ -60,14 +64,14 @@ def hold(request: Request, size: int) -> None:
 
 
 def not_too_large(request: Request, most: int) -> None:
-    """As far as it says so itself."""
+    """By its own Content-Length."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > 18 or int(declared) > most):
         raise too_large(most)
 
 
 async def chunks(request: Request, most: int) -> AsyncIterator[bytes]:
-    """A body piece by piece; one that grows too large or does not go on is not read to its end."""
+    """A body in chunks; one that grows too large or stalls is not read to its end."""
     not_too_large(request, most)
     size, stream = 0, request.stream()
     while True:
@@ -135,14 +139,14 @@ def decoded(reader: msgspec.json.Decoder[Any], body: bytes) -> Any:
     try:
         return decode_client_json(reader, body)
     except msgspec.ValidationError as error:
-        raise invalid(_told(str(error))) from None
+        raise invalid(_in_words(str(error))) from None
     except RecursionError:
         raise invalid("The body is nested too deeply") from None
     except NOT_JSON as error:
         raise invalid(f"The body is not JSON: {error}") from None
 
 
-def _told(text: str) -> str:
+def _in_words(text: str) -> str:
     unknown, missing, wrong = _UNKNOWN.fullmatch(text), _MISSING.fullmatch(text), _WRONG.fullmatch(text)
     if unknown:
         return f"Request property [{_path(unknown[2], unknown[1])}] cannot be parsed: there is no such property"
@@ -159,7 +163,7 @@ def _path(path: str | None, name: str = "") -> str:
 
 
 def key_in(request: Request, name: str) -> int:
-    """A key that stands in the address."""
+    """A key in the path."""
     text = request.path_params[name]
     try:
         return read_key(text)
@@ -168,7 +172,7 @@ def key_in(request: Request, name: str) -> int:
 
 
 def key_of(name: str, value: str | int) -> int:
-    """A key that stands in a body; older clients send it as a number."""
+    """A key in a body; older clients send it as a number."""
     try:
         return read_key(str(value))
     except ValueError as expected:
@@ -186,3 +190,50 @@ def needed(name: str, value: str) -> str:
     if not value or value.isspace():
         raise invalid(f"No {name} provided")
     return value
+
+
+def new_message(fields: Mapping[str, Any]) -> NewMessage:
+    message = _message(fields)
+    if isinstance(message, str):
+        raise invalid(f"The message {message}" if message.startswith(("is ", "has ")) else message)
+    tenant_of(message.tenant_id)
+    return message
+
+
+def read_line(line: bytes) -> NewMessage | str:
+    """The message, or what is wrong with the line."""
+    try:
+        message = _message(json_object(line))
+    except Unusable as why:
+        return str(why)
+    problem = None if isinstance(message, str) else unusable_tenant([message.tenant_id])
+    return message if problem is None else problem.text
+
+
+def _message(fields: Mapping[str, Any]) -> NewMessage | str:
+    unknown = next((name for name in fields if name not in SPELLINGS), None)
+    if unknown is not None:
+        return unknown_field(unknown)
+    try:
+        return message_of(fields)
+    except Unusable as why:
+        return str(why)
+
+
+async def while_there(request: Request, work: Awaitable[_A]) -> _A:
+    """The result of `work`, which is cancelled when the client disconnects. The body must have been read."""
+    working, leaving = asyncio.ensure_future(work), asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            # Nobody reads this any more.
+            raise HttpProblem(499, "CANCELLED", "The client has closed the connection")
+        return working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,4 +1,4 @@
-"""The one endpoint of Fleans: correlate a message now with a subscription that waits. Nothing is kept.
+"""The one endpoint of Fleans: correlate a message now with an open subscription. Nothing is buffered.
 
 It never starts an instance, whatever the profile of the store: the kernel offers it to subscriptions only.
 """
@@ -8,12 +8,12 @@ from starlette.responses import Response
 from conjoin.gateway.http.problems import refused
 from conjoin.gateway.http.reading import needed
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.v2.shapes import CorrelationKey, MessageName, Shape, Variables
+from conjoin.gateway.rest.v2.shapes import AnswerShape, CorrelationKey, MessageName, Shape, Variables
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import NewMessage
 
-_NOBODY = ("NOT_FOUND", "INVALID_STATE")
+_NOT_DELIVERED = ("NOT_FOUND", "INVALID_STATE")
 
 
 class FleansMessage(Shape):
@@ -22,19 +22,19 @@ class FleansMessage(Shape):
     variables: Variables | None = None
 
 
-class Delivery(Shape):
+class Delivery(AnswerShape):
     delivered: bool
 
 
 async def deliver(call: RestCall) -> Response:
-    said: FleansMessage = call.body
-    name = needed("messageName", said.message_name)
-    message = NewMessage(name, said.correlation_key or "", said.variables or {}, sync=True, subscriptions_only=True)
+    body: FleansMessage = call.body
+    name = needed("messageName", body.message_name)
+    message = NewMessage(name, body.correlation_key or "", body.variables or {}, sync=True, subscriptions_only=True)
     outcome = await call.service.call(Calls.correlate, message)
-    if isinstance(outcome, Refusal) and outcome.code not in _NOBODY:
+    if isinstance(outcome, Refusal) and outcome.code not in _NOT_DELIVERED:
         raise refused(outcome)
     delivered = not isinstance(outcome, Refusal)
-    return answer({"delivered": delivered}, 200 if delivered else 404)
+    return answer(Delivery(delivered), 200 if delivered else 404)
 
 
 ENDPOINTS = (

@@ -1,6 +1,4 @@
-"""Health and metrics: for whoever keeps the process running. Health is told to anybody."""
-
-from typing import Any
+"""Health and metrics, for probes and operators. Health needs no permission, its details do."""
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.responses import Response
@@ -13,30 +11,26 @@ from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, one_of_words, whol
 
 
 async def live(call: RestCall) -> Response:
-    """The event loop goes round."""
+    """The event loop runs."""
     return answer({"status": "UP"})
 
 
 async def ready(call: RestCall) -> Response:
-    """Can each shard commit, is each sweep in time? `/health/live` is for whoever restarts what hangs."""
+    """Can each shard commit, is each sweep in time? To restart a process that hangs, probe `/health/live`."""
     report = await call.gateway.health.report()
-    if not await _may_know_why(call):
-        report = _for_strangers(report)
+    if not await _may_see_details(call):
+        problems = ["ask as somebody who may read /metrics, or see the log"] if report["problems"] else []
+        jobs = [{**job, "doing": "", "error": ""} for job in report["jobs"]]
+        report = {**report, "problems": problems, "jobs": jobs}
     return answer(report, 200 if report["status"] == "UP" else 503)
 
 
-async def _may_know_why(call: RestCall) -> bool:
-    """Whoever may read the metrics. A request by a name that is not ours may be a page of another site."""
+async def _may_see_details(call: RestCall) -> bool:
+    """With permission to read the metrics. A request by a name that is not ours may be a page of another site."""
     if call.request.scope.get(FOREIGN_HOST):
         return False
     who = (call.request.headers, call.service, address_of(call.request))
     return isinstance(await call.gateway.closed_by.admit("GET /metrics", *who), Admitted)
-
-
-def _for_strangers(report: dict[str, Any]) -> dict[str, Any]:
-    problems = ["ask as somebody who may read /metrics, or see the log"] if report["problems"] else []
-    jobs = [{**job, "doing": "", "error": ""} for job in report["jobs"]]
-    return {**report, "problems": problems, "jobs": jobs}
 
 
 async def metrics(call: RestCall) -> Response:
@@ -78,4 +72,4 @@ FIGURES = (
         refuses=(401, 403),
     ),
 )
-"""They are of all tenants together, so a server that asks who is there asks here, too."""
+"""They are of all tenants together, so they need a permission."""

@@ -1,7 +1,7 @@
-"""Bodies of JSON lines, read while they are worked on: a few lines at a time, each of them whole.
+"""Bodies of JSON lines, read while they are processed: a few lines at a time, each of them whole.
 
-What a connection holds is taken from the one budget for lines, its answers too; while others have all of it, nothing
-more is read. A line has a size and a time, so nobody holds memory for long with one that never ends.
+What a connection holds is taken from the one memory budget for lines, its answers too; while others have all of it,
+nothing more is read. A line has a size and a timeout, so nobody holds memory for long with one that never ends.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Numbered = list[tuple[int, bytes]]
 
 
 class _Held:
-    """What a connection has of the budget. It waits for more of it, but not for long while it keeps what it has."""
+    """A connection's share of the budget. It waits for more of it, but not for long while it keeps what it has."""
 
     def __init__(self, reservation: Reservation) -> None:
         self._reservation = reservation
@@ -48,7 +48,7 @@ class _Held:
 async def line_batches(
     request: Request, budget: MemoryBudget, most_lines: int = MOST_LINES
 ) -> AsyncGenerator[Numbered]:
-    """Lines with their numbers, blank ones left out. What they take is given back when the next ones are asked for."""
+    """Lines with their numbers, without blank ones. Their memory is released when the next batch is requested."""
     waiting: Numbered = []
     cost = 0
     with Reservation(budget) as reservation:
@@ -68,7 +68,7 @@ async def line_batches(
 
 
 class _Lines:
-    """The lines of one body. `unread`: bytes that came and are in no line that was given out."""
+    """The lines of one body. `unread`: bytes that were received and are in no line yet."""
 
     def __init__(self, request: Request, held: _Held, most: int) -> None:
         self._request, self._held, self._most = request, held, most
@@ -100,7 +100,7 @@ class _Lines:
         self.unread -= len(line) + 1
         self._number += 1
         if self._number > self._most:
-            raise _too_much(f"There are more than {self._most:,} lines: send the others by themselves")
+            raise _too_much(f"There are more than {self._most:,} lines: send the others in another request")
         return line if line and not line.isspace() else b""
 
     def _check(self, size: int, began: float) -> None:
@@ -114,8 +114,8 @@ def _too_much(detail: str) -> HttpProblem:
     return HttpProblem(413, "TOO_LARGE", detail, {"Connection": "close"})
 
 
-class Answers:
-    """Lines to a client, kept until it reads them. They count as memory: who never reads is not read from, either."""
+class LineAnswers:
+    """Lines for a client, kept until it reads them. They count as memory: if it never reads, it is not read from."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._reservation = Reservation(budget)

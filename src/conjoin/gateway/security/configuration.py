@@ -19,7 +19,7 @@ from conjoin.gateway.security.authentication.callers import CallerFile
 from conjoin.gateway.security.grants import ACTIONS, EVERYTHING, Grant, Patterns
 from conjoin.gateway.security.guarding import Audit, SecurityGuard
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN, Hiding
-from conjoin.settings import SettingsTable, read_table
+from conjoin.setting_tables import File, NamePatterns, SettingTable, Text, read_table
 from conjoin.shown_urls import shown_url
 
 ADMIN = "admin"
@@ -29,20 +29,20 @@ _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-class RoleSettings(SettingsTable):
-    actions: tuple[str, ...]
-    messages: tuple[str, ...] = ("*",)
-    processes: tuple[str, ...] = ("*",)
-    jobs: tuple[str, ...] = ("*",)
-    tenants: tuple[str, ...] = ("*",)
+class RoleSettings(SettingTable):
+    actions: NamePatterns
+    messages: NamePatterns = ("*",)
+    processes: NamePatterns = ("*",)
+    jobs: NamePatterns = ("*",)
+    tenants: NamePatterns = ("*",)
 
 
-class ServerTls(SettingsTable):
+class ServerTls(SettingTable):
     """PEM files: one certificate for gRPC and REST. With `clients`, only certificates of that authority may connect."""
 
-    certificate: Path
-    key: Path
-    clients: Path | None = None
+    certificate: File
+    key: File
+    clients: File | None = None
 
     def check(self) -> None:
         """Raises `SettingsError` for files that cannot be used."""
@@ -68,22 +68,22 @@ class ServerTls(SettingsTable):
         return options
 
 
-class OidcSettings(SettingsTable):
-    issuer: str
-    audience: str
-    jwks: str
+class OidcSettings(SettingTable):
+    issuer: Text
+    audience: Text
+    jwks: Text
     """A URL, or a file."""
-    algorithms: tuple[str, ...] = ("RS256", "ES256")
-    name_claim: str = "sub"
-    roles_claim: str = "roles"
+    algorithms: NamePatterns = ("RS256", "ES256")
+    name_claim: Text = "sub"
+    roles_claim: Text = "roles"
 
 
-class SecuritySettings(SettingsTable):
-    callers: Path | None = None
+class SecuritySettings(SettingTable):
+    callers: File | None = None
     oidc: OidcSettings | None = None
     tls: ServerTls | None = None
-    audit: Path | None = None
-    redact: tuple[str, ...] = ()
+    audit: File | None = None
+    redact: NamePatterns = ()
     roles: dict[str, RoleSettings] = Field(default_factory=dict)
 
 

@@ -1,1 +1,1 @@
-"""The OpenAPI document, made of the tables that the routes are made of, and the page that shows it."""
+"""The OpenAPI document and the page that shows it."""

@@ -1,24 +1,25 @@
-"""The OpenAPI document, made of the tables that the routes are made of: it cannot tell of anything else.
+"""The OpenAPI document, made from the tables that the routes are made of, and the page to read and try it.
 
-What a request must be and what is answered, whatever the answer: also each problem by its status.
+It describes requests and all answers, also each problem by its status. The page is Swagger UI, served from `static`: it
+requests nothing from other servers, runs no other scripts, and may not be framed.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from conjoin import __version__
-from conjoin.gateway.rest.endpoint import Endpoint, QueryParameter
+from conjoin.gateway.rest.endpoint import Endpoint
 from conjoin.gateway.rest.openapi.schemas import KEY, NAME, Schema, whole
 from conjoin.gateway.search.engine.schemas import SHARED
 
 _PARAMETER = re.compile(r"\{(\w+)\}")
 _KEYS = re.compile(r"(\w*Key|key)")
-_PROBLEM_TEXTS = ("type", "title", "detail", "instance", "requestId")
-_TEXTS: Mapping[str, Schema] = {name: {"type": "string"} for name in _PROBLEM_TEXTS}
+_TEXTS = {name: {"type": "string"} for name in ("type", "title", "detail", "instance", "requestId")}
 _PROBLEM = whole({**_TEXTS, "status": {"type": "integer", "minimum": 400, "maximum": 599}})
 _TAGS = {"/v2": "Camunda 8", "/api": "Fleans", "/conjoin": "Conjoin"}
 _OPERATION = "server"
@@ -26,11 +27,29 @@ _ALWAYS = (431, 503)
 _GUARDED = (401, 403)
 _WITH_BODY = (400, 408, 413, 415)
 _STATUSES = (400, 401, 403, 404, 408, 409, 413, 415, 431, 501, 503, 504)
+STATIC = Path(__file__).parent / "static"
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Conjoin API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/static/swagger-ui.css">
+<div id="docs"></div>
+<script src="/docs/static/swagger-ui-bundle.js"></script>
+<script src="/docs/static/docs.js"></script>
+</html>
+"""
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 
 
 def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     described = list(endpoints)
-    types = [it for endpoint in described for it in _kinds(endpoint) if _is_type(it)]
+    kinds = [it for endpoint in described for it in (endpoint.body, endpoint.answer, *endpoint.also.values())]
+    types = [it for it in kinds if it is not None and not isinstance(it, Mapping)]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = {id(type_): schema for type_, schema in zip(types, schemas, strict=True)}
     paths: dict[str, Any] = {}
@@ -47,41 +66,39 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _kinds(endpoint: Endpoint) -> list[Any]:
-    return [endpoint.body, endpoint.answer, *endpoint.also.values()]
-
-
-def _is_type(it: Any) -> bool:
-    return it is not None and not isinstance(it, Mapping)
-
-
 def _name(status: int) -> str:
     return HTTPStatus(status).phrase.title().replace(" ", "").replace("-", "")
 
 
 def _problem(status: int) -> dict[str, Any]:
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    told: dict[str, Any] = {"description": HTTPStatus(status).phrase, "content": content}
+    problem: dict[str, Any] = {"description": HTTPStatus(status).phrase, "content": content}
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        told["headers"] = {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}}
-    return told
+        problem["headers"] = {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}}
+    return problem
 
 
 def _operation(endpoint: Endpoint, by_type: Mapping[int, Schema]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "tags": [_tag(endpoint)],
         "responses": _responses(endpoint, by_type),
     }
-    parameters = [*map(_in_path, _PARAMETER.findall(endpoint.path)), *map(_in_query, *_items(endpoint.query))]
-    content = _content(endpoint, by_type)
-    told |= {"parameters": parameters} if parameters else {}
-    return told | ({"requestBody": {"required": endpoint.is_body_required, "content": content}} if content else {})
-
-
-def _items(query: Mapping[str, QueryParameter]) -> tuple[list[str], list[QueryParameter]]:
-    return list(query), list(query.values())
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": KEY if _KEYS.fullmatch(name) else NAME}
+        for name in _PARAMETER.findall(endpoint.path)
+    ]
+    parameters += [
+        {"name": name, "in": "query", "description": it.meaning, "schema": it.schema}
+        for name, it in endpoint.query.items()
+    ]
+    if parameters:
+        operation["parameters"] = parameters
+    if content := _content(endpoint, by_type):
+        required = endpoint.needs_body if endpoint.body is not None else not endpoint.may_be_empty
+        operation["requestBody"] = {"required": required, "content": content}
+    return operation
 
 
 def _tag(endpoint: Endpoint) -> str:
@@ -105,7 +122,7 @@ def _response(endpoint: Endpoint, it: Any, by_type: Mapping[int, Schema]) -> dic
 
 
 def _refused(endpoint: Endpoint) -> list[int]:
-    """What follows from what it takes, and what it says itself."""
+    """What follows from what it takes, and what the endpoint adds."""
     found = {*_ALWAYS, *endpoint.refuses}
     if _tag(endpoint) != _OPERATION:
         found.update(_GUARDED)
@@ -116,14 +133,6 @@ def _refused(endpoint: Endpoint) -> list[int]:
     if "{" in endpoint.path:
         found.update((400, 404))
     return sorted(found)
-
-
-def _in_path(name: str) -> dict[str, Any]:
-    return {"name": name, "in": "path", "required": True, "schema": KEY if _KEYS.fullmatch(name) else NAME}
-
-
-def _in_query(name: str, parameter: QueryParameter) -> dict[str, Any]:
-    return {"name": name, "in": "query", "description": parameter.meaning, "schema": parameter.schema}
 
 
 def _content(endpoint: Endpoint, by_type: Mapping[int, Schema]) -> dict[str, Any]:

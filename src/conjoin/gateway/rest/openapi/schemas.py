@@ -1,6 +1,6 @@
-"""Words of the OpenAPI document: what a text, a key or a tenant is, and the schema of a record as it is told.
+"""Schemas of the OpenAPI document: texts, keys, tenants, and records as they are answered.
 
-They say what the reading of requests checks, and check nothing themselves.
+They describe what the reading of requests checks, and check nothing themselves.
 """
 
 import types
@@ -15,7 +15,7 @@ NAME: Schema = {"type": "string", "pattern": r"^[^\u0000]*[^\s\u0000][^\u0000]*$
 KEY: Schema = {"type": "string", "pattern": "^-?[0-9]{1,25}$", "examples": ["2251799813685249"]}
 TENANT: Schema = {"type": "string", "pattern": "^(<default>|[A-Za-z0-9_.-]{0,31})$"}
 INSTANT: Schema = {"type": "string", "format": "date-time"}
-TOLD_INSTANT: Schema = {"type": "string", "examples": ["2030-01-31T08:00:00Z", "never"]}
+ANSWERED_INSTANT: Schema = {"type": "string", "examples": ["2030-01-31T08:00:00Z", "never"]}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 FLAG: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
@@ -35,8 +35,8 @@ def array(items: Schema) -> Schema:
 
 def closed(properties: Mapping[str, Schema], required: Sequence[str] = ()) -> dict[str, Any]:
     """An object with these properties and no others."""
-    told: dict[str, Any] = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return told | ({"required": list(required)} if required else {})
+    schema: dict[str, Any] = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return schema | ({"required": list(required)} if required else {})
 
 
 def whole(properties: Mapping[str, Schema]) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def one_of_words(words: Collection[str]) -> Schema:
 
 
 def record(kind: Any, **known: Schema) -> dict[str, Any]:
-    """Of a NamedTuple as `told` tells it: instants and keys are texts. `known` are those that types do not say."""
+    """Of a NamedTuple as `to_plain` encodes it: instants and keys are texts. `known`: what its types do not express."""
     hints = get_type_hints(kind)
     return whole({name: known.get(name) or _of(name, hints[name]) for name in kind._fields})
 
@@ -64,7 +64,7 @@ def _of(name: str, hint: Any) -> Schema:
         inner = next(it for it in get_args(hint) if it is not type(None))
         return nullable(_of(name, inner))
     if name.endswith("_at"):
-        return TOLD_INSTANT
+        return ANSWERED_INSTANT
     if hint is int and (name in _KEYS or name.endswith("_key")):
         return KEY
     if hasattr(hint, "_fields"):

@@ -1,21 +1,19 @@
-"""What clients ask of the cluster: its topology, whether it is there, and what is licensed."""
-
-from typing import Any
+"""The cluster as clients see it: its topology, its status and its license."""
 
 from starlette.responses import Response
 
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.v2.shapes import Shape
+from conjoin.gateway.rest.v2.shapes import AnswerShape
 
 
-class Partition(Shape):
+class Partition(AnswerShape):
     partition_id: int
     role: str
     health: str
     state: str
 
 
-class BrokerInfo(Shape):
+class BrokerInfo(AnswerShape):
     node_id: int
     broker_id: str
     host: str
@@ -24,7 +22,7 @@ class BrokerInfo(Shape):
     version: str
 
 
-class TopologyTold(Shape):
+class TopologyAnswer(AnswerShape):
     brokers: list[BrokerInfo]
     cluster_id: str | None
     cluster_size: int
@@ -34,7 +32,7 @@ class TopologyTold(Shape):
     last_completed_change_id: str
 
 
-class License(Shape):
+class License(AnswerShape):
     valid_license: bool
     license_type: str
     is_commercial: bool
@@ -43,20 +41,9 @@ class License(Shape):
 
 async def topology(call: RestCall) -> Response:
     its = call.service.topology()
-    well = {"role": "leader", "health": "healthy", "state": "active"}
-    partitions = [{"partitionId": number, **well} for number in its.partitions]
-    broker: dict[str, Any] = {"nodeId": 0, "brokerId": "0", "host": its.host, "port": its.port}
-    return answer(
-        {
-            "brokers": [broker | {"partitions": partitions, "version": its.version}],
-            "clusterId": None,
-            "clusterSize": 1,
-            "partitionsCount": len(its.partitions),
-            "replicationFactor": 1,
-            "gatewayVersion": its.version,
-            "lastCompletedChangeId": "-1",
-        }
-    )
+    partitions = [Partition(number, "leader", "healthy", "active") for number in its.partitions]
+    broker = BrokerInfo(0, "0", its.host, its.port, partitions, its.version)
+    return answer(TopologyAnswer([broker], None, 1, len(partitions), 1, its.version, "-1"))
 
 
 async def status(call: RestCall) -> Response:
@@ -64,13 +51,11 @@ async def status(call: RestCall) -> Response:
 
 
 async def license_(call: RestCall) -> Response:
-    """Nothing here needs one."""
-    told = {"validLicense": True, "licenseType": "open source", "isCommercial": False, "expiresAt": None}
-    return answer(told)
+    return answer(License(True, "open source", False, None))
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/v2/topology", "getTopology", "The broker and its partitions", topology, answer=TopologyTold),
+    Endpoint("GET", "/v2/topology", "getTopology", "The broker and its partitions", topology, answer=TopologyAnswer),
     Endpoint("GET", "/v2/status", "getStatus", "Is there a broker to work with?", status),
     Endpoint("GET", "/v2/license", "getLicense", "What is licensed", license_, answer=License),
 )

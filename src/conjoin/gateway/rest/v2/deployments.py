@@ -1,7 +1,5 @@
 """Deployments: model files, as a form. All of them or none."""
 
-from typing import Any
-
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -13,15 +11,35 @@ from conjoin.gateway.http.reading import MOST_BYTES, hold, in_time, not_too_larg
 from conjoin.gateway.memory_budget import xml_cost
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import TENANT, closed
-from conjoin.gateway.rest.v2.shapes import KeyText, Shape, Tenant
-from conjoin.runtime.client_api.answers import DeployedProcess
+from conjoin.gateway.rest.v2.shapes import AnswerShape, KeyText, Tenant
 
 _MOST_FILES = 1_000
-_OTHERS = ("decisionDefinition", "decisionRequirements", "form", "resource")
+
+
+class DeployedDefinition(AnswerShape):
+    process_definition_id: str
+    process_definition_version: int
+    process_definition_key: KeyText
+    resource_name: str
+    tenant_id: Tenant
+
+
+class Deployed(AnswerShape):
+    process_definition: DeployedDefinition
+    decision_definition: None
+    decision_requirements: None
+    form: None
+    resource: None
+
+
+class DeploymentAnswer(AnswerShape):
+    deployment_key: KeyText
+    tenant_id: Tenant
+    deployments: list[Deployed]
 
 
 def _limited(request: Request) -> Request:
-    """The same request, which breaks off when it grows too large."""
+    """The same request, which fails when it grows too large."""
     not_too_large(request, MOST_BYTES)
     size = 0
 
@@ -47,11 +65,13 @@ async def deploy(call: RestCall) -> Response:
         raise invalid(f"The form cannot be read: {error.detail}") from None
     except ClientDisconnect:
         raise invalid("The body was cut off") from None
-    call.tell(resources=[name for name, _ in resources], tenantId=tenant_id)
+    call.note(resources=[name for name, _ in resources], tenantId=tenant_id)
     hold(call.request, sum(xml_cost(content) for _, content in resources))
     deployment = accepted(await call.service.deploy(resources, tenant_id), "CREATE")
-    told = [_told(process, tenant_id) for process in deployment.processes]
-    return answer({"deploymentKey": str(deployment.key), "tenantId": tenant_id, "deployments": told})
+    found = deployment.processes
+    definitions = [DeployedDefinition(it.process_id, it.version, str(it.key), it.resource, tenant_id) for it in found]
+    deployed = [Deployed(it, None, None, None, None) for it in definitions]
+    return answer(DeploymentAnswer(str(deployment.key), tenant_id, deployed))
 
 
 async def _read(fields: FormData) -> tuple[list[tuple[str, bytes]], str]:
@@ -69,46 +89,13 @@ async def _read(fields: FormData) -> tuple[list[tuple[str, bytes]], str]:
     return resources, tenant_of(tenant_id)
 
 
-def _told(process: DeployedProcess, tenant_id: str) -> dict[str, Any]:
-    deployed = {
-        "processDefinitionId": process.process_id,
-        "processDefinitionVersion": process.version,
-        "processDefinitionKey": str(process.key),
-        "resourceName": process.resource,
-        "tenantId": tenant_id,
-    }
-    return {"processDefinition": deployed, **dict.fromkeys(_OTHERS)}
-
-
-class DeployedDefinition(Shape):
-    process_definition_id: str
-    process_definition_version: int
-    process_definition_key: KeyText
-    resource_name: str
-    tenant_id: Tenant
-
-
-class Deployed(Shape):
-    process_definition: DeployedDefinition
-    decision_definition: None
-    decision_requirements: None
-    form: None
-    resource: None
-
-
-class DeploymentTold(Shape):
-    deployment_key: KeyText
-    tenant_id: Tenant
-    deployments: list[Deployed]
-
-
 _FILES = {"type": "array", "minItems": 1, "items": {"type": "string", "contentMediaType": "application/octet-stream"}}
 _FORM = closed({"resources": _FILES, "tenantId": TENANT}, ["resources"])
 
 ENDPOINTS = (
     Endpoint(
         *("POST", "/v2/deployments", "createDeployment", "Deploy model files: all of them or none", deploy),
-        answer=DeploymentTold,
+        answer=DeploymentAnswer,
         refuses=(409,),
         takes={"multipart/form-data": _FORM},
     ),

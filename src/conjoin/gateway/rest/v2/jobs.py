@@ -1,4 +1,7 @@
-"""Jobs: activated by workers (the request waits until there are some), completed, failed, ended with an error."""
+"""Jobs: activated by workers (a long poll), completed, failed, ended with a BPMN error; and user tasks.
+
+User tasks of Zeebe's form are assigned to a person and completed. They are jobs that no worker gets.
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -6,11 +9,13 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from starlette.responses import Response
 
-from conjoin.gateway.http.disconnects import while_there
-from conjoin.gateway.http.problems import accepted, invalid, unimplemented
-from conjoin.gateway.http.reading import key_in, needed, tenant_of
-from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, done
-from conjoin.gateway.rest.v2.shapes import Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
+from conjoin.gateway.http.problems import accepted, invalid, not_found, unimplemented
+from conjoin.gateway.http.reading import needed, tenant_of, while_there
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, command
+from conjoin.gateway.rest.openapi.schemas import TEXT
+from conjoin.gateway.rest.v2.shapes import AnswerShape, Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
+from conjoin.gateway.search.engine.engine import one
+from conjoin.gateway.search.jobs import USER_TASKS
 from conjoin.gateway.tenants import tenants_or_default
 from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64
 from conjoin.runtime.client_api.answers import ActivatedJob
@@ -62,96 +67,18 @@ class Update(Shape):
     operation_reference: Int64 | None = None
 
 
-async def activate(call: RestCall) -> Response:
-    said: ActivateJobsBody = call.body
-    if said.with_lease:
-        raise unimplemented("Activating jobs withLease")
-    if said.tenant_filter == "ASSIGNED":
-        raise unimplemented("Activating jobs with the tenantFilter ASSIGNED")
-    tenants = tenants_or_default([tenant_of(it) for it in said.tenant_ids or ()])
-    which = (said.type, said.worker or "default", said.timeout, said.max_jobs_to_activate)
-    wanted = JobsWanted(*which, tuple(said.fetch_variable or ()), tenants)
-    work = call.service.activate_jobs(wanted, said.request_timeout or 0)
-    jobs = accepted(await while_there(call.request, work), "ACTIVATE")
-    return answer({"jobs": [_told(job) for job in jobs]})
+class Assignment(Shape):
+    assignee: Annotated[str, Meta(min_length=1, pattern=TEXT["pattern"])]
+    allow_override: bool | None = None
+    action: str | None = None
 
 
-def _told(job: ActivatedJob) -> dict[str, Any]:
-    return {
-        "jobKey": str(job.key),
-        "type": job.type,
-        "processInstanceKey": str(job.instance_key),
-        "rootProcessInstanceKey": None,
-        "processDefinitionId": job.process_id,
-        "processDefinitionVersion": job.version,
-        "processDefinitionKey": str(job.definition_key),
-        "elementId": job.element_id,
-        "elementInstanceKey": str(job.element_key),
-        "customHeaders": job.headers,
-        "worker": job.worker,
-        "retries": job.retries,
-        "deadline": job.deadline // 1_000,
-        "variables": job.variables,
-        "tenantId": job.tenant_id,
-        "businessId": job.business_id or None,
-        **{"kind": "BPMN_ELEMENT", "listenerEventType": "UNSPECIFIED", "userTask": None},
-        **{"tags": [], "priority": 0, "leaseToken": None, "physicalTenantId": "default"},
-    }
+class CompleteUserTaskBody(Shape):
+    variables: Variables | None = None
+    action: str | None = None
 
 
-async def complete(call: RestCall) -> Response:
-    said: CompleteJobBody = call.body
-    if _says_something(said.result or {}):
-        raise unimplemented("Completing a job with a result")
-    if said.business_id:
-        raise unimplemented("Completing a job with a businessId")
-    _without_lease(said.lease_token)
-    key = key_in(call.request, "jobKey")
-    return done(await call.service.call(Calls.complete_job, key, said.variables or {}), "COMPLETE")
-
-
-def _says_something(result: Mapping[str, Any]) -> bool:
-    """A result that neither denies nor corrects nor starts anything is the same as none."""
-    said = dict(result)
-    corrections = said.pop("corrections", None)
-    if isinstance(corrections, dict) and any(value is not None for value in corrections.values()):
-        return True
-    return said.pop("type", None) not in (None, "userTask") or any(said.values())
-
-
-def _without_lease(token: str | None) -> None:
-    """No job of ours is handed out with one."""
-    if token:
-        raise unimplemented("A leaseToken")
-
-
-async def fail(call: RestCall) -> Response:
-    said: FailJobBody = call.body
-    _without_lease(said.lease_token)
-    how = (said.retries or 0, said.error_message or "", said.retry_back_off or 0, said.variables)
-    return done(await call.service.call(Calls.fail_job, key_in(call.request, "jobKey"), *how), "FAIL")
-
-
-async def throw_error(call: RestCall) -> Response:
-    said: ThrownError = call.body
-    _without_lease(said.lease_token)
-    how = (needed("errorCode", said.error_code), said.error_message or "", said.variables)
-    return done(await call.service.call(Calls.throw_error, key_in(call.request, "jobKey"), *how), "THROW_ERROR")
-
-
-async def update(call: RestCall) -> Response:
-    key, said = key_in(call.request, "jobKey"), call.body.changeset
-    if said.retries is None and said.timeout is None:
-        raise invalid("No changeset provided: it has retries, timeout or both")
-    # All or nothing: the first can be refused, the second is not, unless the job is gone and all of it with it.
-    if said.timeout is not None:
-        accepted(await call.service.call(Calls.update_timeout, key, said.timeout), "UPDATE_TIMEOUT")
-    if said.retries is not None:
-        accepted(await call.service.call(Calls.update_retries, key, said.retries), "UPDATE_RETRIES")
-    return Response(status_code=204)
-
-
-class JobTold(Shape):
+class JobAnswer(AnswerShape):
     job_key: KeyText
     type: str
     process_instance_key: KeyText
@@ -161,11 +88,11 @@ class JobTold(Shape):
     process_definition_key: KeyText
     element_id: str
     element_instance_key: KeyText
-    custom_headers: dict[str, str]
+    custom_headers: Mapping[str, str]
     worker: str
     retries: int
     deadline: int
-    variables: Variables
+    variables: Mapping[str, Any]
     tenant_id: Tenant
     business_id: str | None
     kind: str
@@ -177,19 +104,108 @@ class JobTold(Shape):
     physical_tenant_id: str
 
 
-class Activated(Shape):
-    jobs: list[JobTold]
+class Activated(AnswerShape):
+    jobs: list[JobAnswer]
 
 
-_SOMETHING = {
-    "properties": {
-        "changeset": {
-            "anyOf": [
-                {"required": [name], "properties": {name: {"type": "integer"}}} for name in ("retries", "timeout")
-            ]
-        }
-    }
+async def activate(call: RestCall) -> Response:
+    body: ActivateJobsBody = call.body
+    if body.with_lease:
+        raise unimplemented("Activating jobs withLease")
+    if body.tenant_filter == "ASSIGNED":
+        raise unimplemented("Activating jobs with the tenantFilter ASSIGNED")
+    tenants = tenants_or_default([tenant_of(it) for it in body.tenant_ids or ()])
+    which = (body.type, body.worker or "default", body.timeout, body.max_jobs_to_activate)
+    wanted = JobsWanted(*which, tuple(body.fetch_variable or ()), tenants)
+    work = call.service.activate_jobs(wanted, body.request_timeout or 0)
+    jobs = accepted(await while_there(call.request, work), "ACTIVATE")
+    return answer(Activated([_job(job) for job in jobs]))
+
+
+_SAME_FOR_ALL: dict[str, Any] = {
+    **{"kind": "BPMN_ELEMENT", "listener_event_type": "UNSPECIFIED", "user_task": None},
+    **{"tags": [], "priority": 0, "lease_token": None, "physical_tenant_id": "default"},
 }
+
+
+def _job(job: ActivatedJob) -> JobAnswer:
+    return JobAnswer(
+        job_key=str(job.key),
+        type=job.type,
+        process_instance_key=str(job.instance_key),
+        root_process_instance_key=None,
+        process_definition_id=job.process_id,
+        process_definition_version=job.version,
+        process_definition_key=str(job.definition_key),
+        element_id=job.element_id,
+        element_instance_key=str(job.element_key),
+        custom_headers=job.headers,
+        worker=job.worker,
+        retries=job.retries,
+        deadline=job.deadline // 1_000,
+        variables=job.variables,
+        tenant_id=job.tenant_id,
+        business_id=job.business_id or None,
+        **_SAME_FOR_ALL,
+    )
+
+
+def _completion(body: CompleteJobBody) -> tuple[Any, ...]:
+    if _decides_something(body.result or {}):
+        raise unimplemented("Completing a job with a result")
+    if body.business_id:
+        raise unimplemented("Completing a job with a businessId")
+    _without_lease(body.lease_token)
+    return (body.variables or {},)
+
+
+def _decides_something(result: Mapping[str, Any]) -> bool:
+    """A result that neither denies nor corrects nor starts anything is the same as none."""
+    given = dict(result)
+    corrections = given.pop("corrections", None)
+    if isinstance(corrections, dict) and any(value is not None for value in corrections.values()):
+        return True
+    return given.pop("type", None) not in (None, "userTask") or any(given.values())
+
+
+def _without_lease(token: str | None) -> None:
+    """No job is handed out with one."""
+    if token:
+        raise unimplemented("A leaseToken")
+
+
+def _failure(body: FailJobBody) -> tuple[Any, ...]:
+    _without_lease(body.lease_token)
+    return body.retries or 0, body.error_message or "", body.retry_back_off or 0, body.variables
+
+
+def _error(body: ThrownError) -> tuple[Any, ...]:
+    _without_lease(body.lease_token)
+    return needed("errorCode", body.error_code), body.error_message or "", body.variables
+
+
+async def update(call: RestCall) -> Response:
+    key, changes = call.key("jobKey"), call.body.changeset
+    if changes.retries is None and changes.timeout is None:
+        raise invalid("No changeset provided: it has retries, timeout or both")
+    # All or nothing: the first can be refused, the second is not, unless the job is gone and all of it with it.
+    if changes.timeout is not None:
+        await call.command(Calls.update_timeout, key, changes.timeout)
+    if changes.retries is not None:
+        await call.command(Calls.update_retries, key, changes.retries)
+    return Response(status_code=204)
+
+
+async def complete_task(call: RestCall) -> Response:
+    key = call.key("userTaskKey")
+    if await call.service.look_up(one, call.service.broker, USER_TASKS, key) is None:
+        raise not_found(f"Command 'COMPLETE' rejected with code 'NOT_FOUND': no user task with key {key} was found")
+    await call.command(Calls.complete_job, key, call.body.variables or {})
+    return Response(status_code=204)
+
+
+_ONE_CHANGE = [{"required": [name], "properties": {name: {"type": "integer"}}} for name in ("retries", "timeout")]
+_SOMETHING = {"properties": {"changeset": {"anyOf": _ONE_CHANGE}}}
 
 ENDPOINTS = (
     Endpoint(
@@ -202,24 +218,26 @@ ENDPOINTS = (
             name: {"jobKey": "$response.body#/jobs/0/jobKey"} for name in ("completeJob", "failJob", "throwJobError")
         },
     ),
-    Endpoint(
-        *("POST", "/v2/jobs/{jobKey}/completion", "completeJob", "The job is done", complete),
+    command(
+        *("POST", "/v2/jobs/{jobKey}/completion", "completeJob", "The job is done", Calls.complete_job, _completion),
         body=CompleteJobBody,
         needs_body=False,
-        refuses=(409, 501, 504),
+        refuses=(501,),
         example={"variables": {"shipped": True}},
     ),
-    Endpoint(
-        *("POST", "/v2/jobs/{jobKey}/failure", "failJob", "The job failed; without retries it is an incident", fail),
+    command(
+        *("POST", "/v2/jobs/{jobKey}/failure", "failJob", "The job failed; without retries it is an incident"),
+        *(Calls.fail_job, _failure),
         body=FailJobBody,
         needs_body=False,
-        refuses=(409, 501, 504),
+        refuses=(501,),
         example={"retries": 2, "errorMessage": "no stock"},
     ),
-    Endpoint(
-        *("POST", "/v2/jobs/{jobKey}/error", "throwJobError", "The job ends with an error of the model", throw_error),
+    command(
+        *("POST", "/v2/jobs/{jobKey}/error", "throwJobError", "The job ends with an error of the model"),
+        *(Calls.throw_error, _error),
         body=ThrownError,
-        refuses=(409, 501, 504),
+        refuses=(501,),
         example={"errorCode": "out-of-stock"},
     ),
     Endpoint(
@@ -228,5 +246,22 @@ ENDPOINTS = (
         narrower=_SOMETHING,
         refuses=(409, 504),
         example={"changeset": {"retries": 3}},
+    ),
+    command(
+        *("POST", "/v2/user-tasks/{userTaskKey}/assignment", "assignUserTask", "Assign a task to a person"),
+        *(Calls.assign_task, lambda body: (body.assignee, body.allow_override is not False)),
+        body=Assignment,
+        example={"assignee": "ada"},
+    ),
+    command(
+        *("DELETE", "/v2/user-tasks/{userTaskKey}/assignee", "unassignUserTask", "Take a task from a person"),
+        *(Calls.assign_task, lambda body: ("",)),
+    ),
+    Endpoint(
+        *("POST", "/v2/user-tasks/{userTaskKey}/completion", "completeUserTask", "The task is done", complete_task),
+        body=CompleteUserTaskBody,
+        needs_body=False,
+        refuses=(409, 504),
+        example={"variables": {"approved": True}},
     ),
 )

@@ -1,80 +1,86 @@
-"""Publishing and correlating messages."""
+"""Publishing and correlating messages, and broadcasting signals."""
+
+from typing import Any
 
 from starlette.responses import Response
 
-from conjoin.gateway.http.problems import accepted
 from conjoin.gateway.http.reading import needed, tenant_of
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.v2.shapes import (
-    BusinessId,
-    CorrelationKey,
-    Int64,
-    KeyText,
-    MessageId,
-    MessageName,
-    Shape,
-    Tenant,
-    Variables,
-)
+from conjoin.gateway.rest.v2 import shapes
+from conjoin.gateway.rest.v2.shapes import AnswerShape, Shape
 from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import NewMessage
 
 
 class PublishMessageBody(Shape):
-    name: MessageName
-    correlation_key: CorrelationKey | None = None
-    time_to_live: Int64 | None = None
-    message_id: MessageId | None = None
-    variables: Variables | None = None
-    tenant_id: Tenant | None = None
-    business_id: BusinessId | None = None
+    name: shapes.MessageName
+    correlation_key: shapes.CorrelationKey | None = None
+    time_to_live: shapes.Int64 | None = None
+    message_id: shapes.MessageId | None = None
+    variables: shapes.Variables | None = None
+    tenant_id: shapes.Tenant | None = None
+    business_id: shapes.BusinessId | None = None
 
 
-class Published(Shape):
-    tenant_id: Tenant
-    message_key: KeyText
+class Published(AnswerShape):
+    tenant_id: shapes.Tenant
+    message_key: shapes.KeyText
 
 
 class CorrelateMessageBody(Shape):
-    name: MessageName
-    correlation_key: CorrelationKey | None = None
-    variables: Variables | None = None
-    tenant_id: Tenant | None = None
-    business_id: BusinessId | None = None
+    name: shapes.MessageName
+    correlation_key: shapes.CorrelationKey | None = None
+    variables: shapes.Variables | None = None
+    tenant_id: shapes.Tenant | None = None
+    business_id: shapes.BusinessId | None = None
 
 
-class CorrelateMessageAnswer(Shape):
-    tenant_id: Tenant
-    message_key: KeyText
-    process_instance_key: KeyText
+class CorrelateMessageAnswer(AnswerShape):
+    tenant_id: shapes.Tenant
+    message_key: shapes.KeyText
+    process_instance_key: shapes.KeyText
+
+
+class Signal(Shape):
+    signal_name: shapes.Name
+    variables: shapes.Variables | None = None
+    tenant_id: shapes.Tenant | None = None
+
+
+class Broadcast(AnswerShape):
+    tenant_id: shapes.Tenant
+    signal_key: shapes.KeyText
+
+
+def _message(body: PublishMessageBody | CorrelateMessageBody, **more: Any) -> NewMessage:
+    more |= {"business_id": body.business_id or "", "tenant_id": tenant_of(body.tenant_id)}
+    return NewMessage(needed("name", body.name), body.correlation_key or "", body.variables or {}, **more)
 
 
 async def publish(call: RestCall) -> Response:
-    said: PublishMessageBody = call.body
-    tenant_id = tenant_of(said.tenant_id)
-    which = (needed("name", said.name), said.correlation_key or "", said.variables or {}, said.time_to_live or 0)
-    message = NewMessage(*which, said.message_id or "", said.business_id or "", tenant_id)
-    with call.gateway.metrics.publishing("rest") as outcome:
-        published = outcome.noted(await call.service.call(Calls.publish, message))
-    key = accepted(published, "PUBLISH").key
-    return answer({"tenantId": tenant_id, "messageKey": str(key)})
+    body: PublishMessageBody = call.body
+    message = _message(body, ttl_ms=body.time_to_live or 0, message_id=body.message_id or "")
+    return answer(Published(message.tenant_id, str((await call.publish(Calls.publish, message)).key)))
 
 
 async def correlate(call: RestCall) -> Response:
-    said: CorrelateMessageBody = call.body
-    tenant_id = tenant_of(said.tenant_id)
-    which = (needed("name", said.name), said.correlation_key or "", said.variables or {})
-    message = NewMessage(*which, business_id=said.business_id or "", tenant_id=tenant_id)
-    with call.gateway.metrics.publishing("rest") as outcome:
-        correlated = outcome.noted(await call.service.call(Calls.correlate, message))
-    taken = accepted(correlated, "CORRELATE")
-    keys = {"messageKey": str(taken.key), "processInstanceKey": str(taken.instance_key)}
-    return answer({"tenantId": tenant_id, **keys})
+    message = _message(call.body)
+    taken = await call.publish(Calls.correlate, message)
+    return answer(CorrelateMessageAnswer(message.tenant_id, str(taken.key), str(taken.instance_key)))
+
+
+async def broadcast(call: RestCall) -> Response:
+    body: Signal = call.body
+    tenant_id, name = tenant_of(body.tenant_id), needed("signalName", body.signal_name)
+    await call.command(Calls.broadcast_signal, name, body.variables or {}, tenant_id)
+    # A signal is not stored, so there is no record that could have a key.
+    return answer(Broadcast(tenant_id, "0"))
 
 
 ENDPOINTS = (
     Endpoint(
-        *("POST", "/v2/messages/publication", "publishMessage", "Publish a message; who takes it is not told", publish),
+        *("POST", "/v2/messages/publication", "publishMessage", "Publish a message, without waiting for a receiver"),
+        publish,
         body=PublishMessageBody,
         answer=Published,
         refuses=(409, 504),
@@ -88,5 +94,12 @@ ENDPOINTS = (
         refuses=(404, 409, 504),
         example={"name": "paid", "correlationKey": "o-1"},
         links={"getProcessInstance": {"processInstanceKey": "$response.body#/processInstanceKey"}},
+    ),
+    Endpoint(
+        *("POST", "/v2/signals/broadcast", "broadcastSignal", "Broadcast a signal", broadcast),
+        body=Signal,
+        answer=Broadcast,
+        refuses=(409, 504),
+        example={"signalName": "stop"},
     ),
 )

@@ -4,8 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from conjoin.gateway.http.methods import NOT_HERE
-from conjoin.gateway.http.problems import unimplemented
+from conjoin.gateway.http.problems import NOT_HERE, unimplemented
 
 _SUBJECTS = (
     *("agent-instances", "audit-logs", "authentication", "authorizations", "batch-operation-items", "batch-operations"),

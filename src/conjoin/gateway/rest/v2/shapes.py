@@ -1,4 +1,4 @@
-"""What requests of `/v2` have in common: strict objects in camelCase, where null means the same as leaving it out."""
+"""What bodies of `/v2` have in common: strict objects in camelCase, where null is the same as leaving it out."""
 
 from typing import Annotated, Any
 
@@ -11,13 +11,17 @@ from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 
 
 class Shape(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """An object of the wire. Unknown properties are refused."""
+    """The body of a request. Unknown properties are refused."""
+
+
+class AnswerShape(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """The body of an answer, which has all of its properties."""
 
 
 Variables = dict[str, Any]
 Text = Annotated[str, Meta(pattern=schemas.TEXT["pattern"])]
 Name = Annotated[str, Meta(pattern=schemas.NAME["pattern"])]
-# These are told here and checked where they are used, in the words of that place.
+# These are documented here and checked where they are used, with messages of their own.
 MessageName = Annotated[str, Meta(extra_json_schema={"pattern": schemas.NAME["pattern"]})]
 MessageId = Annotated[str, Meta(extra_json_schema={"pattern": schemas.TEXT["pattern"]})]
 KeyText = Annotated[str, Meta(extra_json_schema={"pattern": schemas.KEY["pattern"]})]
@@ -32,6 +36,6 @@ Int64 = Annotated[int, Meta(ge=-LARGEST_INT64, le=LARGEST_INT64)]
 
 
 class OperationReference(Shape):
-    """Ours is not kept: nothing can ask for it."""
+    """Accepted and not kept: no call could return it."""
 
     operation_reference: Int64 | None = None

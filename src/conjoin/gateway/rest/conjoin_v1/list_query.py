@@ -1,6 +1,6 @@
-"""What our own endpoints are asked in the query of an address: filters, a time, a page. Unknown names are refused."""
+"""The query of a list of `/conjoin/v1`: filters, a time range, a page. Unknown names are refused."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from starlette.requests import Request
@@ -37,34 +37,27 @@ def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, QueryP
 
 
 def read_query(request: Request, known: Collection[str], texts: Collection[str]) -> dict[str, str]:
-    """An empty one of `texts` is the same as none. Anything else that is empty is a mistake: to leave a filter out
-    silently would answer more than was asked for.
-    """
-    given = dict(request.query_params)
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        raise invalid(f"Query parameter [{unknown[0]}] is not known: there are {', '.join(known)}")
-    return {name: value for name, value in given.items() if value or name not in texts}
+    """An empty one of `texts` is the same as none; another value that is empty is an error when it is read, as ignoring
+    a filter would answer more than was asked for."""
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        raise invalid(f"Query parameter [{unknown}] is not known: there are {', '.join(known)}")
+    return {name: value for name, value in request.query_params.items() if value or name not in texts}
 
 
-def asked_of(request: Request, listing: Listing, keys: Collection[str] = ()) -> ListQuery:
+def read_list_query(request: Request, listing: Listing, keys: Collection[str] = ()) -> ListQuery:
     """`keys`: filters whose values are keys."""
-    texts = [name for name in listing.filters if name not in keys and name not in listing.choices]
-    given = read_query(request, [*listing.filters, *PAGE], [*texts, "cursor"])
-    wanted: dict[str, Any] = {name: given[name] for name in listing.filters if name in given}
-    wanted |= {name: read_number(name, given[name]) for name in keys if name in wanted}
-    times = (_instant("since", given.get("since")), _instant("until", given.get("until")))
-    order = given.get("order", "asc")
+    texts = {"cursor", *listing.filters} - {*keys, *listing.choices}
+    given = read_query(request, [*listing.filters, *PAGE], texts)
+    filters: dict[str, Any] = {name: given[name] for name in listing.filters if name in given}
+    filters |= {name: read_number(name, given[name]) for name in keys if name in filters}
+    limit, order = read_number("limit", given.get("limit", "50")), given.get("order", "asc")
+    since, until = (_instant(name, given.get(name)) for name in ("since", "until"))
     if order not in _ORDERS:
         raise invalid(f"order: {order!r:.40} is none of {', '.join(_ORDERS)}")
-    return ListQuery(wanted, *times, read_limit(given), given.get("cursor"), _ORDERS[order])
-
-
-def read_limit(given: Mapping[str, str]) -> int:
-    limit = read_number("limit", given.get("limit", "50"))
     if not 1 <= limit <= MOST_ITEMS:
         raise invalid(f"limit: {limit} is not between 1 and {MOST_ITEMS}")
-    return limit
+    return ListQuery(filters, since, until, limit, given.get("cursor"), _ORDERS[order])
 
 
 def read_number(name: str, text: str) -> int:
@@ -80,7 +73,7 @@ def _instant(name: str, text: str | None) -> int | None:
     return at
 
 
-def listed(broker: Broker, what: str, listing: Listing, asked: ListQuery) -> Response:
-    """A page of a list as an answer, in a reader."""
-    read = newest_page if asked.newest_first else page_of
-    return answer(page_as_json(read(broker, what, listing, asked)))
+def list_response(broker: Broker, what: str, listing: Listing, query: ListQuery) -> Response:
+    """A page of a list, read and encoded in a reader."""
+    read = newest_page if query.newest_first else page_of
+    return answer(page_as_json(read(broker, what, listing, query)))
