@@ -65,6 +65,7 @@ def test_lists_refuse_what_they_do_not_know(rest: Rest) -> None:
     ):
         assert rest.problem("GET", f"{OWN}/messages?{query}")[0] == 400, query
     assert rest.problem("GET", f"{OWN}/set-aside?kind=")[0] == 400
+    rest.call("POST", f"{OWN}/messages", {"name": "any", "key": "k", "ttl": "1h"})
     assert rest.call("GET", f"{OWN}/messages?name=&cursor=&limit=1")["items"], "an empty text is no filter"
 
 
