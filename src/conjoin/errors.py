@@ -47,11 +47,17 @@ class ConjoinError(Exception):
     retryable: ClassVar[bool] = False
 
 
+MOST_PROBLEMS = 100
+"""So many are listed. A client may send more than anybody reads, and the answer would be many times its request."""
+
+
 class _ListedError(ConjoinError):
     """Collects everything that is wrong, so that a person mends it in one go."""
 
     def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = list(problems)
+        self.problems = list(problems[:MOST_PROBLEMS])
+        if len(problems) > MOST_PROBLEMS:
+            self.problems.append(f"there is more that is wrong: these are the first {MOST_PROBLEMS}")
         # The list itself is the argument, so that the error survives pickling between processes.
         super().__init__(self.problems)
 

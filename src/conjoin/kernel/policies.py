@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from conjoin.times.durations import read_duration_ms
 
+_MOST_PROBLEMS = 100
 ONCE_PER_PROCESS: Final = "once_per_process"
 ONCE_PER_INSTANCE: Final = "once_per_instance"
 ALL: Final = "all"
@@ -113,6 +114,8 @@ def _changed(policy: Policy, name: str, values: Mapping[str, object], problems: 
         problems.append(f"policy {name!r}: {values!r} is not a table of policies")
         return policy
     for question, value in values.items():
+        if len(problems) > _MOST_PROBLEMS:
+            break
         try:
             read[question] = _read_answer(question, value)
         except ValueError as problem:

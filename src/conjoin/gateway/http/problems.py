@@ -23,6 +23,8 @@ _LOG = logging.getLogger(__name__)
 _AGAIN = {"Retry-After": "1"}
 _WHO = {"WWW-Authenticate": 'Basic realm="Conjoin", charset="UTF-8", Bearer realm="Conjoin"'}
 _HEADERS = {401: _WHO, 503: _AGAIN}
+LONGEST_DETAIL = 64 * 1024
+"""Characters: what was sent is not sent back in full."""
 _TITLES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 415: "UNSUPPORTED_MEDIA_TYPE"}
 NOT_HERE = "not here"
 """The name of routes that only answer 501."""
@@ -64,11 +66,12 @@ def accepted(outcome: _A | Refusal, intent: str = "") -> _A:
 
 
 def problem_response(request: Request, problem: HttpProblem) -> Response:
+    detail = problem.detail
     content = {
         "type": "about:blank",
         "title": problem.title,
         "status": problem.status,
-        "detail": problem.detail,
+        "detail": detail if len(detail) <= LONGEST_DETAIL else f"{detail[:LONGEST_DETAIL]} ...",
         "instance": request.url.path,
         "requestId": request_id(),
     }

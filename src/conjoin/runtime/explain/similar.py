@@ -12,6 +12,7 @@ from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.plan import Element, Literal, MessageDefinition, value_or_null
 
 CASE_OR_BLANKS, QUOTES, NUMBER, OTHERWISE = "case or blanks only", "quotes only", "number", "key"
+_COMPARED, _MOST_COMPARED = 64, 2_000
 _NUMBER = re.compile(r"([+-]?)0*(\d{1,40})(\.\d*)?")
 
 
@@ -42,10 +43,17 @@ def listeners(definitions: Definitions, tenant_id: str) -> Iterator[Listener]:
 
 
 def nearest_name(name: str, known: Sequence[str]) -> str | None:
-    """The known name that may have been meant."""
-    by_folded = {"".join(it.split()).casefold(): it for it in known}
-    close = get_close_matches("".join(name.split()).casefold(), list(by_folded), 1)
+    """The known name that may have been meant, of the first names and by their beginnings.
+
+    The time to compare two texts grows with the square of their length, and nothing can stop it.
+    """
+    by_folded = {_beginning(it): it for it in known[:_MOST_COMPARED]}
+    close = get_close_matches(_beginning(name), list(by_folded), 1)
     return by_folded[close[0]] if close else None
+
+
+def _beginning(name: str) -> str:
+    return "".join(name[: 2 * _COMPARED].split()).casefold()[:_COMPARED]
 
 
 def elements_with_incidents(listener: Listener) -> list[str]:

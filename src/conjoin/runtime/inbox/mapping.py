@@ -10,11 +10,10 @@ For an id or a key a whole number is its text; an object or a flag may be given 
 problems of a mapping or a hint are reported at once.
 """
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from conjoin.errors import InputError
+from conjoin.errors import MOST_PROBLEMS, InputError
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint
 from conjoin.kernel.instants import NEVER
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
@@ -120,9 +119,10 @@ def read_hint(written: Mapping[str, Any], before: Hint | None = None) -> Hint:
     read: dict[str, Any] = {}
     for spelling, value in written.items():
         field = HINT_FIELDS.get(spelling)
+        if len(problems) > MOST_PROBLEMS:
+            break
         if field is None:
-            near = difflib.get_close_matches(str(spelling), HINT_FIELDS, n=1)
-            problems.append(f"{spelling}: a hint has no such field" + (f"; did you mean {near[0]}?" if near else ""))
+            problems.append(unknown_field(spelling, HINT_FIELDS, "a hint has no such field"))
         elif field in read:
             problems.append(f"{spelling}: {field} is given twice")
         else:

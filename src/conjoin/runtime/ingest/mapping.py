@@ -38,6 +38,7 @@ SPELLINGS = {
 """Our names, those of Zeebe's API, and those of the columns of tables of messages; the first of a field counts."""
 ONLY = "only"
 _MARK = "="
+_LONGEST_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,15 @@ def read_value(field: str, written: Any, problem_of: Callable[[str, Any], str]) 
     return (lambda row, now: written), problem
 
 
-def unknown_field(spelling: object, known: Iterable[str] = (*SPELLINGS, ONLY)) -> str:
-    near = difflib.get_close_matches(str(spelling), [*known], n=1)
-    return f"{spelling}: there is no such field" + (f"; did you mean {near[0]}?" if near else "")
+def unknown_field(
+    spelling: object, known: Iterable[str] = (*SPELLINGS, ONLY), nowhere: str = "there is no such field"
+) -> str:
+    """A client's name may be megabytes long: it is neither repeated nor compared in full."""
+    shown = str(spelling)
+    if len(shown) > _LONGEST_SHOWN:
+        return f"{shown[:_LONGEST_SHOWN]}...: {nowhere}"
+    near = difflib.get_close_matches(shown, [*known], n=1)
+    return f"{shown}: {nowhere}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _problem_of(field: str, value: Any) -> str:

@@ -1,17 +1,18 @@
 """Small requests that once kept everybody waiting for minutes: blanks in a duration, a model with much to complain
-about, numbers of thousands of digits, numbers of the same hash, policies of many names. Whoever sends them is answered,
-and so are others."""
+about, numbers of thousands of digits, numbers of the same hash, policies of many names, names that are alike; and
+those whose refusal was a hundred times as large as they are. Whoever sends them is answered, and so are others."""
 
 import json
 import sys
 import time
 from collections.abc import Iterator
+from random import Random
 from xml.sax.saxutils import quoteattr
 
 import httpx
 import pytest
 
-from tests.bpmn.snippets import BEGIN, END, model, script, timer
+from tests.bpmn.snippets import BEGIN, END, catch, message, model, script, timer
 from tests.gateway.robust.attacks.test_budgets import (
     LONGEST_ANSWER_S,
     SOON_S,
@@ -116,3 +117,51 @@ def test_policies_of_many_names_keep_nobody_waiting(served: ServingProcess, http
         deploy(http, costly_model("after", "=1")).raise_for_status()
         assert time.monotonic() - began < LONGEST_ANSWER_S / 5
     assert max(taken) < LONGEST_ANSWER_S / 5
+
+
+LONGEST_REFUSAL = 100_000
+MANY = {f"n{number}": 1 for number in range(300_000)}
+LONG_NAME = {"n" * 3_900_000: 1}
+WRONG = {
+    "filters": ("POST", "/v2/jobs/search", {"filter": MANY}),
+    "a filter": ("POST", "/v2/jobs/search", {"filter": LONG_NAME}),
+    "operators": ("POST", "/v2/jobs/search", {"filter": {"type": MANY}}),
+    "policies": ("PUT", "/conjoin/v1/policies/x", MANY),
+    "a policy": ("PUT", "/conjoin/v1/policies/x", LONG_NAME),
+    "a value of a policy": ("PUT", "/conjoin/v1/policies/x", {"match": "x" * 3_900_000}),
+    "a field": ("POST", "/conjoin/v1/messages", {"name": "x", **LONG_NAME}),
+    "a field of Zeebe": ("POST", "/v2/messages/publication", {"name": "x", **LONG_NAME}),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_refusal_is_not_larger_than_anybody_reads(served: ServingProcess, http: httpx.Client, what: str) -> None:
+    before_mb = served.peak_mb
+    refused = http.request(*WRONG[what][:2], json=WRONG[what][2])
+    assert len(refused.content) < LONGEST_REFUSAL
+    assert refused.status_code == 400
+    assert served.peak_mb - before_mb < 250
+
+
+def test_a_line_of_bulk_is_refused_without_repeating_it(http: httpx.Client) -> None:
+    line = json.dumps({"name": "x", "n" * 2_400: 1}) + "\n"
+    refused = http.post("/conjoin/v1/messages/bulk", content=line * 100, headers=NDJSON)
+    assert len(refused.text.splitlines()) == 100
+    assert len(refused.content) < len(line) * 10
+
+
+def test_names_that_are_alike_are_compared_in_no_time(served: ServingProcess, http: httpx.Client) -> None:
+    """Of a model that waits for long names, a message with a name of the same letters is explained."""
+    letters = [chr(0x4E00 + number % 150) for number in range(20_000)]
+    names = []
+    for number in range(21):
+        Random(number).shuffle(letters)
+        names.append("".join(letters))
+    messages = "".join(message(f"m{number}", name) for number, name in enumerate(names[1:]))
+    waits = "".join(catch(f"c{number}", f"m{number}") for number in range(20))
+    flows = " ".join(f"c{number}>c{number + 1}" for number in range(19))
+    content = model(BEGIN + waits + END, f"begin>c0 {flows} c19>end", messages)
+    deploy(http, content.replace(b'process id="order"', b'process id="names"')).raise_for_status()
+    before = served.cpu_s
+    assert http.post("/conjoin/v1/explain", json={"name": names[0], "key": "k"}).status_code == 200
+    assert served.cpu_s - before < 5

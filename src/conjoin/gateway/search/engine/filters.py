@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from conjoin.errors import InputError
+from conjoin.errors import MOST_PROBLEMS, InputError
 from conjoin.gateway.search.engine.fields import Field
 from conjoin.gateway.search.engine.like import is_like
 
@@ -49,6 +49,8 @@ def read_conditions(said: Any, fields: Mapping[str, Field], where: str = "filter
     problems: list[str] = []
     for name, wanted in said.items():
         field = fields.get(name)
+        if len(problems) > MOST_PROBLEMS:
+            break
         if field is None:
             problems.append(f"Request property [{where}.{name}] cannot be parsed: there are {', '.join(fields)}")
         elif wanted is not None:
@@ -61,6 +63,8 @@ def read_conditions(said: Any, fields: Mapping[str, Field], where: str = "filter
 
 def _read_tests(field: Field, tests: dict[str, Any], where: str, problems: list[str]) -> Iterator[Condition]:
     for operator, said in tests.items():
+        if len(problems) > MOST_PROBLEMS:
+            return
         if operator not in field.kind.operators:
             known = ", ".join(field.kind.operators)
             problems.append(f"Request property [{where}.{operator}] cannot be parsed: there are {known}")
