@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from conjoin.gateway.grpc.wire import WIRE
+from tests.gateway.models import with_job
 from tests.gateway.robust.serving import ServingProcess
 
 MB = 1024 * 1024
@@ -91,7 +92,7 @@ def test_variables_of_grpc_that_become_many_objects_do_not_take_the_memory(serve
 
 
 def test_heavy_readings_keep_neither_health_nor_publishes_nor_lookups_waiting(served: ServingProcess) -> None:
-    """More of them than there are readers, over and over; and their clients leave before they are answered."""
+    """Control: more of them than there are readers, over and over; and their clients leave before they are answered."""
     key = bulk(served, b'{"name": "kept", "key": "k", "ttl": "1h"}\n')[0]["key"]
     line = b'{"name": "kept", "key": "k-%d", "ttl": "1h"}\n'
     bulk(served, b"".join(line % number for number in range(8_000)))
@@ -120,6 +121,35 @@ def test_heavy_readings_keep_neither_health_nor_publishes_nor_lookups_waiting(se
             assert answer.status_code == 200
             assert httpx.get(f"{served.rest}/conjoin/v1/messages/{key}", timeout=LONGEST_S).status_code == 200
         assert {it.result() for it in searches} <= {"200", "404", "gone"}
+
+
+def test_heavy_readings_end_when_their_clients_leave(fresh: ServingProcess) -> None:
+    """A search by pattern in very large variables, again and again; nobody waits for its answer."""
+    search = ("/v2/process-instances/search", {"filter": {"variables": [{"name": "text", "value": {"$like": "*x*"}}]}})
+
+    def leave(number: int) -> bool:
+        with suppress(httpx.TimeoutException):
+            httpx.post(fresh.rest + search[0], json=search[1], timeout=0.2)
+            return False
+        return True
+
+    with httpx.Client(base_url=fresh.rest, timeout=LONGEST_S) as http, ThreadPoolExecutor(10) as threads:
+        http.post("/v2/deployments", files={"resources": ("a.bpmn", with_job("large"))}).raise_for_status()
+        body = {"processDefinitionId": "large", "variables": {"text": "a" * 100_000}}
+        for answer in threads.map(lambda _: http.post("/v2/process-instances", json=body), range(600)):
+            answer.raise_for_status()
+        before = fresh.cpu_s
+        http.post(search[0], json=search[1]).raise_for_status()
+        whole = fresh.cpu_s - before
+        left = sum(threads.map(leave, range(40)))
+        after = fresh.cpu_s
+        while (used := fresh.cpu_s) < after + 10 * whole:
+            time.sleep(1)
+            if fresh.cpu_s - used < whole / 4:
+                break
+        assert left > 20
+        assert fresh.cpu_s - after < 4 * whole
+        assert is_alive(fresh)
 
 
 def bulk(served: ServingProcess, lines: bytes) -> list[dict[str, object]]:
@@ -175,20 +205,22 @@ def test_lines_that_never_end_do_not_take_the_memory(fresh: ServingProcess, path
     assert eventually(lambda: bulk(served, b'{"name": "after", "key": "k"}\n')[0].get("verdict") == "discarded")
 
 
-def test_client_that_reads_no_answers_is_not_read_from_for_ever(served: ServingProcess) -> None:
-    """Answers wait for it, as far as the memory for lines goes."""
-    line = b'{"name": "x", "key": "k", "nonsense": 1}\n'
+def test_client_that_reads_no_answers_is_not_read_from_for_ever(fresh: ServingProcess) -> None:
+    """Answers wait for it, as far as the memory for lines goes; and what was sent is not sent back in full."""
+    line = b'{"name":"x","key":"k","%s":1}\n' % (b"n" * 2_400)
     head = b"POST /conjoin/v1/messages/bulk HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
-    connections = [socket.create_connection((served.host, served.rest_port)) for _ in range(8)]
+    lines, before_mb = line * 6_000, fresh.peak_mb
+    connections = [socket.create_connection((fresh.host, fresh.rest_port), timeout=20) for _ in range(12)]
+
+    def send(connection: socket.socket) -> None:
+        with suppress(OSError):
+            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(lines) + lines)
+
     try:
-        for connection in connections:
-            connection.settimeout(0.2)
-            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % (90_000 * len(line)))
-        for connection in connections:
-            with suppress(OSError):
-                connection.sendall(line * 90_000)
-        assert is_alive(served)
-        assert served.peak_mb < 600
+        with ThreadPoolExecutor(len(connections)) as threads:
+            list(threads.map(send, connections))
+        assert is_alive(fresh)
+        assert fresh.peak_mb < before_mb + 90
     finally:
         for connection in connections:
             connection.close()
