@@ -17,14 +17,14 @@
     ├── StoreInUse       store_in_use  other processes work on the store, and this must not run beside them
     ├── StoreUnfinished  store_unfinished a restore or reshard into this store was interrupted
     ├── StoreDamaged     store_damaged what the store holds cannot be read any more
-    ├── StoreFailed      store_failed  the store does not answer, is full or is busy; what was asked is not done
+    ├── StoreFailed      store_failed  the store does not answer, is full or is busy; the request is not carried out
     │   └── ReadStopped      read_stopped  a reading of the store took too long, or nobody waits for it any more
-    ├── OutcomeUnknown   outcome_unknown whether what was asked is done cannot be known now
-    └── CallFailed       error         a server did not do what a client of it has asked; those below have its code
+    ├── OutcomeUnknown   outcome_unknown whether the request was carried out cannot be known now
+    └── CallFailed       error         a server did not carry out a call of a client; those below have its code
         ├── NoAnswer         UNAVAILABLE         no server, no connection, no time left; perhaps it was done
         ├── ServerBusy       RESOURCE_EXHAUSTED  it has too much to do, or its store does not answer
-        ├── CallInvalid      INVALID_ARGUMENT    what was asked cannot be
-        ├── NotAllowed       FORBIDDEN           who asked is not known, or may not
+        ├── CallInvalid      INVALID_ARGUMENT    the request makes no sense
+        ├── NotAllowed       FORBIDDEN           the caller is not known, or may not
         ├── NotFound         NOT_FOUND           no such record; nobody who waits for a message
         ├── AlreadyThere     ALREADY_EXISTS      the id is taken
         ├── WrongState       INVALID_STATE       the state of a record forbids it
@@ -52,7 +52,7 @@ MOST_PROBLEMS = 100
 
 
 class _ListedError(ConjoinError):
-    """Collects everything that is wrong, so that a person mends it in one go."""
+    """Collects everything that is wrong, so that all of it can be fixed in one go."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = list(problems[:MOST_PROBLEMS])
@@ -70,16 +70,16 @@ class SettingsError(_ListedError):
 
 
 class ExtraMissing(ConjoinError):  # noqa: N818 - the name says what is the matter
-    """Names what was asked for, what it needs, and the extra that brings it."""
+    """Names the feature, what it needs, and the extra that brings it."""
 
     code = "extra"
 
-    def __init__(self, asked: str, needed: str, extra: str) -> None:
-        self.asked, self.needed, self.extra = asked, needed, extra
-        super().__init__(asked, needed, extra)
+    def __init__(self, feature: str, needed: str, extra: str) -> None:
+        self.feature, self.needed, self.extra = feature, needed, extra
+        super().__init__(feature, needed, extra)
 
     def __str__(self) -> str:
-        return f"{self.asked} needs {self.needed}: pip install 'conjoin[{self.extra}]'"
+        return f"{self.feature} needs {self.needed}: pip install 'conjoin[{self.extra}]'"
 
 
 class JavaMissing(ConjoinError):  # noqa: N818 - the name says what is the matter
@@ -132,7 +132,7 @@ class PolicyError(_ListedError):
 
 
 class TooMuchFollows(ConjoinError):  # noqa: N818 - the name says what is the matter
-    """It is the fault of what was asked, and asking again does not help."""
+    """It is the fault of the request: a retry does not help."""
 
     code = "too_much"
 
@@ -232,7 +232,7 @@ class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matt
 
 
 class StoreFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
-    """Nothing of what was asked is done, so the same call can be made again."""
+    """Nothing of the request was carried out, so it can be retried."""
 
     code = "store_failed"
     retryable = True
@@ -259,14 +259,14 @@ class OutcomeUnknown(ConjoinError):  # noqa: N818 - the name says what is the ma
 
 
 class CallFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
-    """What a client asked for, the status and the reason that the server gave (0 and none without an answer)."""
+    """What the call was for, and the status and the reason that the server gave (0 and none without an answer)."""
 
-    def __init__(self, asked: str, sentence: str, reason: str = "", status: int = 0) -> None:
-        self.asked, self.sentence, self.reason, self.status = asked, sentence, reason, status
-        super().__init__(asked, sentence, reason, status)
+    def __init__(self, call: str, sentence: str, reason: str = "", status: int = 0) -> None:
+        self.call, self.sentence, self.reason, self.status = call, sentence, reason, status
+        super().__init__(call, sentence, reason, status)
 
     def __str__(self) -> str:
-        return f"{self.asked}: {self.sentence}"
+        return f"{self.call}: {self.sentence}"
 
 
 class NoAnswer(CallFailed):

@@ -111,10 +111,10 @@ def clock_error_us() -> int:
         return 0
 
 
-def _arm_as_told(told: str) -> None:
-    point, nth, *seconds = told.split(":")
+def _arm_from(text: str) -> None:
+    point, nth, *seconds = text.split(":")
     arm(point, int(nth), partial(time.sleep, float(seconds[0])) if seconds else die)
 
 
 if os.environ.get(VARIABLE):
-    _arm_as_told(os.environ[VARIABLE])
+    _arm_from(os.environ[VARIABLE])

@@ -76,17 +76,17 @@ class JsonLines(logging.Formatter):
     """One object a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "time": _instant(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": _message(record),
         }
         if id_ := request_id():
-            said["request_id"] = id_
+            entry["request_id"] = id_
         if traceback := _traceback(record):
-            said["exception"] = traceback
-        return json.dumps(said)
+            entry["exception"] = traceback
+        return json.dumps(entry)
 
 
 def _instant(record: logging.LogRecord) -> str:
@@ -123,7 +123,7 @@ class _Kind:
 
 
 class Bounded(logging.Filter):
-    """Lets some records of a kind through, and tells how many there were when their time is over.
+    """Lets some records of a kind through, and reports how many there were when their time is over.
 
     A kind is where it was logged and with which words, not what a client put into them.
     """

@@ -18,12 +18,12 @@ class Markup(str):
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
     """An element. Underscores in attributes are dashes, but for one at the end (`class_`); None leaves one out."""
-    said = "".join(
+    written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return Markup(f"<{name}{said}>{together(*children)}</{name}>")
+    return Markup(f"<{name}{written}>{together(*children)}</{name}>")
 
 
 def together(*children: Any) -> Markup:

@@ -74,9 +74,9 @@ def _bar(pillar: Pillar, x: float, width: float, top: int) -> Markup:
     for part in pillar.parts:
         if part.value:
             low, high = _y(below, top), _y(below + part.value, top)
-            told = tag("title", f"{pillar.label} {part.label}: {part.value:,}")
+            title = tag("title", f"{pillar.label} {part.label}: {part.value:,}")
             place = {"x": f"{x:.1f}", "y": f"{high:.1f}", "width": f"{width:.1f}", "height": f"{low - high:.1f}"}
-            rects.append(tag("rect", told, **place, class_=f"k-{part.kind}"))
+            rects.append(tag("rect", title, **place, class_=f"k-{part.kind}"))
             below += part.value
     return together(*rects)
 

@@ -332,7 +332,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _place(name: str, flags: Mapping[str, Any]) -> str:
-    """Where the value in force came from: asked in the order of precedence."""
+    """Where the value in force came from: in the order of precedence."""
     if name in flags:
         return f"flag {SETTINGS[name].flag}"
     if os.environ.get(SETTINGS[name].variable):

@@ -18,7 +18,7 @@ class DemoServer(ServerThread):
         self._demo = open_demo(None, "127.0.0.1", 0)
         super().__init__(2, Served(grpc_port=0, rest_port=self._demo.rest_port, pages=console_routes))
         self.client = httpx.Client(base_url=self.rest, timeout=30)
-        self.run(self._demo.story.tell_the_hour)
+        self.run(self._demo.story.replay_the_hour)
 
     def _run(self) -> None:
         self.broker.close()

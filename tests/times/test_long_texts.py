@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from conjoin.testing.scenarios.durations import read_ms
 from conjoin.times.durations import read_duration_ms
 
 
@@ -14,7 +13,7 @@ from conjoin.times.durations import read_duration_ms
 )
 def test_blanks_around_and_between_count_for_nothing(text: str, ms: int) -> None:
     assert read_duration_ms(text) == ms
-    assert read_ms(text) == ms
+    assert read_duration_ms(text, signed=True) == ms
 
 
 @pytest.mark.parametrize("text", ["", " ", "s", "1x", "1 s s", "-1s", "1.5x", "9" * 20, "9223372036854775807d"])
@@ -26,5 +25,5 @@ def test_other_texts_are_none(text: str) -> None:
 def test_blanks_take_no_time(text: str) -> None:
     started = time.thread_time()
     assert read_duration_ms(text) is None
-    assert read_ms(text) is None
+    assert read_duration_ms(text, signed=True) is None
     assert time.thread_time() - started < 5

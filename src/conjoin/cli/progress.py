@@ -50,5 +50,4 @@ def _watch(line: Progress, task: TaskID, ask: Ask, done: threading.Event) -> Non
         except Exception:  # noqa: BLE001 - a session that just ends must not turn progress into a failure
             return
         if stage is not None and stage.tasks:
-            told = f"{stage.done} of {stage.tasks} tasks"
-            line.update(task, total=stage.tasks, completed=stage.done, stage=told)
+            line.update(task, total=stage.tasks, completed=stage.done, stage=f"{stage.done} of {stage.tasks} tasks")

@@ -6,8 +6,7 @@ end of another instance) come early; what is to be seen for long comes late.
 
 from collections.abc import Awaitable, Callable
 
-from conjoin.demo.orders import FIRST
-from conjoin.demo.trade import HOUR_S, ORDERED, PAID, Trade
+from conjoin.demo.trade import FIRST, HOUR_S, ORDERED, PAID, Trade
 
 MINUTES = 50
 FOR_VISITORS = f"order-{FIRST}"

@@ -1,6 +1,6 @@
 """The inbox of the demo: its settings, and what comes in by post, so that every state of it is there.
 
-`branch` is another engine as far as the inbox knows, which is asked over REST; this server plays it itself.
+`branch` is another engine as far as the inbox knows, which is called over REST; this server plays it itself.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,13 +1,12 @@
-"""Opening the demo: its store, which nobody else may have used, its inbox, and what to try next."""
+"""Opening the demo: a store of its own, its inbox, and what to try next."""
 
 import socket
 from pathlib import Path
 from typing import NamedTuple
 
-from conjoin.demo.clock import ShopClock
 from conjoin.demo.happenings import FOR_VISITORS, MINUTES
 from conjoin.demo.letters import inbox_section
-from conjoin.demo.story import Story
+from conjoin.demo.story import ShopClock, Story
 from conjoin.demo.trade import PAID
 from conjoin.errors import InputError
 from conjoin.runtime.broker import Broker
@@ -18,7 +17,7 @@ SHARDS = 2
 
 
 class Demo(NamedTuple):
-    """The story goes on beside the server, on `rest_port`; whoever opened the broker closes it."""
+    """The story goes on beside the server, on `rest_port`; the caller closes the broker."""
 
     address: Path
     broker: Broker

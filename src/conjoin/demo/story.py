@@ -6,26 +6,40 @@ from random import Random
 
 from conjoin.demo import happenings, letters
 from conjoin.demo.clerk import Clerk
-from conjoin.demo.clock import ShopClock
 from conjoin.demo.trade import Trade
 from conjoin.errors import ConjoinError
 from conjoin.gateway.service import Service
+from conjoin.runtime.opening import now_us
 
 _SEED = 8
+_MINUTE_US = 60_000_000
 _PAUSE_S = 1.2
 _POST_EVERY = 500
 """So many moments, ten minutes, lie between two deliveries by post."""
 
 
+class ShopClock:
+    """For a broker: it starts an hour behind, so that there is a past, and only ever comes nearer to the real time."""
+
+    def __init__(self, minutes_behind: int) -> None:
+        self._behind_us = minutes_behind * _MINUTE_US
+
+    def __call__(self) -> int:
+        return now_us() - self._behind_us
+
+    def come_near(self, minutes_behind: int) -> None:
+        self._behind_us = min(self._behind_us, minutes_behind * _MINUTE_US)
+
+
 class Story:
-    """Told once, with the clock that the broker goes by."""
+    """Played once, with the clock of the broker."""
 
     def __init__(self, clock: ShopClock) -> None:
         self._clock = clock
 
     async def live(self, service: Service) -> None:
         """Until it is cancelled."""
-        shop = await self.tell_the_hour(service)
+        shop = await self.replay_the_hour(service)
         moment = 0
         while True:
             await asyncio.sleep(_PAUSE_S)
@@ -34,7 +48,7 @@ class Story:
             if moment % _POST_EVERY == 0:
                 await _unless_busy(letters.last_post(shop, 60 + moment // _POST_EVERY))
 
-    async def tell_the_hour(self, service: Service) -> Trade:
+    async def replay_the_hour(self, service: Service) -> Trade:
         """The shop as it then is."""
         shop = Trade(Clerk(service), Random(_SEED))
         for minute in range(happenings.MINUTES):

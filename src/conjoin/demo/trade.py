@@ -4,17 +4,48 @@ What is set aside by `place` is left alone by the rest: somebody else has plans 
 for their money stays bounded, however long the shop is open.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from random import Random
+from typing import Any, NamedTuple
 
 from conjoin.demo.clerk import Clerk
-from conjoin.demo.orders import ShopOrder, orders
 
 ORDERED, PAID, CALLED_OFF = "Order placed", "Money collected", "Order called off"
 HOUR_S = 3_600
 _MOST_UNPAID = 24
 _LARGE = 500
 _TASKS_LEFT = 3
+CUSTOMERS = (
+    *("Amara Okafor", "Mateo Fernández", "Yuki Tanaka", "Zoë van Dijk", "Łukasz Nowak", "Priya Raman", "Søren Holm"),
+    *("Fatima Haddad", "Chen Wei", "Oluwaseun Bello", "Ingrid Østby", "Tomás Quispe", "Leilani Kahale", "Nikos Pappas"),
+    *("Aoife Brennan", "Dmytro Kovalenko", "Sofia Rossi", "Mehmet Yıldız", "Hana Nováková", "José Carvalho"),
+)
+GOODS = (
+    *(("desk lamp", 45), ("espresso machine", 620), ("mechanical keyboard", 139), ("wool blanket", 79)),
+    *(("road bike", 1_290), ("chess set", 58), ("cast iron pan", 64), ("rain jacket", 149), ("atlas", 85)),
+    *(("record player", 340), ("garden chair", 95), ("telescope", 780), ("tea pot", 32), ("backpack", 119)),
+)
+FIRST = 1_000
+
+
+class ShopOrder(NamedTuple):
+    id: str
+    customer: str
+    goods: str
+    amount: int
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        return {"orderId": self.id, "customer": self.customer, "goods": self.goods, "amount": self.amount}
+
+
+def orders(chance: Random) -> Iterator[ShopOrder]:
+    """Any number, the same ones from the same seed. Those of 500 and more are approved by an operator first."""
+    number = FIRST
+    while True:
+        goods, price = chance.choice(GOODS)
+        yield ShopOrder(f"order-{number}", chance.choice(CUSTOMERS), goods, price)
+        number += 1
 
 
 class Trade:

@@ -16,14 +16,14 @@ from conjoin.testing.clock import FakeClock
 from conjoin.testing.observing.history import History
 from conjoin.testing.observing.open_now import open_jobs, user_tasks
 from conjoin.testing.records import InstanceHandle, JobHandle, MessageHandle
-from conjoin.testing.scenarios.durations import read_ms
+from conjoin.times.durations import read_duration_ms
 
 Variables = Mapping[str, Any]
 _A = TypeVar("_A")
 
 
 class Refused(AssertionError):  # noqa: N818 - the name says what is the matter
-    """The engine said no: `code` is NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT or INVALID_STATE."""
+    """The engine refused: `code` is NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT or INVALID_STATE."""
 
     def __init__(self, code: str, text: str) -> None:
         self.code, self.text = code, text
@@ -66,13 +66,13 @@ class LocalEngine:
         """`ttl` is milliseconds, or `30s`, `5m`, `1h`."""
         new = NewMessage(name, key, variables or {}, _duration_ms(ttl), id, business_id)
         published = self._granted(self._engine.publish(new))
-        told = next(told for told in reversed(self._history.messages) if told.message.key == published.key)
-        return MessageHandle(published.key, told, self._engine, self._history)
+        new_one = next(it for it in reversed(self._history.messages) if it.message.key == published.key)
+        return MessageHandle(published.key, new_one, self._engine, self._history)
 
     def correlate(
         self, name: str, key: str = "", variables: Variables | None = None, *, business_id: str = ""
     ) -> InstanceHandle:
-        """Synchronous: the instance that took the message; raises `Refused` when nobody did."""
+        """Synchronous: the instance that took the message; raises `Refused` when none did."""
         new = NewMessage(name, key, variables or {}, business_id=business_id)
         return self._instance(self._granted(self._engine.correlate(new)).instance_key)
 
@@ -89,7 +89,7 @@ class LocalEngine:
         return [self._job(job) for job in self._granted(self._engine.activate_jobs(type, limit))]
 
     def complete(self, type: str, variables: Variables | None = None, limit: int = 1) -> list[JobHandle]:
-        """Do the oldest jobs of a type; there must be as many as asked for."""
+        """Do the oldest jobs of a type; there must be that many."""
         return [self._done(job, self._engine.complete_job(job.key, variables or {})) for job in self._some(type, limit)]
 
     def fail(self, type: str, retries: int = 0, message: str = "") -> JobHandle:
@@ -128,7 +128,7 @@ class LocalEngine:
         return [self._instance(key) for key in self._history.instances]
 
     def _granted(self, answer: _A | Refusal) -> _A:
-        """What was asked for, after all that it caused: a timer that is due at once, too."""
+        """The answer, after everything that the call caused: a timer that is due at once, too."""
         if isinstance(answer, Refusal):
             raise Refused(answer.code, answer.text)
         self._engine.tick()
@@ -154,7 +154,7 @@ class LocalEngine:
 
 
 def _duration_ms(duration: str | int) -> int:
-    ms = read_ms(duration)
+    ms = read_duration_ms(duration, signed=True)
     if ms is None:
         raise ValueError(f"{duration!r} is neither milliseconds nor a duration such as 30s, 5m or 1h")
     return ms

@@ -23,38 +23,38 @@ class InstanceHandle:
     _history: History = field(repr=False, compare=False)
 
     @property
-    def _told(self) -> InstanceStory:
+    def _story(self) -> InstanceStory:
         return self._history.instances[self.key]
 
     @property
     def process_id(self) -> str:
-        return self._told.process_id
+        return self._story.process_id
 
     @property
     def version(self) -> int:
-        return self._told.version
+        return self._story.version
 
     @property
     def state(self) -> str:
         """active, completed or terminated"""
-        return self._told.state
+        return self._story.state
 
     @property
     def variables(self) -> dict[str, Any]:
         """Those of the instance itself, without the local ones of its elements."""
-        return dict(self._told.variables)
+        return dict(self._story.variables)
 
     @property
     def active_elements(self) -> list[str]:
         """Where its tokens are, each element once, in the order in which they were entered."""
-        return list(dict.fromkeys(e.element_id for e in self._told.elements.values() if e.state == ACTIVE))
+        return list(dict.fromkeys(e.element_id for e in self._story.elements.values() if e.state == ACTIVE))
 
     @property
     def entered_elements(self) -> list[str]:
-        return [element.element_id for element in self._told.elements.values()]
+        return [element.element_id for element in self._story.elements.values()]
 
     def states_of(self, element_id: str) -> list[str]:
-        return [element.state for element in self._told.elements.values() if element.element_id == element_id]
+        return [element.state for element in self._story.elements.values() if element.element_id == element_id]
 
     @property
     def incidents(self) -> list[OpenIncident]:
@@ -67,9 +67,8 @@ class InstanceHandle:
     @property
     def children(self) -> list["InstanceHandle"]:
         """The instances that its call activities have called."""
-        mine = self._told.elements
-        told = self._history.instances.values()
-        return [InstanceHandle(child.key, self._engine, self._history) for child in told if child.parent_key in mine]
+        mine, every = self._story.elements, self._history.instances.values()
+        return [InstanceHandle(child.key, self._engine, self._history) for child in every if child.parent_key in mine]
 
     def __str__(self) -> str:
         return f"instance {self.key} of process {self.process_id}"
@@ -78,26 +77,26 @@ class InstanceHandle:
 @dataclass(frozen=True, slots=True)
 class MessageHandle:
     key: int
-    _told: MessageHistory = field(repr=False, compare=False)
+    _published: MessageHistory = field(repr=False, compare=False)
     _engine: Engine = field(repr=False, compare=False)
     _history: History = field(repr=False, compare=False)
 
     @property
     def name(self) -> str:
-        return self._told.message.name
+        return self._published.message.name
 
     @property
     def correlation_key(self) -> str:
-        return self._told.correlation_key
+        return self._published.correlation_key
 
     @property
     def is_buffered(self) -> bool:
-        """Its deadline is still ahead: somebody may take it, also after others have."""
-        return self._told.message.stored and self._told.message.deadline > self._engine.now
+        """Its deadline is still ahead: an instance may take it, also after others have."""
+        return self._published.message.stored and self._published.message.deadline > self._engine.now
 
     @property
     def taken(self) -> list[TakenBy]:
-        return taken_by(self._told.message)
+        return taken_by(self._published.message)
 
     @property
     def receivers(self) -> list[InstanceHandle]:
@@ -107,7 +106,7 @@ class MessageHandle:
     @property
     def verdict(self) -> str:
         """What became of it and why, as one sentence."""
-        return explanation(self._engine, self._told)
+        return explanation(self._engine, self._published)
 
     def __str__(self) -> str:
         return f"message {self.name!r} with key {self.correlation_key!r}"

@@ -16,7 +16,7 @@ _LONGEST_TEXT = 64
 
 
 def read_duration_ms(value: object, signed: bool = False) -> int | None:
-    """None for what is no duration, or one that 64 bits do not hold; a text below zero only where it is asked for."""
+    """None for what is no duration, or one that 64 bits do not hold; a text below zero only where it is `signed`."""
     if isinstance(value, str):
         value = _read_text(value.strip(), signed) if len(value) <= _LONGEST_TEXT else None
     if isinstance(value, bool) or not isinstance(value, int):

@@ -130,6 +130,6 @@ def instant_text(instant: int) -> str:
     days, time = divmod(instant, DAY_US)
     year, month, day = civil_from_days(days)
     seconds, fraction = divmod(time, SECOND_US)
-    told = f".{fraction:06}".rstrip("0") if fraction else ""
+    part = f".{fraction:06}".rstrip("0") if fraction else ""
     date = f"{year:0{5 if year < 0 else 4}}-{month:02}-{day:02}"
-    return f"{date}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{told}Z"
+    return f"{date}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{part}Z"

@@ -130,12 +130,12 @@ def counts_of(tallies: "list[VerdictTally]") -> dict[tuple[str, str], int]:
 
 
 def _balance(summary: "TableSummary") -> str:
-    """Nothing is lost: what came in is what is told of."""
+    """Nothing is lost: every message that came in is counted."""
     dead = sum(count for (table, _), count in summary.dead_letters.items() if table == "messages")
-    told = f"{summary.rows_out['verdicts']:,} verdicts + {dead:,} dead letters"
+    parts = f"{summary.rows_out['verdicts']:,} verdicts + {dead:,} dead letters"
     later = summary.later.get("messages", 0)
-    told += f" + {later:,} later than as_of" if later else ""
-    return f"{summary.rows_in['messages']:,} messages in = {told}"
+    parts += f" + {later:,} later than as_of" if later else ""
+    return f"{summary.rows_in['messages']:,} messages in = {parts}"
 
 
 def _dead_letters(summary: "TableSummary") -> Iterator[str]:
@@ -153,8 +153,8 @@ def _examples(tallies: "list[VerdictTally]") -> Iterator[str]:
         same for what in _TELLING for same in by_reason.get(what, []) if _explains(same) or len(by_reason[what]) == 1
     ]
     for tally in found[:MOST_EXAMPLES]:
-        said = sentence(tally.verdict, tally.reason, tally.told, tally.name, tally.key)
-        verdict, _, rest = said.partition(":")
+        text = sentence(tally.verdict, tally.reason, tally.told, tally.name, tally.key)
+        verdict, _, rest = text.partition(":")
         yield f"[{_COLOUR.get(tally.verdict, 'white')}]{verdict}[/]:{escape(rest)}"
 
 

@@ -43,9 +43,9 @@ def replay(
     """Run what was recorded again under other policies, and show what would have changed.
 
     Messages published since then are accepted under the changed policies; everything before stays as it was.
-    [bold]ttl[/bold] is the time to live of every message, whatever it asked for; [bold]time_to_live[/bold] is the
-    policy, for messages that asked for none. What depends on an instance that would have gone another way is
-    [bold]unknown[/bold], and not guessed. Nothing is written to the store.
+    [bold]ttl[/bold] is the time to live of every message, whatever it was published with;
+    [bold]time_to_live[/bold] is the policy, for messages that were published with none. What depends on an instance
+    that would have gone another way is [bold]unknown[/bold], and not guessed. Nothing is written to the store.
     """
     check_spark("conjoin spark replay")
     from conjoin.pipeline.session.progress import running_stage

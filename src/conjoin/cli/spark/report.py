@@ -28,7 +28,7 @@ def report(
 ) -> None:
     """Write a page about the messages of a store: what became of them, and what would fix it.
 
-    It tells, for all messages and for each name: [bold]verdicts[/bold] by reason and hour; which [bold]time to
+    It shows, for all messages and for each name: [bold]verdicts[/bold] by reason and hour; which [bold]time to
     live[/bold] would have saved those that were lost; which [bold]instances wait[/bold] in vain, and whether what they
     wait for arrived and was lost (publish it again); how old [bold]kept messages[/bold] are; the busiest
     [bold]keys[/bold]. The page is one file: it opens without a server and loads nothing.

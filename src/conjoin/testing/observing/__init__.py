@@ -1,1 +1,1 @@
-"""What became of instances and messages, told from the events of an engine in memory or from a store."""
+"""What became of instances and messages, from the events of an engine in memory or from a store."""

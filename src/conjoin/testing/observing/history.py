@@ -1,15 +1,14 @@
 """History: what became of every instance and message, derived from the events alone.
 
-The kernel keeps only what is alive. Whoever wants to look back (a scenario, a test) listens with one of these.
+The kernel keeps only what is alive. A scenario or a test that looks back listens with one of these.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.definitions import Definition, Definitions
+from conjoin.kernel.definitions import Definitions
 from conjoin.runtime.engine.shard import Shard
 
 ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
@@ -44,63 +43,35 @@ class MessageHistory:
 
 
 class Instances:
-    """What became of instances, told by the events of an engine or of a log. They stand in the order they came."""
+    """What became of instances, from the events of an engine or of a log, in the order in which they were created."""
 
     def __init__(self) -> None:
         self.instances: dict[int, InstanceStory] = {}
         self._instance_of: dict[int, InstanceStory] = {}
 
     def note(self, kind: str, event: Any, definitions: Definitions) -> None:
-        """`kind` is the name of the event; only some tell anything."""
-        note = _NOTES.get(kind)
-        if note is not None:
-            note(self, event)
-        elif kind == "InstanceCreated":
-            self._created(event, definitions.by_key[event.definition_key])
-
-    def _created(self, event: Any, definition: Definition) -> None:
-        told = (event.key, definition.process_id, definition.version, event.started, event.parent_key)
-        instance = InstanceStory(*told, dict(event.variables))
-        self.instances[event.key] = self._instance_of[event.key] = instance
-
-    def _instance_completed(self, event: Any) -> None:
-        self.instances[event.key].state = COMPLETED
-
-    def _instance_terminated(self, event: Any) -> None:
-        self.instances[event.key].state = TERMINATED
-
-    def _entered(self, event: Any) -> None:
-        self._note(event.key, event.element_id, event.scope_key, ACTIVE)
-
-    def _passed(self, event: Any) -> None:
-        self._note(event.key, event.element_id, event.scope_key, COMPLETED)
-
-    def _note(self, key: int, element_id: str, scope_key: int, state: str) -> None:
-        instance = self._instance_of[scope_key]
-        self._instance_of[key] = instance
-        instance.elements[key] = ElementHistory(element_id, state)
-
-    def _completed(self, event: Any) -> None:
-        self._instance_of[event.key].elements[event.key].state = COMPLETED
-
-    def _terminated(self, event: Any) -> None:
-        self._instance_of[event.key].elements[event.key].state = TERMINATED
-
-    def _written(self, event: Any) -> None:
-        instance = self.instances.get(event.scope_key)
-        if instance is not None:
-            instance.variables.update(event.variables)
+        """`kind` is the name of the event; only some change anything."""
+        match kind:
+            case "InstanceCreated":
+                it = definitions.by_key[event.definition_key]
+                about = (event.key, it.process_id, it.version, event.started, event.parent_key)
+                instance = InstanceStory(*about, dict(event.variables))
+                self.instances[event.key] = self._instance_of[event.key] = instance
+            case "InstanceCompleted" | "InstanceTerminated":
+                self.instances[event.key].state = _STATES[kind]
+            case "ElementEntered" | "LoopEntered" | "ElementPassed":
+                instance = self._instance_of[event.key] = self._instance_of[event.scope_key]
+                instance.elements[event.key] = ElementHistory(event.element_id, _STATES[kind])
+            case "ElementCompleted" | "ElementTerminated":
+                self._instance_of[event.key].elements[event.key].state = _STATES[kind]
+            case "VariablesWritten" if event.scope_key in self.instances:
+                self.instances[event.scope_key].variables.update(event.variables)
 
 
-_NOTES: dict[str, Callable[[Instances, Any], None]] = {
-    "InstanceCompleted": Instances._instance_completed,
-    "InstanceTerminated": Instances._instance_terminated,
-    "ElementEntered": Instances._entered,
-    "LoopEntered": Instances._entered,
-    "ElementPassed": Instances._passed,
-    "ElementCompleted": Instances._completed,
-    "ElementTerminated": Instances._terminated,
-    "VariablesWritten": Instances._written,
+_STATES = {
+    **dict.fromkeys(("ElementEntered", "LoopEntered"), ACTIVE),
+    **dict.fromkeys(("InstanceCompleted", "ElementPassed", "ElementCompleted"), COMPLETED),
+    **dict.fromkeys(("InstanceTerminated", "ElementTerminated"), TERMINATED),
 }
 
 

@@ -1,5 +1,6 @@
 """Questions to an engine in memory about what is open now, answered in plain values."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -54,23 +55,20 @@ def open_subscriptions(engine: Engine) -> list[ListedSubscription]:
 
 
 def open_jobs(engine: Engine) -> list[OpenJob]:
-    """Jobs that somebody may still do; one whose error nobody caught is over."""
-    return [
-        OpenJob(it.instance.key, it.element.id, job.type, job.key)
-        for shard in engine.shards
-        for job in shard.state.jobs.values()
-        if job.state != "error_thrown" and job.type != FOR_A_PERSON
-        for it in (shard.state.elements[job.element_key],)
-    ]
+    """Jobs that a worker may still do; one whose error nothing caught is over."""
+    return _jobs(engine, lambda job: job.state != "error_thrown" and job.type != FOR_A_PERSON)
 
 
 def user_tasks(engine: Engine) -> list[OpenJob]:
-    """Tasks that wait for a person."""
+    return _jobs(engine, lambda job: job.type == FOR_A_PERSON)
+
+
+def _jobs(engine: Engine, is_wanted: Callable[[Any], bool]) -> list[OpenJob]:
     return [
         OpenJob(it.instance.key, it.element.id, job.type, job.key)
         for shard in engine.shards
         for job in shard.state.jobs.values()
-        if job.type == FOR_A_PERSON
+        if is_wanted(job)
         for it in (shard.state.elements[job.element_key],)
     ]
 
@@ -101,8 +99,8 @@ def explanation(engine: Engine, of: MessageHistory) -> str:
     shard = engine.shards[shard_of(of.correlation_key, len(engine.shards))]
     space = shard.spaces.at((of.tenant_id, of.correlation_key))
     verdict = verdict_of(space, of.message, engine.now, shard.catalog)
-    said = to_plain(parameters(space, of.message, verdict, engine.now, shard.catalog))
-    return sentence(verdict.verdict, verdict.reason, said, of.message.name, of.correlation_key)
+    details = to_plain(parameters(space, of.message, verdict, engine.now, shard.catalog))
+    return sentence(verdict.verdict, verdict.reason, details, of.message.name, of.correlation_key)
 
 
 class MemoryView:

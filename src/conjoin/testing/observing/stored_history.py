@@ -1,4 +1,4 @@
-"""What a store tells: the story of its instances from its log, its messages and what is open from its tables."""
+"""What a store knows: the history of its instances from its log, its messages and what is open from its tables."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ class StoredHistory:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._read_up_to: dict[int, int] = {}
-        self._told = Instances()
+        self._instances = Instances()
         self._published: dict[int, bool] = {}
 
     @property
@@ -38,8 +38,8 @@ class StoredHistory:
                 if event.kind == "MessagePublished":
                     self._published[event.message] = isinstance(entry.request, NewMessage) and entry.request.sync
                 else:
-                    self._told.note(event.kind, event, definitions)
-        return self._told.instances
+                    self._instances.note(event.kind, event, definitions)
+        return self._instances.instances
 
     def _new_entries(self) -> Iterator[Entry]:
         for index in range(self._broker.store.facts.shards):
@@ -51,13 +51,13 @@ class StoredHistory:
     def messages(self) -> list[MessageHistory]:
         """Those that were published, in their order: over all shards by the counter in their keys."""
         assert self.instances is not None
-        told = []
+        found = []
         for row in self._rows(t.MESSAGE):
             if row.key in self._published:
                 policy = self._broker.catalog.view().policy_of(row.name, row.policy_version)
                 message: Message = read_message(row, policy, {})[0]
-                told.append(MessageHistory(message, row.correlation_key, row.tenant_id, self._published[row.key]))
-        return sorted(told, key=lambda it: rank_of(it.message.key))
+                found.append(MessageHistory(message, row.correlation_key, row.tenant_id, self._published[row.key]))
+        return sorted(found, key=lambda it: rank_of(it.message.key))
 
     def open_subscriptions(self) -> list[ListedSubscription]:
         return [

@@ -1,7 +1,7 @@
-"""Scenarios: small stories told to an engine, and everything a user could observe at the end."""
+"""Scenarios: small stories played with an engine, and everything a user could observe at the end."""
 
 from conjoin.testing.scenarios.difference import differences
-from conjoin.testing.scenarios.json_text import as_json, read_json
+from conjoin.testing.scenarios.outcome import as_json, read_json
 from conjoin.testing.scenarios.play import play
 from conjoin.testing.scenarios.read import Scenario, read_scenario
 

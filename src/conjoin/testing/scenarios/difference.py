@@ -7,8 +7,7 @@ and by everything that refers to them, and the jobs of a step compare as a set.
 from collections.abc import Iterator
 from typing import Any
 
-from conjoin.testing.scenarios.json_text import as_json
-from conjoin.testing.scenarios.outcome import Outcome
+from conjoin.testing.scenarios.outcome import Outcome, as_json
 
 _MISSING = object()
 _LONGEST = 160
@@ -21,21 +20,21 @@ def differences(expected: Outcome, actual: Outcome, shards: int = 1) -> list[str
     return list(_walk("", expected, actual))
 
 
-def _walk(place: str, expected: Any, actual: Any) -> Iterator[str]:
+def _walk(path: str, expected: Any, actual: Any) -> Iterator[str]:
     if isinstance(expected, dict) and isinstance(actual, dict):
         for name in [*expected, *(name for name in actual if name not in expected)]:
-            inner = f"{place}.{name}" if place else str(name)
+            inner = f"{path}.{name}" if path else str(name)
             yield from _walk(inner, expected.get(name, _MISSING), actual.get(name, _MISSING))
     elif _are_lists_of_things(expected, actual):
         for index in range(max(len(expected), len(actual))):
             pair = (things[index] if index < len(things) else _MISSING for things in (expected, actual))
-            yield from _walk(f"{place}[{index}]", *pair)
+            yield from _walk(f"{path}[{index}]", *pair)
     elif not _is_same(expected, actual):
-        yield f"{place}: expected {_told(expected)}, got {_told(actual)}"
+        yield f"{path}: expected {_text(expected)}, got {_text(actual)}"
 
 
 def _are_lists_of_things(*values: Any) -> bool:
-    """Lists whose parts are worth a line of their own; a list of states or of names is told as a whole."""
+    """Lists whose parts are worth a line of their own; a list of states or of names is compared as a whole."""
     return all(isinstance(value, list) for value in values) and any(
         isinstance(part, (dict, list)) for value in values for part in value
     )
@@ -45,7 +44,7 @@ def _is_same(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def _told(value: Any) -> str:
+def _text(value: Any) -> str:
     if value is _MISSING:
         return "nothing"
     text = as_json(value)

@@ -1,6 +1,10 @@
-"""The outcome of a scenario: everything a user could observe at its end, as plain values in a fixed order."""
+"""The outcome of a scenario: everything a user could observe at its end, as plain values in a fixed order.
 
-from collections.abc import Iterable
+As JSON it keeps exact numbers: integers of any size stay integers, other numbers are decimals, both ways.
+"""
+
+import json
+from decimal import Decimal
 from typing import Any, Protocol
 
 from conjoin.testing.observing.history import InstanceStory, MessageHistory
@@ -30,9 +34,9 @@ def outcome_of(view: EngineView, steps: list[dict[str, Any]]) -> Outcome:
     return {
         "steps": steps,
         "instances": [_instance(instance, incidents) for instance in instances.values()],
-        "messages": [_message(told, view.now, number) for told in view.messages if not told.is_sync],
-        "subscriptions": _listed([number[s.instance_key], *s[1:]] for s in view.open_subscriptions()),
-        "jobs": _listed([number[j.instance_key], j.element_id, j.type] for j in view.open_jobs()),
+        "messages": [_message(it, view.now, number) for it in view.messages if not it.is_sync],
+        "subscriptions": sorted([number[s.instance_key], *s[1:]] for s in view.open_subscriptions()),
+        "jobs": sorted([number[j.instance_key], j.element_id, j.type] for j in view.open_jobs()),
     }
 
 
@@ -47,20 +51,30 @@ def _instance(instance: InstanceStory, incidents: list[OpenIncident]) -> Outcome
         "state": instance.state,
         "elements": {element: sorted(states[element]) for element in sorted(states)},
         "variables": dict(sorted(instance.variables.items())),
-        "incidents": _listed([i.element_id, i.error_type] for i in incidents if i.instance_key == instance.key),
+        "incidents": sorted([i.element_id, i.error_type] for i in incidents if i.instance_key == instance.key),
     }
 
 
-def _message(told: MessageHistory, now: int, number: dict[int, int]) -> Outcome:
-    message = told.message
+def _message(published: MessageHistory, now: int, number: dict[int, int]) -> Outcome:
+    message = published.message
     return {
         "name": message.name,
-        "key": told.correlation_key,
+        "key": published.correlation_key,
         "id": message.message_id or None,
         "state": "buffered" if message.deadline > now else "expired",
-        "correlated": _listed([number[taken.instance_key], taken.element_id] for taken in taken_by(message)),
+        "correlated": sorted([number[taken.instance_key], taken.element_id] for taken in taken_by(message)),
     }
 
 
-def _listed(rows: Iterable[list[Any]]) -> list[list[Any]]:
-    return sorted(rows)
+def read_json(text: str) -> Any:
+    return json.loads(text, parse_float=Decimal)
+
+
+def as_json(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(str(name))}: {as_json(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(as_json(inner) for inner in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

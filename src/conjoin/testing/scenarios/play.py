@@ -1,4 +1,4 @@
-"""Playing a scenario: its steps are told to an engine, and the outcome is what could be observed.
+"""Playing a scenario: its steps are done with an engine, and the outcome is what could be observed.
 
 The engine is idle between steps, and its clock stands still but for `advance`.
 """
@@ -11,10 +11,10 @@ from conjoin.errors import InputError
 from conjoin.runtime.client_api.answers import ActivatedJob, CorrelatedMessage, CreatedInstance, Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.testing.clock import FakeClock
-from conjoin.testing.scenarios.durations import read_ms
 from conjoin.testing.scenarios.outcome import EngineView, outcome_of
 from conjoin.testing.scenarios.read import Scenario, StoryStep
 from conjoin.testing.scenarios.stages import Stage
+from conjoin.times.durations import read_duration_ms
 
 Answer = dict[str, Any]
 OK: Answer = {"ok": True}
@@ -42,7 +42,8 @@ class _Player:
 
     def step(self, step: StoryStep) -> Answer:
         """One step and everything that it causes, a timer that is due at once included."""
-        answer = _STEPS[step.kind](self, step.fields)
+        # There is a method for each kind of step that a scenario may have (`read.py`).
+        answer: Answer = getattr(self, step.kind)(step.fields)
         self.engine.tick()
         return answer
 
@@ -79,7 +80,7 @@ class _Player:
         return {"ok": True, "instance": list(self.view.instances).index(answer.instance_key)}
 
     def advance(self, fields: Mapping[str, Any]) -> Answer:
-        self.clock.advance_ms(read_ms(fields["duration"]) or 0)
+        self.clock.advance_ms(read_duration_ms(fields["duration"], signed=True) or 0)
         return OK
 
     def complete(self, fields: Mapping[str, Any]) -> Answer:
@@ -87,8 +88,8 @@ class _Player:
         return self._work(fields, fields.get("limit", 1), lambda job: self.engine.complete_job(job.key, variables))
 
     def fail(self, fields: Mapping[str, Any]) -> Answer:
-        told = (fields.get("retries", 0), fields.get("message", ""))
-        return self._work(fields, 1, lambda job: self.engine.fail_job(job.key, *told))
+        how = (fields.get("retries", 0), fields.get("message", ""))
+        return self._work(fields, 1, lambda job: self.engine.fail_job(job.key, *how))
 
     def throw(self, fields: Mapping[str, Any]) -> Answer:
         return self._work(fields, 1, lambda job: self.engine.throw_error(job.key, str(fields["code"])))
@@ -99,7 +100,7 @@ class _Player:
         if isinstance(jobs, Refusal):
             return _answer(jobs)
         instances = list(self.view.instances)
-        told = [
+        seen = [
             {
                 "instance": instances.index(job.instance_key),
                 "element": job.element_id,
@@ -109,7 +110,7 @@ class _Player:
         ]
         answers = [_answer(do(job)) for job in jobs]
         refused = [answer for answer in answers if not answer["ok"]]
-        return {**(refused[0] if refused else OK), "jobs": told}
+        return {**(refused[0] if refused else OK), "jobs": seen}
 
     def cancel(self, fields: Mapping[str, Any]) -> Answer:
         return _answer(self.engine.cancel_instance(self._instance(fields)))
@@ -138,7 +139,7 @@ def _message(fields: Mapping[str, Any]) -> NewMessage:
         fields["name"],
         str(fields.get("key", "")),
         fields.get("variables", {}),
-        read_ms(fields.get("ttl", 0)),
+        read_duration_ms(fields.get("ttl", 0), signed=True),
         str(fields.get("id", "")),
         fields.get("business_id", ""),
     )
@@ -146,18 +147,3 @@ def _message(fields: Mapping[str, Any]) -> NewMessage:
 
 def _answer(answer: Any) -> Answer:
     return {"ok": False, "error": answer.code} if isinstance(answer, Refusal) else OK
-
-
-_STEPS: dict[str, Callable[[_Player, Mapping[str, Any]], Answer]] = {
-    "deploy": _Player.deploy,
-    "start": _Player.start,
-    "publish": _Player.publish,
-    "correlate": _Player.correlate,
-    "advance": _Player.advance,
-    "complete": _Player.complete,
-    "fail": _Player.fail,
-    "throw": _Player.throw,
-    "cancel": _Player.cancel,
-    "set": _Player.set,
-    "resolve": _Player.resolve,
-}

@@ -1,4 +1,4 @@
-"""Reading a scenario file. Whatever is wrong with it is said at once, each with the file and the field."""
+"""Reading a scenario file. All problems are reported at once, each with the file and the field."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.storable import read_fraction
 from conjoin.plain_yaml import PlainLoader
 from conjoin.runtime.engine.policies_set import chosen_policies
-from conjoin.testing.scenarios.durations import read_ms
+from conjoin.times.durations import read_duration_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +51,22 @@ def _fraction(loader: Any, node: Any) -> Any:
 _Loader.add_constructor("tag:yaml.org,2002:float", _fraction)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_key(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_duration(value: Any) -> bool:
-    return read_ms(value) is not None
-
-
 def _is_object(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(name, str) for name in value)
 
 
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
 _Check = tuple[Callable[[Any], bool], str]
-_TEXT: _Check = (_is_text, "a text")
-_KEY: _Check = (_is_key, "a text")
-_COUNT: _Check = (_is_count, "a whole number")
-_DURATION: _Check = (_is_duration, "milliseconds or a duration such as 30s, 5m, 1h")
+_TEXT: _Check = (lambda value: isinstance(value, str), "a text")
+_KEY: _Check = (lambda value: isinstance(value, (str, int)) and not isinstance(value, bool), "a text")
+_COUNT: _Check = (lambda value: isinstance(value, int) and not isinstance(value, bool), "a whole number")
+_DURATION: _Check = (
+    lambda value: read_duration_ms(value, signed=True) is not None,
+    "milliseconds or a duration such as 30s, 5m, 1h",
+)
 _OBJECT: _Check = (_is_object, "an object of variables")
 
 # For each step its fields; those with a star must be there.
@@ -166,7 +157,3 @@ def _problems_of_fields(known: dict[str, _Check], fields: dict[str, Any]) -> lis
         if name in fields and not is_right(fields[name]):
             found.append(f"{name}: {fields[name]!r} is not {wanted}")
     return found
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
