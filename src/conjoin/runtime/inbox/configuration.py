@@ -1,7 +1,7 @@
 """The table `[inbox]` of the settings: the inbox's own settings, its channels with their filters, and its targets.
 
 Settings may have our names, or those of the document on scheduled batch processing: nested (`correlate: batch: query:
-pollInterval`) or dotted, with `correlate.` in front or not, and spelled as Spring Boot lets people spell them. All
+pollInterval`) or dotted, with `correlate.` in front or not, and spelled as Spring Boot allows. All
 problems are reported at once. Commands that make no calls read settings and channels alone, and need no secrets.
 """
 
@@ -35,7 +35,7 @@ EVERY_TYPE = "all"
 _DEFAULT_PRESET = "conjoin"
 _ROOT = "correlate"
 _DEEPEST = 20
-"""More nesting of filters than anybody writes, and less than a stack holds."""
+"""More nesting of filters than a real one has, and less than a stack holds."""
 _TRUTHS = {"true": True, "false": False, "on": True, "off": False, "yes": True, "no": False}
 
 ALIASES: dict[str, str] = {

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from conjoin.kernel.inbox import InboxSettings, plan
 from conjoin.kernel.inbox.due import TRY, what_is_due
@@ -96,15 +97,12 @@ def finish_moves(shards: Shards) -> int:
     return number
 
 
-@dataclass(slots=True)
-class _Spread:
-    """A group on all of its shards."""
+class _Spread(NamedTuple):
+    """A group on all of its shards; the shard of each message; and by shard which commit last touched the group."""
 
     look: DueGroup
-    shards: dict[int, int] = field(default_factory=dict)
-    """The shard of each message."""
-    versions: dict[int, int] = field(default_factory=dict)
-    """By shard, which of its commits last touched the group."""
+    shards: dict[int, int]
+    versions: dict[int, int]
 
 
 @dataclass(slots=True)
@@ -153,13 +151,13 @@ class SpanningRun:
                 return
 
     def _look(self, group: str) -> _Spread:
-        seen, looks = _Spread(DueGroup({})), []
+        shards, versions, looks = dict[int, int](), dict[int, int](), []
         for shard in range(self.shards.count):
             with self.shards.look(shard) as snapshot:
                 look = look_at(snapshot, [group], self.horizon, self.settings, _DEPTH)[group]
                 for row in snapshot.inbox_groups([group]):
-                    seen.versions[shard] = row.version
-            seen.shards |= dict.fromkeys(look.members, shard)
+                    versions[shard] = row.version
+            shards |= dict.fromkeys(look.members, shard)
             looks.append(look)
         members = {key: filed for look in looks for key, filed in look.members.items()}
         cut_at = min((look.cut_at for look in looks if look.cut_at is not None), default=None)
@@ -169,8 +167,7 @@ class SpanningRun:
             at, settings = self.horizon, self.settings
             waiting = {key for key, it in members.items() if what_is_due(it.message, at, settings) != TRY}
             members = {key: it for key, it in members.items() if it.place <= cut_at or key in waiting}
-        seen.look = DueGroup(members, cut_at, next_due)
-        return seen
+        return _Spread(DueGroup(members, cut_at, next_due), shards, versions)
 
     def _settle(self, seen: _Spread) -> bool:
         """Books answers that came late, and what happens by itself. Did anything?"""

@@ -106,20 +106,18 @@ class Inbox:
         return None if whole is None else hidden_view(self._broker.hiding, whole)
 
     def gauges(self) -> Gauges:
-        states: dict[str, int] = {}
+        states = Counter[str]()
         due = [now := self.shards.now]
         for shard in range(self.shards.count):
             with self.shards.look(shard) as snapshot:
-                for state, count in snapshot.inbox_states().items():
-                    states[state] = states.get(state, 0) + count
+                states.update(snapshot.inbox_states())
                 for reach in (OWN, SPANNING, REMOTE, MOVING):
                     due += [row.due_at for row in snapshot.inbox_groups_due(reach, now, 1)]
         return Gauges(states, (now - min(due)) // 1_000)
 
     def operate(self, key: int, operation: Operation, who: str) -> Answer:
         """The message as it is then, or why not."""
-        [answer] = self.operate_on([key], operation, who)
-        return answer
+        return self.operate_on([key], operation, who)[0]
 
     def operate_on(self, keys: Sequence[int], operation: Operation, who: str) -> list[Answer]:
         """In the order of the keys."""

@@ -82,9 +82,9 @@ def _contents(broker: Broker, rows: Sequence[InboxRow]) -> dict[int, Sequence[An
     """What the text of an error may quote, for those that have one; read only if something in it may be hidden."""
     keys = tuple(row.key for row in rows if row.error_text) if broker.hiding.is_active else ()
     found = broker.store.rows(t.INBOX_CONTENT, {"key": keys}, None, len(keys)) if keys else ()
-    blank = {row.key: read_row(row).message for row in rows if row.key in set(keys)}
-    whole = {content.key: with_content(blank[content.key], content) for content in found}
-    return {key: (it.payload, dict(it.headers), it.hint._asdict()) for key, it in whole.items()}
+    blank = {row.key: read_row(row).message for row in rows if row.error_text}
+    whole = (with_content(blank[content.key], content) for content in found)
+    return {it.key: (it.payload, dict(it.headers), it.hint._asdict()) for it in whole}
 
 
 def hidden_view(hiding: Hiding, shown: Shown) -> Shown:
@@ -92,22 +92,19 @@ def hidden_view(hiding: Hiding, shown: Shown) -> Shown:
     if not hiding.is_active:
         return shown
     quoted = (shown.payload, dict(shown.headers), shown.hint._asdict())
-    hint = shown.hint._replace(
-        variables=hiding.of(shown.hint.variables),
-        correlation_variables=hiding.of(shown.hint.correlation_variables),
-    )
-    item = shown.item._replace(error_text=hiding.text(shown.item.error_text, *quoted))
-    history = [
-        line._replace(asked=hiding.line(line.asked, *quoted), answered=hiding.line(line.answered, *quoted))
-        for line in shown.history
-    ]
     return shown._replace(
-        item=item,
+        item=shown.item._replace(error_text=hiding.text(shown.item.error_text, *quoted)),
         sentence=hiding.text(shown.sentence, *quoted),
         headers=hiding.of(shown.headers),
-        hint=hint,
+        hint=shown.hint._replace(
+            variables=hiding.of(shown.hint.variables),
+            correlation_variables=hiding.of(shown.hint.correlation_variables),
+        ),
         payload=hiding.payload(shown.payload),
-        history=history,
+        history=[
+            line._replace(asked=hiding.line(line.asked, *quoted), answered=hiding.line(line.answered, *quoted))
+            for line in shown.history
+        ],
     )
 
 

@@ -14,6 +14,7 @@ from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.groups import order_of
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.store import tables as t
+from conjoin.store.port import Frozen
 from conjoin.store.rows import InboxGroupRow, InboxRow
 from conjoin.store.tables import Table
 
@@ -41,8 +42,6 @@ _NEGATIVE, _ZERO, _POSITIVE = "1", "2", "3"
 _MOST_DIGITS = 400
 
 MESSAGE_TABLES = (t.INBOX, t.INBOX_CONTENT, t.INBOX_ATTEMPT)
-_AT_ONCE, _NO_VERSION = 0, 0
-"""Of a group after resharding: due before all others, touched by no commit."""
 
 
 def home_of(message: InboxMessage, shards: int) -> int:
@@ -106,7 +105,7 @@ def _number(value: float | str) -> str:
     return f"{_NEGATIVE}{size.translate(_NINES)}{digits.translate(_NINES)}~"
 
 
-def inbox_rows(frozen: Any, old: int, table: Table, shard: int, shards: int) -> Iterator[Any]:
+def inbox_rows(frozen: Frozen, old: int, table: Table, shard: int, shards: int) -> Iterator[Any]:
     """Rows of one of the old shards that go to one of the new ones. Both tables are read in the order of the keys."""
     messages = ((row.key, home_of_row(row, shards)) for row in frozen.rows(old, t.INBOX))
     key, home = next(messages, (0, -1))
@@ -117,12 +116,12 @@ def inbox_rows(frozen: Any, old: int, table: Table, shard: int, shards: int) -> 
             yield row
 
 
-def inbox_groups(frozen: Any, olds: int, shard: int, shards: int) -> list[InboxGroupRow]:
-    """Groups are not copied: every group with a message in line is looked at once by the next run."""
+def inbox_groups(frozen: Frozen, olds: int, shard: int, shards: int) -> list[InboxGroupRow]:
+    """Groups are not copied: each with a message in line is due before all others, and touched by no commit yet."""
     groups = {
         row.group_key: reach_of(row.group_key, row.target, shards > 1)
         for old in range(olds)
         for row in frozen.rows(old, t.INBOX)
         if row.in_line and home_of_row(row, shards) == shard
     }
-    return [InboxGroupRow(group_key, reach, _AT_ONCE, _NO_VERSION) for group_key, reach in groups.items()]
+    return [InboxGroupRow(group_key, reach, due_at=0, version=0) for group_key, reach in groups.items()]

@@ -148,7 +148,5 @@ class InboxReply:
     to_send: list[InboxMessage] = field(default_factory=list)
     answers: list[InboxMessage | OperationRefused] = field(default_factory=list)
     """Of an operation, in the order of the keys."""
-    keys: list[int] = field(default_factory=list)
-    """Of arrivals, in their order; a duplicate's is that of the first."""
     next_group: str | None = None
     """Rules: there are more groups to be woken after this one."""

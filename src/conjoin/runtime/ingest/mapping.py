@@ -120,7 +120,6 @@ def read_mapping(written: Mapping[str, Any]) -> RowMapping:
 
 def read_value(field: str, written: Any, problem_of: Callable[[str, Any], str]) -> tuple[Value, str]:
     """What reads the field of a row, and what is wrong with it. `problem_of` checks what is no expression."""
-    problem = ""
     if isinstance(written, str) and written.lstrip().startswith(_MARK):
         try:
             return compile_expression(written.lstrip().removeprefix(_MARK)).stored(), ""

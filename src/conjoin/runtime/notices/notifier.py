@@ -1,6 +1,6 @@
 """The notifier: sends each receiver what is new to it, shard by shard and in order, and stores how far it came.
 
-A receiver that does not accept is retried, later and later, and holds up nobody else: each has its own thread and its
+A receiver that does not accept is retried, later and later, and holds up no other: each has its own thread and its
 own positions. Of all processes the one with the lease in the catalog sends.
 """
 

@@ -2,7 +2,7 @@
 
 What lies with the target or its settings may fix itself, so it is retried: an operator who fixes the address finds no
 parked messages. What lies with the message (400, 413, 422) is held for an operator. Where a proxy gave up waiting
-(502, 504) nobody knows whether the target has it. Texts begin with one readable line; causes follow. No sockets here.
+(502, 504) the target may have it. Texts begin with one readable line; causes follow. No sockets here.
 """
 
 from base64 import b64encode

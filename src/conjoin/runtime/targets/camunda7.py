@@ -1,8 +1,8 @@
 """Camunda 7: `POST /message`, `POST /signal`, and the trigger of one execution's subscription.
 
 A message must say whom it is for: by business key, by variables, by instance, by execution, or as a start. Camunda 7
-knows no correlation keys, and its REST API cannot be told a process definition: a hint that counts on these is a
-mapping error, because without them the message would reach whoever waits for its name.
+knows no correlation keys, and its REST API does not take a process definition: a hint that needs these is a mapping
+error, because without them the message would reach any instance that waits for its name.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ class Camunda7:
                 f"the hint names nobody that Camunda 7 could find{named}: it asks for a business key, correlation"
                 " variables, an instance, an execution, or the start flag"
             )
-        # An instance has its tenant, and Camunda refuses to be told both.
+        # An instance has its tenant, and Camunda refuses both together.
         instance: dict[str, Any] = {"processInstanceId": hint.process_instance_id}
         narrowed = instance if hint.process_instance_id else tenant
         for name, value in hint.correlation_variables.items():

@@ -157,7 +157,7 @@ def _read_url(url: str) -> tuple[httpcore.URL, str]:
 
 
 def _root_of(error: BaseException) -> BaseException:
-    """What the machine said, where httpcore only gives it a name of its own."""
+    """The error of the operating system, where httpcore only wraps it."""
     if isinstance(error, httpcore.TimeoutException):
         return TimeoutError("timed out")
     return error.__context__ if isinstance(error.__context__, OSError) else error

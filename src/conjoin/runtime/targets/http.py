@@ -1,8 +1,8 @@
 """A target that is called over HTTP: a message goes in, an outcome comes out, and one call lies between.
 
-The carrier takes a request to an address and brings the answer back, or says how far it got; it does not know what is
-in it. Before the last byte of a request is out the target cannot have the message: the call has failed. From then
-until the answer is read nobody knows: it is unanswered. Nothing that a message, a target or a network does is raised.
+The carrier takes a request to an address and brings the answer back, or says how far it got. Before the last byte of
+a request is out the target cannot have the message: the call has failed. From then until the answer is read it may have
+it: the call is unanswered. Nothing that a message, a target or a network does is raised.
 """
 
 import ssl

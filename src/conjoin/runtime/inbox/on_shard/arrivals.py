@@ -30,17 +30,14 @@ def keep_arrivals(work: InboxWork, request: r.InboxArrivals) -> r.InboxReply:
     fresh: list[Filed] = []
     for arrival in request.arrivals:
         identity = identity_of(arrival.message)
-        if identity in known:
-            reply.counts.duplicate += 1
-        else:
-            known[identity] = work.take_key()
-            fresh.append(arrival._replace(message=arrival.message._replace(key=known[identity])))
-        reply.keys.append(known[identity])
+        if identity not in known:
+            known.add(identity)
+            fresh.append(arrival._replace(message=arrival.message._replace(key=work.take_key())))
+    work.rows.arrived |= known
     rows, heads = work.rows, _heads(work, fresh)
     rows.groups(filed.message.group_key for filed in fresh)
     for filed in fresh:
         its = filed.message
-        rows.arrived[identity_of(its)] = its.key
         rows.put(filed, _ANY)
         rows.put_content(content_of(its))
         head = heads.get(its.group_key)
@@ -48,21 +45,22 @@ def keep_arrivals(work: InboxWork, request: r.InboxArrivals) -> r.InboxReply:
             rows.touch(its.group_key, its.target, turn_at(its))
     reply.counts.accepted = len(request.arrivals)
     reply.counts.persisted = len(fresh)
+    reply.counts.duplicate = len(request.arrivals) - len(fresh)
     reply.counts.received = len(request.arrivals) + len(request.dead_letters)
     return reply
 
 
-def _known(work: InboxWork, arrivals: Iterable[Filed]) -> dict[Identity, int]:
-    """The keys of messages that are here already."""
-    known: dict[Identity, int] = {}
-    ids: dict[tuple[str, str], list[str]] = {}
+def _known(work: InboxWork, arrivals: Iterable[Filed]) -> set[Identity]:
+    """Messages that are here already."""
+    ids: dict[tuple[str, str], dict[str, None]] = {}
     for filed in arrivals:
         tenant_id, channel, message_id = identity_of(filed.message)
-        ids.setdefault((tenant_id, channel), []).append(message_id)
+        ids.setdefault((tenant_id, channel), {})[message_id] = None
+    known = set(work.rows.arrived)
     for (tenant_id, channel), some in ids.items():
-        rows = work.rows.snapshot.inbox_with_ids(tenant_id, channel, list(dict.fromkeys(some)))
-        known |= {(tenant_id, channel, row.message_id): row.key for row in rows}
-    return known | work.rows.arrived
+        rows = work.rows.snapshot.inbox_with_ids(tenant_id, channel, list(some))
+        known |= {(tenant_id, channel, row.message_id) for row in rows}
+    return known
 
 
 def _heads(work: InboxWork, fresh: Iterable[Filed]) -> dict[str, tuple[str, int]]:

@@ -120,7 +120,7 @@ def new_message(message: InboxMessage, policy: Policy, now: int) -> NewMessage |
 def decoded(message: InboxMessage) -> Mapping[str, Any] | o.Failed:
     """The payload as variables."""
     if message.encoding != JSON:
-        return o.Failed(DECODE_ERROR, f"nobody here reads the encoding {message.encoding!r}, only {JSON}")
+        return o.Failed(DECODE_ERROR, f"the encoding {message.encoding!r} cannot be read here, only {JSON}")
     if not message.payload:
         return {}
     try:

@@ -22,8 +22,8 @@ class InboxRows:
         self.snapshot = snapshot
         self.touched: set[str] = set()
         """Groups of which something has changed."""
-        self.arrived: dict[tuple[str, str, str], int] = {}
-        """Messages that this commit has stored, by what two deliveries of one have in common."""
+        self.arrived: set[tuple[str, str, str]] = set()
+        """Messages that are known to be here, by what two deliveries of one have in common."""
         self.positions: list[PositionRow] = []
         self.lines: list[InboxAttemptRow] = []
         """Of histories, that are added."""
