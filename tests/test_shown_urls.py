@@ -7,7 +7,6 @@ import pytest
 
 from conjoin.cli.printing import shown
 from conjoin.errors import ConjoinError, SettingsError
-from conjoin.gateway.monitoring.tracing import address_in
 from conjoin.gateway.security.authentication.callers import read_callers, write_callers
 from conjoin.gateway.security.configuration import read_security
 from conjoin.runtime.inbox.configuration import read_configuration
@@ -87,7 +86,7 @@ def test_settings_that_cannot_be_do_not_repeat_secrets(
 
 
 def _traces(section: dict[str, Any]) -> Any:
-    return address_in(section)
+    return load(**section)
 
 
 @pytest.mark.parametrize(

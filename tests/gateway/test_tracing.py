@@ -14,8 +14,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from conjoin.errors import SettingsError
-from conjoin.gateway.monitoring.tracing import Tracing, address_in, begin
+from conjoin.gateway.monitoring.tracing import Tracing, begin
 from conjoin.gateway.serving import Served
+from conjoin.settings import load
 from tests.gateway.grpc_client import Client
 from tests.gateway.server_thread import ServerThread
 
@@ -110,12 +111,15 @@ def test_rest_calls_are_named_by_their_route_and_belong_to_the_trace_of_their_ca
     assert "4111" not in published.to_json()
 
 
-def test_traces_are_off_unless_somebody_says_where_to() -> None:
+def test_traces_are_off_unless_somebody_says_where_to(monkeypatch: pytest.MonkeyPatch) -> None:
     assert begin(None, {"OTEL_SERVICE_NAME": "orders"}) is None
-    assert address_in({}) is None
-    for section in ({"trace": "http://x"}, {"traces": "x"}, {"traces": 1}):
+    assert load().traces is None
+    for traces in ("x", 1):
         with pytest.raises(SettingsError):
-            address_in(section)
+            load(traces=traces)
+    monkeypatch.setenv("CONJOIN_SERVER", '{"trace": "http://x"}')
+    with pytest.raises(SettingsError):
+        load()
     program = "import conjoin.gateway.serving, sys; sys.exit('opentelemetry' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 

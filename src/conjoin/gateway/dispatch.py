@@ -1,7 +1,7 @@
 """Requests of the event loop to the threads of the shards, in batches, and the replies back.
 
-Whoever stops waiting (a client is gone, its deadline or ours is over) takes back what no commit has begun with. No more
-requests are under way than memory is for.
+A call that is cancelled (its client is gone, its timeout or ours has passed) takes back a request that no commit has
+begun with. The number of requests under way is bounded.
 """
 
 import asyncio
@@ -12,19 +12,19 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.client_api.calls import Ask, Call, StoreRead
+from conjoin.runtime.client_api.calls import Ask, Call
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 
 CROWD = 16
-"""So many calls that are not answered yet."""
+"""From so many calls under way on, requests wait for each other."""
 LINGER_S = 0.004
 _A = TypeVar("_A")
 _log = logging.getLogger(__name__)
 
 
 class LoopBridge:
-    """Called from any thread; what it was called with happens in the loop, in that order, and the loop wakes once.
+    """Calls functions in the loop for any thread, in order, and wakes the loop once for all of them.
 
     A commit answers up to a thousand requests at a time; waking the loop for each would cost more than the answers.
     """
@@ -38,12 +38,12 @@ class LoopBridge:
         self._work.append((function, args))
         if not self._is_awake:
             self._is_awake = True
-            # A loop that is closed has nobody left who waits.
+            # In a loop that is closed nothing waits any more.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._run)
 
     def _run(self) -> None:
-        # First this: whoever adds something after the last look below has to wake the loop again.
+        # Before the loop below: a thread that adds something after its last test has to wake the event loop again.
         self._is_awake = False
         work = self._work
         while work:
@@ -51,11 +51,11 @@ class LoopBridge:
             try:
                 function(*args)
             except Exception:  # noqa: BLE001 - the others in the queue have nothing to do with it
-                _log.exception("what a shard has handed over could not be taken")
+                _log.exception("a reply of a shard could not be handled")
 
 
 class ReplyFuture:
-    """What a shard's thread fulfils, and a task in the loop awaits (`future`)."""
+    """Set by the thread of a shard, and awaited by a task in the loop (`future`)."""
 
     __slots__ = ("_bridge", "future")
 
@@ -78,10 +78,10 @@ class ReplyFuture:
 
 
 class Dispatcher:
-    """Requests that come about the same time go to their shard together: one lock, one wake-up, one batch.
+    """Requests that arrive at about the same time go to their shard together: one lock, one wake-up, one batch.
 
-    Who comes alone is handed in at once. When there is a crowd, those of a few milliseconds are: otherwise a shard's
-    thread begins with the first of them, and the others wait for a commit of one, which costs as much as one of ten.
+    A request that is alone is handed over at once. Under load, those of a few milliseconds are handed over together:
+    otherwise a shard begins with the first, and the others wait for a commit of one, which costs as much as one of ten.
     """
 
     def __init__(
@@ -110,15 +110,19 @@ class Dispatcher:
         except TimeoutError:
             if not timer.expired():
                 raise
-            return self._too_late()
+            late = f"timed out after {self._timeout_ms} ms; the outcome is unknown: check it, or retry with the same id"
+            return Refusal("DEADLINE_EXCEEDED", late)
 
     async def call_surely(self, call: Call[_A]) -> _A:
-        """For those who have limits of their own."""
+        """Without a limit and a timeout, for callers that have their own."""
         self._begun(1)
         try:
             step = next(call)
             while True:
-                step = call.send(await self._done(step))
+                if type(step) is Ask:
+                    step = call.send(await self._ask(step, self.under_way))
+                else:
+                    step = call.send(await self._look(step.function))  # type: ignore[union-attr]
         except StopIteration as over:
             answer: _A = over.value
             return answer
@@ -126,7 +130,7 @@ class Dispatcher:
             self._over(1)
 
     async def call_many(self, calls: Sequence[Call[_A]]) -> list[_A]:
-        """As `call_surely`, without a task for each of them. Each asks one thing, or nothing."""
+        """As `call_surely`, without a task for each of them. Each call makes one request, or none."""
         self._begun(len(calls))
         try:
             first = [_sent(call, None) for call in calls]
@@ -146,11 +150,6 @@ class Dispatcher:
         if not self.under_way:
             self._settled.set()
 
-    async def _done(self, step: Ask | StoreRead) -> Any:
-        if type(step) is Ask:
-            return await self._ask(step, self.under_way)
-        return await self._look(step.function)  # type: ignore[union-attr]
-
     def _ask(self, ask: Ask, under_way: int) -> "asyncio.Future[Reply]":
         future: asyncio.Future[Reply] = self._loop.create_future()
         if not self._waiting:
@@ -163,16 +162,12 @@ class Dispatcher:
 
     def _hand_in(self) -> None:
         waiting, self._waiting = self._waiting, {}
-        for shard, asked in waiting.items():
+        for shard, requests in waiting.items():
             try:
-                self._inline.hand_in(shard, asked)
+                self._inline.hand_in(shard, requests)
             except RuntimeError as closed:
-                for _, reply in asked:
+                for _, reply in requests:
                     reply.set_exception(closed)
-
-    def _too_late(self) -> Refusal:
-        text = f"timed out after {self._timeout_ms} ms; the outcome is unknown: check it, or retry with the same id"
-        return Refusal("DEADLINE_EXCEEDED", text)
 
     def exhausted(self) -> Refusal:
         text = f"more than {self._most} requests are waiting already: try again in a moment, and with fewer at a time"
@@ -184,7 +179,7 @@ class Dispatcher:
 
 
 def _sent(call: Call[_A], reply: Any) -> Any:
-    """What the call asks for next, or its answer. A reply that is an error is raised, as nothing was done."""
+    """The next step of the call, or its answer. A reply that is an error is raised, as nothing was done."""
     if isinstance(reply, BaseException):
         raise reply
     try:

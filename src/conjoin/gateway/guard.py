@@ -1,6 +1,6 @@
-"""The guard: who comes in, and what of the service is theirs. Each edge asks it before anything else of a call is read.
+"""The guard admits calls of gRPC and REST, before their bodies are read: who calls, and what they may use.
 
-`allow_all` is for a server on the loopback address; the one that asks who is there is in `security/`.
+`allow_all` is for a server on the loopback address; the guard that authenticates is in `security/`.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _A_PAGE = Refusal("FORBIDDEN", "the call was sent by a page of a browser")
 
 
 class Admitted(NamedTuple):
-    """The service as far as it is theirs. `who` is empty if nobody was asked."""
+    """The service as this caller may use it. `who` is empty without authentication."""
 
     service: Service
     who: str = ""
@@ -23,11 +23,11 @@ class Guard(Protocol):
     async def admit(
         self, call: str, headers: Mapping[str, str], service: Service, address: str = ""
     ) -> Admitted | Refusal:
-        """`call` is the name of a gRPC call, or method and path; names of headers are in small letters. `address` is
-        where it came from, without a port."""
+        """`call` is the name of a gRPC call, or method and path; names of headers are in lower case. `address` is that
+        of the client, without a port."""
 
     def note(self, who: str, call: str, what: Mapping[str, Any], outcome: str) -> None:
-        """It was done, or not: written down if an operator did it."""
+        """The outcome of a call: audited if it is an action of operators."""
 
 
 class _AllowAll:
@@ -44,5 +44,5 @@ allow_all: Guard = _AllowAll()
 
 
 def from_a_page(call: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Browsers cannot speak gRPC, so a call that names an origin is a forgery. What REST may take, its edge decides."""
+    """Browsers cannot speak gRPC, so a call with an origin is a forgery. For REST this is checked by `http/edge.py`."""
     return _A_PAGE if " " not in call and "origin" in headers else None

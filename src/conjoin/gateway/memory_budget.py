@@ -1,8 +1,8 @@
 """The memory budget: how many bytes all requests that are being answered may take together, as values and not as text.
 
-What a body becomes is estimated from its bytes, before anything is decoded: `{}` has two bytes and its dict has 64.
-The estimate is about twice what measuring shows, never less. Requests are counted by `Asking`; this is for those that
-are few and large. All of it happens in the event loop.
+The size in memory is estimated from the bytes of a body, before anything is decoded: `{}` has two bytes and its dict
+has 64. The estimate is about twice what was measured, never less. `Dispatcher` bounds the number of requests; this is
+for few and large ones. All of it happens in the event loop.
 """
 
 import asyncio
@@ -10,13 +10,13 @@ import asyncio
 from conjoin.runtime.client_api.answers import Refusal
 
 SMALL = 64 * 1024
-"""A request that takes no more may use the whole budget: large ones leave it a quarter."""
+"""Requests up to this size may use the whole budget: larger ones leave a quarter of it to them."""
 _OBJECT, _EMPTY_OBJECT, _LIST, _VALUE, _PROPERTY, _DECIMAL = 200, 80, 90, 64, 80, 80
 _XML_NODE = 600
 
 
 def json_cost(text: bytes) -> int:
-    """What JSON takes in memory once it is decoded, with the text itself and one copy of it."""
+    """The size of decoded JSON in memory, with the text itself and one copy of it."""
     empties, values, properties = text.count(b"{}"), text.count(b",") + 1, text.count(b":")
     letters = text.count(b".") + text.count(b"e") + text.count(b"E")
     return (
@@ -25,7 +25,7 @@ def json_cost(text: bytes) -> int:
         + text.count(b"[") * _LIST
         + values * _VALUE
         + properties * _PROPERTY
-        # These letters are in every text, too; but there are no more numbers than values.
+        # These letters are in texts, too; but there are no more numbers than values.
         + min(letters, values + properties) * _DECIMAL
         # A single character outside of ASCII makes a text four times as wide.
         + len(text) * (2 if text.isascii() else 5)
@@ -44,7 +44,7 @@ class MemoryBudget:
         self._waiting: set[asyncio.Event] = set()
 
     def refusal(self, held: int, more: int) -> Refusal | None:
-        """For a request that holds so many bytes and wants more; None: they fit now."""
+        """For a request that holds so many bytes and needs more. None: they fit now."""
         size = held + more
         most = self.most if size <= SMALL else self.most * 3 // 4
         if size > most:
@@ -62,7 +62,7 @@ class MemoryBudget:
                 freed.set()
 
     async def freed(self) -> None:
-        """Until somebody gives something back."""
+        """Waits until memory is released."""
         event = asyncio.Event()
         self._waiting.add(event)
         try:
@@ -72,7 +72,7 @@ class MemoryBudget:
 
 
 class Reservation:
-    """What one request takes; all of it is given back at the end of the block."""
+    """The memory of one request, which is released at the end of the block."""
 
     __slots__ = ("_budget", "size")
 
@@ -81,7 +81,7 @@ class Reservation:
         self.size = 0
 
     def take(self, size: int) -> Refusal | None:
-        """None: there is room for so many bytes more."""
+        """None: so many bytes more fit, and are reserved."""
         refusal = self._budget.refusal(self.size, size)
         if refusal is None:
             self._budget.change(size)
@@ -89,7 +89,7 @@ class Reservation:
         return refusal
 
     async def take_in_time(self, size: int, within_s: float) -> Refusal | None:
-        """The same; while others have it all, this one waits so long."""
+        """The same, with a timeout: it waits while others use all of the budget."""
         refusal = self.take(size)
         if refusal is None or refusal.code == "TOO_LARGE":
             return refusal

@@ -1,7 +1,7 @@
-"""Open files: how many the process may have, and who gets how many of them.
+"""Open files: how many the process may have, and the shares of gRPC and REST.
 
-A connection is a file, and so is everything of the store. Each edge refuses connections beyond its share, so that the
-other one, health and the store always have theirs.
+A connection is a file, and so is everything of the store. Each of the two refuses connections beyond its share, so that
+the other one, health and the store always have theirs.
 """
 
 import asyncio
@@ -10,20 +10,18 @@ import resource
 from typing import Any, NamedTuple
 
 _WANTED = 16_384
-"""More is only taken if somebody has set it so."""
+"""A higher limit is only used if it was set."""
 _LEAST = 8
 _LOG = logging.getLogger(__name__)
 
 
 class Shares(NamedTuple):
-    """Connections."""
-
     rest: int
     grpc: int
 
 
 def raise_limit() -> None:
-    """From what a shell usually sets to what the system allows, modestly."""
+    """From the usual soft limit to what the system allows, up to a bound."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = _WANTED if hard == resource.RLIM_INFINITY else min(hard, _WANTED)
     if soft != resource.RLIM_INFINITY and soft < allowed:
@@ -39,7 +37,7 @@ def shares() -> Shares:
 
 
 def on_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """A listener without files waits by itself; asyncio would tell it with a traceback for each that waits."""
+    """A listener that is out of files retries by itself; asyncio would log a traceback for each connection."""
     if "out of system resource" in context.get("message", ""):
         _LOG.warning("no more files can be opened: new connections have to wait")
     else:

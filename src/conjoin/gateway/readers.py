@@ -1,7 +1,7 @@
-"""Readers: threads for whatever would block the event loop, each kind of work with a few of its own.
+"""Readers: threads for work that would block the event loop, a few for each kind of work.
 
-A reading has a deadline, and ends when nobody waits for it any more; until it has really ended it counts. So readings
-that take long keep each other waiting, and neither looking something up by its key, nor writing, nor the figures.
+A read has a timeout, and is stopped when its request is cancelled; it counts until it has really ended. So long
+searches delay each other, and neither lookups by key, nor writes, nor metrics.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ class Readers:
         self._threads = ThreadPoolExecutor(threads, name)
         self._most = most
         self.at_work = 0
-        """Those that run or wait, also if nobody waits for them any more."""
+        """Reads that run or wait for a thread, also if their request was cancelled."""
 
     async def read(self, function: Callable[[], _A], within_s: float, late_after_s: float) -> _A:
-        """Raises `ReadStopped` when it takes longer; `late_after_s`: from then on lists say how far they came."""
+        """Raises `ReadStopped` on timeout; from `late_after_s` on, lists answer with what they have found."""
         its = Reading(within_s, late_after_s)
 
         def run() -> _A:
@@ -40,11 +40,11 @@ class Readers:
         except TimeoutError:
             raise its.stopped() from None
         finally:
-            # It may be over already; whoever leaves early has nobody left to read for.
+            # If the request was cancelled, so is its read; otherwise it has ended already.
             its.cancel()
 
     async def write(self, function: Callable[[], _A]) -> _A:
-        """However long it takes: nobody is told that it failed while it goes on."""
+        """Without a timeout: it is never reported as failed while it goes on."""
         return await self._run(function)
 
     async def _run(self, function: Callable[[], _A]) -> _A:
@@ -52,17 +52,18 @@ class Readers:
             raise StoreFailed(f"{self.at_work} requests wait for the store already: try again in a moment")
         self.at_work += 1
         loop = asyncio.get_running_loop()
-        # With the context of the request: what is logged has its id.
+        # With the context of the request: log records have its id.
         future = self._threads.submit(copy_context().run, function)
-        future.add_done_callback(lambda done: self._ended(loop))
+
+        def count_down() -> None:
+            self.at_work -= 1
+
+        def ended(done: object) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(count_down)
+
+        future.add_done_callback(ended)
         return await asyncio.wrap_future(future)
-
-    def _ended(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(self._count_down)
-
-    def _count_down(self) -> None:
-        self.at_work -= 1
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,30 +1,24 @@
-"""The service: what a client may ask, awaited. gRPC and REST are thin over it.
+"""The service: everything a client can do, as async methods. gRPC and REST are thin layers over it.
 
-It answers with the runtime's values, or with a `Refusal`; a business no is never raised. The world's failures are
-(`ConjoinError`). Nothing here blocks the event loop: requests go to the threads of the shards, and whatever reads the
-store goes to a few reader threads: searches (`look`) apart from what is found by its key (`look_up`).
+It answers with the runtime's values, or with a `Refusal`; a business no is never raised. Failures are raised as
+`ConjoinError`. Nothing here blocks the event loop: requests go to the threads of the shards, and reads of the store go
+to a few reader threads: searches (`look`) apart from lookups by key (`look_up`).
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from conjoin import __version__
 from conjoin.gateway.dispatch import Dispatcher
-from conjoin.gateway.jobs.dispatcher import JobDesk
-from conjoin.gateway.jobs.instance_results import Results
+from conjoin.gateway.jobs.dispatcher import JobDispatcher
+from conjoin.gateway.jobs.instance_results import InstanceResults
 from conjoin.gateway.memory_budget import MemoryBudget
 from conjoin.gateway.monitoring.tracing import noted
 from conjoin.gateway.readers import Readers
-from conjoin.gateway.topology import Topology, topology_of
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.answers import (
-    ActivatedJob,
-    Deployment,
-    Done,
-    InstanceResult,
-    PublishedMessage,
-)
+from conjoin.runtime.client_api.answers import ActivatedJob, Deployment, Done, InstanceResult, PublishedMessage
 from conjoin.runtime.client_api.answers import Refusal as Refusal
 from conjoin.runtime.client_api.calls import Call, NewInstance
 from conjoin.runtime.client_api.calls import Calls as Calls
@@ -40,55 +34,58 @@ from conjoin.runtime.upkeep.erase import erase_payload
 _P = ParamSpec("_P")
 _A = TypeVar("_A")
 BULK_AT_ONCE = 1_000
-"""Of a bulk publish so many are under way at a time."""
+"""So many messages of a bulk publish are under way at a time."""
+BROKER_HOST, BROKER_PORT = "0.0.0.0", 26501
+"""Clients print them, and connect to the gateway that they know already."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What is more is refused (RESOURCE_EXHAUSTED) before memory grows."""
+    """Settings of `[server.limits]`, described there. More is refused (RESOURCE_EXHAUSTED) before memory grows."""
 
     in_flight: int = 2_000
-    """Requests that wait for their commit."""
     bytes_in_flight: int = 256 * 1024 * 1024
-    """Of memory, about, that requests take together while they are answered: as values, not as text."""
     line_bytes: int = 128 * 1024 * 1024
-    """The same for bodies of lines, which are read while they are answered, and for answers that nobody has read."""
     waiting: int = 10_000
-    """Long polls, streams, and creations that wait for their result."""
     bulks: int = 4
-    """Bulk publishes; more of them take turns."""
     readers: int = 4
-    """Threads that search the store. Those that look things up by key, and those that write, are two each."""
+    """Threads for searches; lookups by key, and writes, have two each."""
     looks: int = 1_000
-    """Readings of the store that run, or wait for one of these."""
     list_time_ms: int = 3_000
-    """A list that has not found enough by then answers with what it has, and where to go on."""
     request_timeout_ms: int = 15_000
-    """For every request that has no time of its own."""
     long_poll_ms: int = 10_000
 
 
+class Topology(NamedTuple):
+    """One broker, which leads every partition. A partition is a shard, from 1 on."""
+
+    version: str
+    partitions: Sequence[int]
+    host: str
+    port: int
+
+
 class Service:
-    """For one event loop: made and used inside it. `close` it before the runner."""
+    """Made and used inside one event loop. `close` it before the threads of the shards."""
 
     def __init__(self, broker: Broker, inline: ShardThreads, limits: ServerLimits | None = None) -> None:
         self.broker = broker
         self.limits = limits or ServerLimits()
         self.inbox: Inbox | None = None
-        """If one is configured; for `look`."""
+        """If one is configured; to be used in `look`."""
         self.memory = MemoryBudget(self.limits.bytes_in_flight)
         self.line_memory = MemoryBudget(self.limits.line_bytes)
         most = self.limits.looks
         self._searches = Readers("search", self.limits.readers, most)
         self._lookups, self._writers = Readers("lookup", 2, most), Readers("writer", 2, most)
         self._dispatcher = Dispatcher(inline, self.look_up, self.limits.in_flight, self.limits.request_timeout_ms)
-        self._desk = JobDesk(broker, self._dispatcher, self.limits.waiting)
-        self._results = Results(broker, self.look_up, self.limits.waiting)
+        self._jobs = JobDispatcher(broker, self._dispatcher, self.limits.waiting)
+        self._results = InstanceResults(broker, self.look_up, self.limits.waiting)
         self._bulks = asyncio.Semaphore(self.limits.bulks)
         self._inline = inline
         self.listeners: list[Callable[[Commit], None]] = []
-        """Told of each commit, in the thread of its shard."""
-        # Found out here, so that no request has to read the store for it.
+        """Called with each commit, in the thread of its shard."""
+        # Read here, so that no request has to read the store for it.
         _ = broker.homes
         broker.catalog.view()
         inline.listener = self._committed
@@ -100,11 +97,11 @@ class Service:
 
     def _committed(self, commit: Commit) -> None:
         """In the thread of a shard, after each commit."""
-        for heard in self.listeners:
-            heard(commit)
+        for listener in self.listeners:
+            listener(commit)
         ready = {row.type for row in commit.jobs if row.state == "ready"}
         if ready:
-            self._dispatcher.bridge.call(self._desk.ready, ready)
+            self._dispatcher.bridge.call(self._jobs.ready, ready)
         ended = self._results.awaited_in(commit.instances)
         if ended:
             self._dispatcher.bridge.call(self._results.ended, ended)
@@ -112,11 +109,11 @@ class Service:
     async def call(
         self, call: Callable[Concatenate[Calls, _P], Call[_A]], /, *args: _P.args, **kwargs: _P.kwargs
     ) -> _A | Refusal:
-        """One of `Calls`, with what it takes: `service.call(Calls.publish, message)`."""
+        """One of `Calls`, with its arguments: `service.call(Calls.publish, message)`."""
         return noted(args[0], await self._dispatcher.call(call(self.broker.calls, *args, **kwargs)))
 
     async def publish_many(self, messages: Sequence[NewMessage]) -> list[PublishedMessage | Refusal]:
-        """Each by itself, in the order given; however many, only some are under way at a time."""
+        """Each by itself, in the given order; only some are under way at a time."""
         answers: list[PublishedMessage | Refusal] = []
         calls = self.broker.calls
         async with self._bulks:
@@ -126,11 +123,11 @@ class Service:
         return answers
 
     async def rehearse(self, message: NewMessage) -> NamedExplanation | Refusal:
-        """What would become of it, and what became of those like it. Nothing is sent."""
+        """A dry run: what would become of the message, and what became of those like it."""
         return await self.look(explain_named, self.broker, message)
 
     async def erase_payload(self, message_key: int) -> Done | Refusal:
-        """Of a message that is over; its verdict is kept."""
+        """Of a message that is over. Its verdict is kept."""
         return await self.carry_out(erase_payload, self.broker, message_key)
 
     async def deploy(
@@ -142,7 +139,7 @@ class Service:
     async def create_with_result(
         self, new: NewInstance, timeout_ms: int = 0, fetch: Sequence[str] = ()
     ) -> InstanceResult | Refusal:
-        """Answered when the instance has completed, with all its variables or those of `fetch`. 0: the default wait."""
+        """Answered when the instance has completed, with all variables or those of `fetch`. 0: the default timeout."""
         if self._results.is_full:
             return self._dispatcher.exhausted()
         created = await self.call(Calls.create_instance, new)
@@ -151,26 +148,26 @@ class Service:
         return await self._results.of(created, timeout_ms if timeout_ms > 0 else self.limits.request_timeout_ms, fetch)
 
     async def activate_jobs(self, wanted: JobsWanted, wait_ms: int = 0) -> list[ActivatedJob] | Refusal:
-        """The oldest jobs; if there are none, the first that turn up. 0: the default wait; negative: no wait at all."""
-        return await self._desk.poll(wanted, wait_ms if wait_ms else self.limits.long_poll_ms)
+        """The oldest jobs, or the first to become ready. 0: the default timeout; negative: no wait at all."""
+        return await self._jobs.poll(wanted, wait_ms if wait_ms else self.limits.long_poll_ms)
 
     def stream_jobs(self, wanted: JobsWanted) -> AsyncIterator[ActivatedJob] | Refusal:
-        """Jobs as they turn up, until the iterator is closed (`aclose`) or the service is."""
-        return self._desk.stream(wanted)
+        """Jobs as they become ready, until the iterator is closed (`aclose`) or the service is."""
+        return self._jobs.stream(wanted)
 
     def topology(self) -> Topology:
-        return topology_of(self.broker)
+        return Topology(__version__, range(1, self.broker.shard_count + 1), BROKER_HOST, BROKER_PORT)
 
     async def look(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
-        """Run something that searches the store: lists, `explain`, pages. It ends in time, and when nobody waits."""
+        """Run something that searches the store: lists, `explain`, pages. It has a timeout, and can be cancelled."""
         return await self._searches.read(lambda: function(*args, **kwargs), *self._times)
 
     async def look_up(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
-        """The same for what is found at once, by its key. No search makes it wait."""
+        """The same for a lookup by key. It does not wait for searches."""
         return await self._lookups.read(lambda: function(*args, **kwargs), *self._times)
 
     async def carry_out(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
-        """Run something that writes, however long it takes: nobody is told that it failed while it goes on."""
+        """Run something that writes, without a timeout: it is never reported as failed while it goes on."""
         return await self._writers.write(lambda: function(*args, **kwargs))
 
     @property
@@ -179,12 +176,12 @@ class Service:
         return timeout_ms / 1_000, min(self.limits.list_time_ms, timeout_ms // 2) / 1_000
 
     def stop_waiting(self) -> None:
-        """Open polls are answered empty, streams end. Everything else still works."""
-        self._desk.close()
+        """Open polls are answered empty, and streams end. Everything else still works."""
+        self._jobs.close()
         self._results.close()
 
     async def close(self) -> None:
-        """What is under way is still answered."""
+        """Requests under way are still answered."""
         self.stop_waiting()
         await self._dispatcher.settled()
         self._inline.listener = None

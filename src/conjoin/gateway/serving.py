@@ -1,13 +1,13 @@
-"""One process that serves: the store, a thread a shard, sweeps, the inbox's schedule, gRPC and REST in one event loop.
+"""One process that serves: the store, a thread for each shard, background jobs, gRPC and REST in one event loop.
 
-It stops in the order that loses nothing: health says so first, open polls are answered, requests that were let in get
-their answer, and only then are the threads and the store closed.
+It stops in the order that loses nothing: health reports it first, open polls are answered, requests that were admitted
+get their answer, and only then are the threads and the store closed.
 """
 
 import asyncio
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from conjoin.runtime.notices import Notifier, Receiver
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
 from conjoin.runtime.upkeep.garbage_collection import short_pauses
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor
-from conjoin.runtime.upkeep.supervision import Repeating, supervised
+from conjoin.runtime.upkeep.supervision import Repeating, SupervisedJob, Supervisor, supervised
 from conjoin.runtime.upkeep.sweeper import Sweeper
 
 GRACE_S = 10.0
@@ -52,37 +52,38 @@ class Served:
     keep_for: KeepFor = KEEP_EVERYTHING
     inbox: Configuration | None = None
     receivers: Sequence[Receiver] = ()
-    """Who is told of what went wrong with messages."""
+    """Of notices about messages that expired, were discarded or parked."""
     guard: Guard = allow_all
     tls: ServerTls | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
     sweep_every_s: float = 0.5
-    """Timers are so late at most."""
+    """Timers are at most so late."""
     pages: Pages | None = None
     beside: Callable[[Service], Coroutine[Any, Any, None]] | None = None
-    """What goes on in the same loop from when it is ready until it stops."""
+    """Runs in the same loop while it is ready."""
     traces: Tracing | None = None
     hosts: Sequence[str] = ()
-    """Names that clients may call it by, beside its own."""
+    """Names that clients may use for it, in addition to its own."""
 
 
 class Addresses(NamedTuple):
-    """Where it listens."""
-
     host: str
     grpc_port: int
     rest_port: int
 
 
-def serve(broker: Broker, served: Served, tell: Callable[[Addresses], None]) -> None:
-    """Until SIGTERM or SIGINT. `tell` is called when everything is ready."""
-    with (
-        short_pauses(),
-        at_work(broker, served) as runner,
-        _inbox_at_work(broker, served.inbox) as inbox,
-        _notices_at_work(broker, served.receivers),
-        _holding(broker),
-    ):
+def serve(broker: Broker, served: Served, on_ready: Callable[[Addresses], None]) -> None:
+    """Until SIGTERM or SIGINT. `on_ready` is called when everything is ready."""
+    with short_pauses(), at_work(broker, served) as runner, ExitStack() as stack:
+        inbox = None
+        if served.inbox is not None:
+            inbox = stack.enter_context(closing(Inbox(broker, *served.inbox)))
+            stack.enter_context(_repeating(broker, "inbox", InboxSchedule(inbox).step, INBOX_EVERY_S))
+        if served.receivers:
+            notifier = Notifier(broker, served.receivers)
+            stack.enter_context(_repeating(broker, "notices", notifier.round, NOTICES_EVERY_S))
+        # The store stays held also while nothing is written: a reshard that begins then would not know of us.
+        stack.enter_context(_repeating(broker, "holding", broker.store.check_held, HOLDING_EVERY_S, critical=True))
 
         def make_service() -> Service:
             service = Service(broker, runner, served.limits)
@@ -90,12 +91,12 @@ def serve(broker: Broker, served: Served, tell: Callable[[Addresses], None]) -> 
             return service
 
         raise_limit()
-        asyncio.run(_until_told_to_stop(make_service, served, tell))
+        asyncio.run(_until_stopped(make_service, served, on_ready))
 
 
 @contextmanager
 def at_work(broker: Broker, served: Served) -> Iterator[ShardThreads]:
-    """A thread a shard, and one that lets happen what falls due."""
+    """A thread for each shard, and one for timers, expiries and retention."""
     with shard_threads(broker) as runner:
         sweeper = Sweeper(broker, runner, served.sweep_every_s, served.keep_for)
         sweeper.start()
@@ -106,26 +107,10 @@ def at_work(broker: Broker, served: Served) -> Iterator[ShardThreads]:
 
 
 @contextmanager
-def _inbox_at_work(broker: Broker, configuration: Configuration | None) -> Iterator[Inbox | None]:
-    """Its runs and cleanups, when their time has come."""
-    if configuration is None:
-        yield None
-        return
-    with closing(Inbox(broker, *configuration)) as inbox:
-        thread = Repeating("inbox", InboxSchedule(inbox).step, INBOX_EVERY_S, broker.supervisor)
-        thread.start()
-        try:
-            yield inbox
-        finally:
-            thread.stop()
-
-
-@contextmanager
-def _notices_at_work(broker: Broker, receivers: Sequence[Receiver]) -> Iterator[None]:
-    if not receivers:
-        yield
-        return
-    thread = Repeating("notices", Notifier(broker, receivers).round, NOTICES_EVERY_S, broker.supervisor)
+def _repeating(
+    broker: Broker, name: str, step: Callable[[], object], every_s: float, critical: bool = False
+) -> Iterator[None]:
+    thread = Repeating(name, step, every_s, broker.supervisor, critical=critical)
     thread.start()
     try:
         yield
@@ -133,89 +118,65 @@ def _notices_at_work(broker: Broker, receivers: Sequence[Receiver]) -> Iterator[
         thread.stop()
 
 
-@contextmanager
-def _holding(broker: Broker) -> Iterator[None]:
-    """The store stays held, also while nobody writes: a reshard that begins then would not know of us."""
-    thread = Repeating("holding", broker.store.check_held, HOLDING_EVERY_S, broker.supervisor, critical=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.stop()
-
-
-async def _until_told_to_stop(
-    make_service: Callable[[], Service], served: Served, tell: Callable[[Addresses], None]
+async def _until_stopped(
+    make_service: Callable[[], Service], served: Served, on_ready: Callable[[Addresses], None]
 ) -> None:
-    asyncio.get_running_loop().set_exception_handler(on_loop_error)
-    told = asyncio.Event()
+    loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+    loop.set_exception_handler(on_loop_error)
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        loop.add_signal_handler(number, stopped.set)
     service = make_service()
-    async with edges(service, served) as addresses:
-        tell(addresses)
-        async with _beside(service, served):
-            await told.wait()
+    async with edges(service, served) as addresses, AsyncExitStack() as stack:
+        on_ready(addresses)
+        if (beside := served.beside) is not None:
+            supervisor = service.broker.supervisor
+            await stack.enter_async_context(_task(supervisor, supervisor.job("beside"), lambda: beside(service)))
+        await stopped.wait()
 
 
 @asynccontextmanager
-async def _beside(service: Service, served: Served) -> AsyncIterator[None]:
-    if served.beside is None:
-        yield
-        return
-    beside, supervisor = served.beside, service.broker.supervisor
-    task = asyncio.create_task(supervised(supervisor.job("beside"), lambda: beside(service)))
+async def _task(
+    supervisor: Supervisor, job: SupervisedJob, work: Callable[[], Coroutine[Any, Any, None]]
+) -> AsyncIterator[None]:
+    task = asyncio.create_task(supervised(job, work))
     try:
         yield
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-
-
-@asynccontextmanager
-async def _telling_health(server: GrpcServer, health: Health, service: Service) -> AsyncIterator[None]:
-    """gRPC says the same as REST: it is looked every second."""
-
-    async def tell() -> None:
-        while True:
-            report = await health.report()
-            await server.report(report["status"] == "UP")
-            job.succeeded()
-            await asyncio.sleep(HEALTH_EVERY_S)
-
-    job = service.broker.supervisor.job("health", HEALTH_EVERY_S)
-    task = asyncio.create_task(supervised(job, tell))
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        service.broker.supervisor.over(job)
+        supervisor.over(job)
 
 
 @asynccontextmanager
 async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
-    """gRPC and REST in the running loop; at the end nobody who was let in is left without an answer."""
+    """gRPC and REST in the running loop; at the end every request that was admitted is still answered."""
     stopping = asyncio.Event()
     metrics = Metrics(service.broker, service.inbox)
     if isinstance(served.guard, SecurityGuard):
         served.guard.count_failures(metrics.auth_failed)
     traces = served.traces
+    named = names_in_certificate(served.tls.certificate) if served.tls else ()
+    hosts = Hosts(served.hosts, [served.host, *named])
     health = Health(service.broker, lambda: not stopping.is_set())
     grpc_server = GrpcServer(service, metrics, served.guard, [GrpcSpans(traces)] if traces else ())
-    app = make_app(
-        *(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages), _hosts(served), health
-    )
-    rest_server = RestServer(
-        RestSpans(app, traces) if traces else app, served.tls.http_options() if served.tls else None
-    )
+    app = make_app(*(service, served.guard, lambda: not stopping.is_set(), metrics, served.pages), hosts, health)
+    tls_options = served.tls.http_options() if served.tls else None
+    rest_server = RestServer(RestSpans(app, traces) if traces else app, tls_options)
+    supervisor = service.broker.supervisor
+
+    async def report_health() -> None:
+        while True:
+            await grpc_server.report((await health.report())["status"] == "UP")
+            job.succeeded()
+            await asyncio.sleep(HEALTH_EVERY_S)
+
     try:
         credentials = served.tls.grpc_credentials() if served.tls else None
         grpc_port = await grpc_server.start(served.host, served.grpc_port, credentials)
         rest_port = await rest_server.start(served.host, served.rest_port)
-        async with _telling_health(grpc_server, health, service):
+        job = supervisor.job("health", HEALTH_EVERY_S)
+        async with _task(supervisor, job, report_health):
             yield Addresses(served.host, grpc_port, rest_port)
     finally:
         stopping.set()
@@ -226,8 +187,3 @@ async def edges(service: Service, served: Served) -> AsyncIterator[Addresses]:
         await service.close()
         if traces:
             traces.close()
-
-
-def _hosts(served: Served) -> Hosts:
-    named = names_in_certificate(served.tls.certificate) if served.tls else ()
-    return Hosts(served.hosts, [served.host, *named])

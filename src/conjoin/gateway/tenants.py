@@ -1,4 +1,4 @@
-"""Tenant ids as clients send them: empty is the default tenant; others are short and plain."""
+"""Tenant ids of requests: empty is the default tenant; others are short and plain."""
 
 import re
 from collections.abc import Iterable

@@ -23,8 +23,8 @@ def until_waiting(gateway: ServerThread, type_: str, count: int) -> None:
     """So many wait in the line of a type."""
 
     async def waiting(service: Any) -> int:
-        line = service._desk._lines.get(type_)
-        return len(line.waiters) if line is not None else 0
+        queue = service._jobs._queues.get(type_)
+        return len(queue.waiters) if queue is not None else 0
 
     until = monotonic() + 10
     while gateway.run(waiting) != count:

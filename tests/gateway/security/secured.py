@@ -11,8 +11,13 @@ from starlette.routing import BaseRoute
 
 from conjoin.console.app import console_routes
 from conjoin.gateway.grpc.wire import SERVICE, WIRE
-from conjoin.gateway.security.authentication.callers import KnownCaller, write_callers
-from conjoin.gateway.security.authentication.hashes import id_of_token, new_token, token_hash
+from conjoin.gateway.security.authentication.callers import (
+    KnownCaller,
+    id_of_token,
+    new_token,
+    token_hash,
+    write_callers,
+)
 from conjoin.gateway.security.configuration import Security, read_security
 from conjoin.gateway.service import Service
 from conjoin.gateway.serving import Served, edges

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from conjoin.errors import SettingsError
-from conjoin.gateway.security.authentication.callers import read_callers
-from conjoin.gateway.security.authentication.hashes import id_of_token, is_password, is_token
+from conjoin.gateway.security.authentication.callers import id_of_token, is_password, is_token, read_callers
 from conjoin.gateway.security.configuration import read_security
 from tests.cli.command import Command
 from tests.gateway.security.certificates import Authority

@@ -5,11 +5,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from conjoin.gateway.security.authentication import guesses as guesses_module
 from conjoin.gateway.security.authentication import passwords as passwords_module
-from conjoin.gateway.security.authentication.guesses import Guesses, Who, network_of
-from conjoin.gateway.security.authentication.hashes import is_password, password_hash
-from conjoin.gateway.security.authentication.passwords import PasswordCheck, PasswordChecks
+from conjoin.gateway.security.authentication.callers import is_password, password_hash
+from conjoin.gateway.security.authentication.passwords import Guesses, PasswordCheck, PasswordChecks, Who, network_of
 from conjoin.gateway.statuses import TooManyRequests
 
 ALICE, BOB = PasswordCheck("of alice", True), PasswordCheck("of bob", True)
@@ -50,7 +48,7 @@ def test_who_guesses_waits_longer_and_longer_and_is_forgotten() -> None:
 
 
 def test_what_is_remembered_of_guesses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guesses_module, "_MOST", 10)
+    monkeypatch.setattr(passwords_module, "_MOST_GUESSES", 10)
     guesses = Guesses()
     for number in range(100):
         guesses.failed(Who("alice", f"10.0.0.{number}"), 0.0, True)

@@ -11,8 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conjoin.gateway.security.authentication.callers import KnownCaller, read_callers, write_callers
-from conjoin.gateway.security.authentication.hashes import password_hash
+from conjoin.gateway.security.authentication.callers import KnownCaller, password_hash, read_callers, write_callers
 from conjoin.gateway.security.authorized_service import TOUCHED
 from conjoin.runtime.client_api.calls import Calls
 from tests.gateway.grpc_client import HOUR_MS

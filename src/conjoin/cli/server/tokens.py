@@ -9,8 +9,15 @@ import typer
 from conjoin.cli.invocation import CommandCall, command
 from conjoin.cli.options import option
 from conjoin.errors import InputError
-from conjoin.gateway.security.authentication.callers import KnownCaller, read_callers, write_callers
-from conjoin.gateway.security.authentication.hashes import id_of_token, new_token, password_hash, token_hash
+from conjoin.gateway.security.authentication.callers import (
+    KnownCaller,
+    id_of_token,
+    new_token,
+    password_hash,
+    read_callers,
+    token_hash,
+    write_callers,
+)
 from conjoin.settings import load
 from conjoin.times.iso8601 import instant_text
 

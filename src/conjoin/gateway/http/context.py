@@ -1,4 +1,4 @@
-"""What endpoints and pages work with, and who sends a request."""
+"""What endpoints and pages work with, and the client of a request."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,19 +12,17 @@ from conjoin.gateway.service import Service
 from conjoin.runtime.inbox.inbox import Inbox
 
 USER = "conjoin.user"
-"""Where the scope of a request has who it is, if anybody was asked."""
+"""In the scope of a request: the name of an authenticated caller."""
 
 
 class Gateway(NamedTuple):
-    """What endpoints work with."""
-
     service: Service
     guard: Guard
     metrics: Metrics
     is_ready: Callable[[], bool]
     health: Health
     closed_by: Guard = allow_all
-    """Whom an endpoint for everybody asks before it tells more than everybody may know."""
+    """The guard of the server, by which an endpoint without a guard decides whether to show details."""
 
     @property
     def inbox(self) -> Inbox | None:
@@ -32,5 +30,4 @@ class Gateway(NamedTuple):
 
 
 def address_of(request: Request) -> str:
-    """Where it came from."""
     return request.client.host if request.client is not None else ""

@@ -171,7 +171,7 @@ class RestServer:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Answers with the port, which is a free one if 0 was asked for."""
+        """Returns the port: a free one for 0."""
         listening = _listening(host, port)
         self._task = asyncio.create_task(self._server.serve(sockets=[listening]))
         while not self._server.started and not self._task.done():
@@ -179,7 +179,7 @@ class RestServer:
         return int(listening.getsockname()[1])
 
     async def stop(self, grace_s: float) -> None:
-        """No new requests; those that are open have so long."""
+        """No new requests; open ones may take so long."""
         if self._task is None:
             return
         self._server.config.timeout_graceful_shutdown = int(grace_s)

@@ -1,1 +1,1 @@
-"""Who waits for something that happens later: workers for jobs, clients for the end of an instance."""
+"""What clients wait for: workers for jobs, creations with result for the end of their instance."""

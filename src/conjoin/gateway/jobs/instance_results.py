@@ -1,7 +1,7 @@
-"""Results: whoever has created an instance and waits for its end is told by the commit that ended it.
+"""Results: creations that wait for the end of their instance are answered by the commit that ends it.
 
-The end may have come before anybody waited, or in another process: so the store is looked at as well, first at once
-and then less and less often.
+The end may come before they wait, or in another process: so the store is read as well, first at once and then less and
+less often.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from conjoin.runtime.reading.instances import InstanceEnd, end_of, stored_end
 _FIRST_LOOK_S, _LAST_LOOK_S = 1.0, 16.0
 
 
-class Results:
+class InstanceResults:
     def __init__(self, broker: Broker, look: Callable[..., Awaitable[Any]], most: int) -> None:
         self._broker = broker
         self._look = look
@@ -27,7 +27,7 @@ class Results:
         return len(self._awaited) >= self._most
 
     def awaited_in(self, rows: Sequence[Any]) -> list[InstanceEnd]:
-        """Of a commit's rows the ends that somebody waits for; asked in the thread of a shard."""
+        """The awaited ends among the rows of a commit; called in the thread of a shard."""
         awaited = self._awaited
         if not awaited:
             return []

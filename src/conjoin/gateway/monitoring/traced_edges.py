@@ -1,4 +1,4 @@
-"""Spans around the two edges: an interceptor for gRPC, a middleware for REST. Health and metrics are not traced."""
+"""Spans of calls: an interceptor for gRPC, a middleware for REST. Health and metrics are not traced."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from conjoin.gateway.grpc.wire import SERVICE
 from conjoin.gateway.monitoring.tracing import Tracing
 
-_SERVERS_FAULT = ("UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS")
+_SERVER_ERRORS = ("UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS")
 _UNTRACED = ("/health/", "/metrics")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -55,10 +55,10 @@ class GrpcSpans(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         return answer
 
     def _end(self, span: Any, context: Any) -> None:
-        told = context.code()
-        code = _CODES[told or 0] if not isinstance(told, grpc.StatusCode) else told
+        given = context.code()
+        code = _CODES[given or 0] if not isinstance(given, grpc.StatusCode) else given
         span.set_attribute("rpc.grpc.status_code", code.value[0])
-        if code.name in _SERVERS_FAULT:
+        if code.name in _SERVER_ERRORS:
             self._tracing.fail(span)
 
 
@@ -71,7 +71,7 @@ def _about(method: str) -> dict[str, str]:
 
 
 class RestSpans:
-    """Named by the route, so that not every key is a name of its own."""
+    """Spans are named by the route, not by the path with its keys."""
 
     def __init__(self, app: Starlette, tracing: Tracing) -> None:
         self._app = app
@@ -96,6 +96,6 @@ class RestSpans:
             await self._app(scope, receive, noting)
 
     def _route(self, scope: Scope) -> str:
-        """Its pattern; empty where there is none."""
+        """Its pattern; empty if no route matches."""
         found = (it.path for it in self._app.routes if isinstance(it, Route) and it.matches(scope)[0] is Match.FULL)
         return next(found, "")

@@ -1,7 +1,7 @@
-"""Traces: a span for each call of gRPC and REST, for a collector of OpenTelemetry. Off unless one is named.
+"""Traces: a span for each call of gRPC and REST, for a collector of OpenTelemetry. Off by default.
 
-A span has the name of the call, the tenant, what the message or the process is called, and what came of it; never a
-variable. While it is off, nothing of OpenTelemetry is imported.
+A span has the name of the call, the tenant, the name of the message or process, and the outcome; never a variable.
+While tracing is off, nothing of OpenTelemetry is imported.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,25 +10,24 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from conjoin import __version__
-from conjoin.errors import ExtraMissing, SettingsError
+from conjoin.errors import ExtraMissing
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.calls import NewInstance
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.shown_urls import kind_of, shown_url
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import Span
 
 ENVIRONMENT = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-"""OpenTelemetry's own variables, which its exporter reads by itself."""
+"""OpenTelemetry's own variables, which its exporter reads itself."""
 _LONGEST_EXPORT_S = 5
 _NOTES: ContextVar[dict[str, str] | None] = ContextVar("notes", default=None)
 _A = TypeVar("_A")
 
 
 def noted(about: object, answer: _A) -> _A:
-    """The answer itself; the span of the call, if there is one, says what it was about: a message, or an instance."""
+    """Returns the answer, and notes in the span of the call, if there is one, which message or instance it is about."""
     notes = _NOTES.get()
     if notes is not None and isinstance(about, NewMessage | NewInstance):
         name = about.name if isinstance(about, NewMessage) else about.process_id
@@ -53,16 +52,16 @@ class Tracing:
     @contextmanager
     def call(self, name: str, headers: Mapping[str, str], about: Mapping[str, str]) -> Iterator["Span"]:
         """Around a call. Its trace is the caller's, if `headers` have one."""
-        above = self._incoming.extract(headers)
-        span = self._tracer.start_span(name, above, self._kind, about)
         notes: dict[str, str] = {}
         token = _NOTES.set(notes)
         try:
-            yield span
+            with self.stream(name, headers, about) as span:
+                try:
+                    yield span
+                finally:
+                    span.set_attributes(notes)
         finally:
             _NOTES.reset(token)
-            span.set_attributes(notes)
-            span.end()
 
     @contextmanager
     def stream(self, name: str, headers: Mapping[str, str], about: Mapping[str, str]) -> Iterator["Span"]:
@@ -74,28 +73,15 @@ class Tracing:
             span.end()
 
     def fail(self, span: "Span") -> None:
-        """It was the server's fault."""
+        """For errors of the server, not of its clients."""
         span.set_status(self._failed)
 
     def close(self) -> None:
         self._provider.shutdown()
 
 
-def address_in(section: Mapping[str, Any]) -> str | None:
-    """`traces` of the section `[server]`."""
-    known = ("traces", "hosts", "log_level", "log_format")
-    problems = [f"unknown key {name!r}; there is {', '.join(known)}" for name in section if name not in known]
-    address = section.get("traces")
-    if address is not None and not (isinstance(address, str) and address.startswith(("http://", "https://"))):
-        shown = repr(shown_url(address)) if isinstance(address, str) else kind_of(address)
-        problems.append(f"traces = {shown}: is not an address such as http://127.0.0.1:4318/v1/traces")
-    if problems:
-        raise SettingsError(problems)
-    return address
-
-
 def begin(address: str | None, environment: Mapping[str, str]) -> Tracing | None:
-    """To a collector that takes OTLP over HTTP there, or where the environment says; None: nobody wants any."""
+    """For a collector that takes OTLP over HTTP at that address, or at that of the environment. None: there is none."""
     if not address and not any(environment.get(name) for name in ENVIRONMENT):
         return None
     try:

@@ -1,4 +1,4 @@
-"""REST: Camunda's `/v2`, Fleans' one endpoint, and our own `/conjoin/v1`. An edge: it reads, asks the service, tells.
+"""REST: Camunda's `/v2`, Fleans' one endpoint, and our own `/conjoin/v1`. It reads, calls the service and encodes.
 
-Every endpoint is one line of a table (`endpoint.py`); routes and the OpenAPI document are made of the same tables.
+Every endpoint is an entry of a table (`endpoint.py`); routes and the OpenAPI document are made from the same tables.
 """

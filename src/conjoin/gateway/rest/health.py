@@ -19,7 +19,7 @@ async def ready(call: RestCall) -> Response:
     """Can each shard commit, is each sweep in time? To restart a process that hangs, probe `/health/live`."""
     report = await call.gateway.health.report()
     if not await _may_see_details(call):
-        problems = ["ask as somebody who may read /metrics, or see the log"] if report["problems"] else []
+        problems = ["use credentials that may read /metrics, or see the log"] if report["problems"] else []
         jobs = [{**job, "doing": "", "error": ""} for job in report["jobs"]]
         report = {**report, "problems": problems, "jobs": jobs}
     return answer(report, 200 if report["status"] == "UP" else 503)

@@ -1,32 +1,25 @@
-"""The service as a caller may use it: it checks the very values it is called with, then asks the whole one.
+"""The service as a caller may use it: each call is checked by its own arguments, then passed to the whole service.
 
-A call that `TOUCHED` does not list fails, and so does a method that is not written out here: the attributes it would
-need are not there. Something of a tenant that is none of the caller's is not found, in the same words as something that
+A call that `TOUCHED` does not list fails, and so does a method that is not overridden here: the attributes it would
+need do not exist. Something of a tenant that is none of the caller's is not found, with the same text as something that
 does not exist.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from conjoin.gateway.security import owners
 from conjoin.gateway.security.grants import Grant, Thing, allowing
 from conjoin.gateway.security.visible_store import confined
-from conjoin.gateway.service import Service
-from conjoin.gateway.topology import Topology
+from conjoin.gateway.service import Service, Topology
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.answers import (
-    ActivatedJob,
-    Deployment,
-    Done,
-    InstanceResult,
-    PublishedMessage,
-    Refusal,
-)
+from conjoin.runtime.client_api.answers import ActivatedJob, Deployment, Done, InstanceResult, PublishedMessage, Refusal
 from conjoin.runtime.client_api.calls import Call, Calls, NewInstance, Variables
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.explain.explain import NamedExplanation, explain_named
+from conjoin.runtime.reading.finding import rows_with
+from conjoin.runtime.reading.instances import instance_holding
 
 _P = ParamSpec("_P")
 _A = TypeVar("_A")
@@ -35,18 +28,16 @@ _NAMING = ("NOT_FOUND", "INVALID_STATE")
 
 
 class _Named(NamedTuple):
-    """What a call touches is what it names."""
+    """A call that touches what its arguments name."""
 
     action: str
     things: Callable[..., Iterable[Thing]]
-    """Of what the call takes."""
 
 
 class _Keyed(NamedTuple):
-    """What a call touches is found by a key, the first thing that it takes."""
+    """A call that touches what the key finds that is its first argument. One of the actions is enough."""
 
     actions: tuple[str, ...]
-    """One of them is enough."""
     owner: Callable[[Broker, int], Thing | None]
     missing: str
 
@@ -63,16 +54,43 @@ def _jobs(wanted: JobsWanted) -> list[Thing]:
     return [Thing(tenant, job=wanted.type) for tenant in wanted.tenant_ids]
 
 
+def _of_instance(broker: Broker, key: int) -> Thing | None:
+    row = rows_with(broker, "instance", [key]).get(key)
+    return None if row is None else Thing(row.tenant_id, process=row.process_id)
+
+
+def _of_message(broker: Broker, key: int) -> Thing | None:
+    row = rows_with(broker, "message", [key]).get(key)
+    return None if row is None else Thing(row.tenant_id, row.name)
+
+
+def _of_scope(broker: Broker, key: int) -> Thing | None:
+    """By the key of an instance, or of an element instance in one."""
+    row = instance_holding(broker, key)
+    return None if row is None else Thing(row.tenant_id, process=row.process_id)
+
+
+def _of_job(broker: Broker, key: int) -> Thing | None:
+    row = rows_with(broker, "job", [key]).get(key)
+    its = None if row is None else _of_instance(broker, row.instance_key)
+    return None if row is None else Thing(row.tenant_id, None, its.process if its else None, row.type)
+
+
+def _of_incident(broker: Broker, key: int) -> Thing | None:
+    row = rows_with(broker, "incident", [key]).get(key)
+    return None if row is None else _of_instance(broker, row.instance_key)
+
+
 _PUBLISH, _WORK = _Named("publish", _message), _Named("work", _jobs)
-_JOB = _Keyed(("work",), owners.of_job, "no job with key {} was found")
+_JOB = _Keyed(("work",), _of_job, "no job with key {} was found")
 _INSTANCE = _Keyed(
-    ("operate",), owners.of_instance, "no active instance with key {} was found: it has ended, or there never was one"
+    ("operate",), _of_instance, "no active instance with key {} was found: it has ended, or there never was one"
 )
-_SCOPE = _Keyed(("operate",), owners.of_scope, "no active instance or element with key {} was found")
+_SCOPE = _Keyed(("operate",), _of_scope, "no active instance or element with key {} was found")
 _INCIDENT = _Keyed(
-    ("operate",), owners.of_incident, "no incident with key {} was found: it was resolved, or its instance has ended"
+    ("operate",), _of_incident, "no incident with key {} was found: it was resolved, or its instance has ended"
 )
-_ENDED_MESSAGE = _Keyed(("operate",), owners.of_message, "no message with key {} is known")
+_ENDED_MESSAGE = _Keyed(("operate",), _of_message, "no message with key {} is known")
 TOUCHED: Mapping[Callable[..., Call[Any]], _Named | _Keyed] = {
     Calls.publish: _PUBLISH,
     Calls.correlate: _Named("correlate", _message),
@@ -93,7 +111,7 @@ TOUCHED: Mapping[Callable[..., Call[Any]], _Named | _Keyed] = {
 
 class PermittedService(Service):
     def __init__(self, whole: Service, grants: tuple[Grant, ...], actions: tuple[str, ...]) -> None:
-        """For calls that need one of `actions`: who may do something to a thing also sees it there."""
+        """For calls that need one of `actions`: a caller who may do something to a thing also sees it there."""
         self._whole = whole
         self._grants = grants
         seeing = allowing(grants, "read", *actions)
@@ -130,7 +148,7 @@ class PermittedService(Service):
         ]
 
     async def _reworded(self, message: NewMessage, refusal: Refusal) -> Refusal:
-        """It may name who waits instead, or is in the way; whoever may not know of them all is told of the rest."""
+        """It may name other instances that wait or hold a lock; the caller is shown only those that it may see."""
         if self.broker is self._whole.broker or refusal.code not in _NAMING:
             return refusal
         found = (await self.look(explain_named, self.broker, message)).dry_run
@@ -163,7 +181,7 @@ class PermittedService(Service):
         if new.definition_key:
             definitions = await self._whole.look_up(lambda: self._whole.broker.definitions)
             found = definitions.by_key.get(new.definition_key)
-            # That of another tenant is none, and the engine says so.
+            # One of another tenant is refused by the engine.
             process = found.process_id if found is not None and found.tenant_id == new.tenant_id else None
         return self._refusal(("create",), Thing(new.tenant_id, process=process))
 
@@ -177,7 +195,7 @@ class PermittedService(Service):
         return self._whole.topology()
 
     async def look(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
-        """With `broker`, which is narrowed."""
+        """The function is given the narrowed `broker`."""
         return await self._whole.look(function, *args, **kwargs)
 
     async def look_up(self, function: Callable[_P, _A], *args: _P.args, **kwargs: _P.kwargs) -> _A:
@@ -209,6 +227,6 @@ class PermittedService(Service):
 
 
 def _process_ids(broker: Broker, resources: Sequence[tuple[str, bytes]], tenant_id: str) -> list[str]:
-    """Of what can be deployed; the engine says what is wrong with the rest."""
+    """Of what can be deployed; the engine refuses the rest."""
     prepared: Any = broker.catalog.view().deployments.prepare(resources, tenant_id, broker.now)
     return [] if isinstance(prepared, Refusal) else [it.process_id for it in prepared[0].processes]

@@ -1,4 +1,4 @@
-"""Grants: what a role allows, on which messages, processes, job types and tenants. Nothing is forbidden by a grant.
+"""Grants: what a role allows, on which messages, processes, job types and tenants. A grant forbids nothing.
 
 A caller may do what one of its grants allows. In a pattern * stands for any characters; everything else for itself.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 ACTIONS = ("publish", "correlate", "signal", "deploy", "create", "work", "operate", "configure", "read")
 """publish, correlate, signal: messages and signals by name; deploy, create: processes; work: jobs by type; operate:
-cancel, set variables, resolve, the inbox, payloads; configure: policies; read: everything that only looks."""
+cancel, set variables, resolve, the inbox, payloads; configure: policies; read: everything that only reads."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Patterns:
 
     @property
     def exact(self) -> tuple[str, ...] | None:
-        """All there is, if no pattern has an asterisk."""
+        """The texts, if no pattern has an asterisk."""
         return None if any("*" in text for text in self.texts) else self.texts
 
     @cached_property
@@ -36,7 +36,7 @@ class Patterns:
 
 
 def _expression(text: str) -> str:
-    """What stands between two asterisks is looked for once, from the left, and never again: so no name takes long."""
+    """The text between two asterisks is searched once, from the left, without backtracking: so no name takes long."""
     first, *others = map(re.escape, text.split("*"))
     between = "".join(f"(?>.*?{part})" for part in others[:-1])
     return f"{first}{between}.*{others[-1]}" if others else first
@@ -55,7 +55,7 @@ class Grant:
 
     @property
     def is_total(self) -> bool:
-        """Of everything there is in the store."""
+        """It covers everything in the store."""
         return all(it.is_all for it in (self.messages, self.processes, self.jobs, self.tenants))
 
     def covers(self, thing: "Thing") -> bool:
@@ -68,7 +68,7 @@ class Grant:
 
 
 class Thing(NamedTuple):
-    """What somebody wants to touch or to see; None: it has none, or that does not matter here."""
+    """What a caller wants to change or see. None: it has no such property, or that does not matter here."""
 
     tenant_id: str
     message: str | None = None
@@ -91,5 +91,5 @@ EVERYTHING = Grant(frozenset(ACTIONS))
 
 
 def allowing(grants: Iterable[Grant], *actions: str) -> tuple[Grant, ...]:
-    """Those that allow one of these."""
+    """Those that allow one of the actions."""
     return tuple(grant for grant in grants if not grant.actions.isdisjoint(actions))

@@ -1,10 +1,10 @@
-"""The rule of every call, gRPC, REST and console: which action it needs, on a part of the store or on all of it.
+"""The rule of every call of gRPC, REST and the console: which action it needs, on a part of the store or on all of it.
 
 A call without a rule is refused, and a test proves that none is missing. Which message, process or tenant a call is
-about is not known here: `authorized_service.py` looks at that.
+about is checked by `authorized_service.py`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from conjoin.gateway.security.grants import Caller, allowing
@@ -12,12 +12,12 @@ from conjoin.runtime.client_api.answers import Refusal
 
 
 class Rule(NamedTuple):
-    """One of `actions` is needed; none: whoever is known may. `is_whole`: a role for everything in the store."""
+    """One of `actions` is needed; if empty, any known caller may. `is_whole`: it needs a role for the whole store."""
 
     actions: tuple[str, ...]
     is_whole: bool = False
     by_hand: bool = False
-    """A person does it, so it is written down whatever it is."""
+    """Done by a person in the console, so it is audited whatever it is."""
 
     @property
     def is_audited(self) -> bool:
@@ -123,22 +123,17 @@ _CONSOLE: dict[Rule, Sequence[str]] = {
 }
 
 
-def _under(prefix: str, rules: dict[Rule, Sequence[str]]) -> Iterable[tuple[str, Rule]]:
-    return ((call.replace(" ", f" {prefix}", 1), rule) for rule, calls in rules.items() for call in calls)
-
-
 RULES: dict[str, Rule] = {
-    **dict(_under("", _GRPC)),
-    **dict(_under("/v2", _V2)),
-    **dict(_under("/conjoin/v1", _OWN)),
-    **dict(_under("", _OTHERS)),
-    **dict(_under("/console", _CONSOLE)),
+    call.replace(" ", f" {prefix}", 1): rule
+    for prefix, rules in (("", _GRPC), ("/v2", _V2), ("/conjoin/v1", _OWN), ("", _OTHERS), ("/console", _CONSOLE))
+    for rule, calls in rules.items()
+    for call in calls
 }
-"""By the name of a gRPC call, or method and path."""
+"""By the name of a gRPC call, or by method and path."""
 
 
 def kept_out(caller: Caller, call: str) -> Refusal | None:
-    """None: the caller may do such a thing to something."""
+    """None: the caller may do this to some part of the store."""
     rule = RULES.get(call)
     if rule is None:
         return Refusal("FORBIDDEN", f"{call} has no rule, so nobody may call it")

@@ -1,7 +1,7 @@
-"""What a caller sees of a store: rows of its tenants, and of these what its grants name. Nothing else is there for it.
+"""What a caller sees of a store: rows of its tenants, and of these what its grants name. Everything else is hidden.
 
-The broker that readers are given is the same with a narrower store and catalog, so lists, searches, counts and
-explanations need not know of it. Definitions are narrowed by tenant only: who reads a message is told who took it.
+Readers are given the same broker with a narrower store and catalog, so lists, searches, counts and explanations need no
+checks of their own. Definitions are narrowed by tenant only: the reader of a message may see which process took it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class _Scope(VisibleScope):
 
 
 class _Store:
-    """The port's lists, narrowed; everything else as it is. A shard is only asked for what was found in them."""
+    """The port's lists, narrowed; everything else as it is. Shards are only read for what was found in the lists."""
 
     def __init__(self, broker: Broker, grants: tuple[Grant, ...]) -> None:
         self._broker = broker
@@ -52,7 +52,7 @@ class _Store:
 
     @property
     def whole(self) -> Any:
-        """The store as it is, for who looks for places in it and not for rows."""
+        """The store as it is, for code that looks for positions in it and not for rows."""
         return self._broker.store
 
     def __getattr__(self, name: str) -> Any:
@@ -99,13 +99,13 @@ class _Store:
             at_once = _AT_ONCE
 
     def _narrowed(self, table: Any, where: Mapping[str, Any]) -> Mapping[str, Any]:
-        """For the store to have less to look through; what is seen is decided row by row."""
+        """So that the store has less to scan; visibility is decided row by row."""
         if self._tenants is None or table.name not in _WITH_TENANT:
             return where
-        asked = where.get("tenant_id", Meets(()))
-        if not isinstance(asked, Meets):
-            asked = Meets((("in" if isinstance(asked, tuple) else "=", asked),))
-        return {**where, "tenant_id": Meets((*asked.tests, ("in", self._tenants)))}
+        wanted = where.get("tenant_id", Meets(()))
+        if not isinstance(wanted, Meets):
+            wanted = Meets((("in" if isinstance(wanted, tuple) else "=", wanted),))
+        return {**where, "tenant_id": Meets((*wanted.tests, ("in", self._tenants)))}
 
     def _seen(self, table: str, rows: Sequence[Any]) -> list[Any]:
         instances: Mapping[int, Any] = {}
@@ -127,12 +127,12 @@ def _thing(table: str, row: Any, instances: Mapping[int, Any]) -> Thing | None:
     if table not in _OF_INSTANCES:
         return Thing(row.tenant_id, process=row.process_id)
     its = instances.get(row.instance_key)
-    # One whose instance has just gone is nobody's.
+    # One whose instance has just been deleted is not visible.
     return None if its is None else Thing(its.tenant_id, None, its.process_id, getattr(row, "type", None))
 
 
 class _Catalog:
-    """Definitions of the tenants that are seen. Policies are those of the store."""
+    """Definitions of visible tenants. Policies are those of the store."""
 
     def __init__(self, broker: Broker, grants: tuple[Grant, ...]) -> None:
         self._broker = broker
@@ -144,7 +144,11 @@ class _Catalog:
         if last is not None and last[0] is whole:
             return last[1]
         view = copy(whole)
-        seen = [it for it in whole.definitions.by_key.values() if self._sees(it.tenant_id)]
+        seen = [
+            it
+            for it in whole.definitions.by_key.values()
+            if any(grant.tenants.meets(it.tenant_id) for grant in self._grants)
+        ]
         view.definitions = type(whole.definitions)(seen)
         self._last = (whole, view)
         return view
@@ -152,6 +156,3 @@ class _Catalog:
     @property
     def last_seen(self) -> CatalogView:
         return self.view()
-
-    def _sees(self, tenant_id: str) -> bool:
-        return any(grant.tenants.meets(tenant_id) for grant in self._grants)

@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from conjoin.gateway.security.authentication.callers import KnownCaller, write_callers
-from conjoin.gateway.security.authentication.hashes import password_hash
+from conjoin.gateway.security.authentication.callers import KnownCaller, password_hash, write_callers
 from tests.gateway.models import with_job
 from tests.gateway.robust.serving import ServingProcess
 from tests.gateway.security.certificates import Authority

@@ -21,7 +21,7 @@ PAGE = {
     "since": QueryParameter("only from this instant on", INSTANT),
     "until": QueryParameter("only before this instant", INSTANT),
     "limit": QueryParameter("how many", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
-    "cursor": QueryParameter("where the page before said to go on"),
+    "cursor": QueryParameter("the cursor that the page before answered"),
     "order": QueryParameter("desc: the newest first", one_of_words(list(_ORDERS))),
 }
 

@@ -1,4 +1,4 @@
-"""Calls of Camunda's interface that are not here. They are answered by name (501), so that nobody looks for a typo."""
+"""Calls of Camunda's interface that are not implemented: answered by name (501), so that nobody looks for a typo."""
 
 from starlette.requests import Request
 from starlette.responses import Response

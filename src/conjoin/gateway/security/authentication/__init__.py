@@ -1,1 +1,1 @@
-"""Who calls: tokens, passwords, issuers and certificates."""
+"""Authentication of callers: tokens, passwords, and the tokens of an OIDC issuer."""

@@ -1,7 +1,7 @@
-"""Who calls: by a token of ours, a token of an issuer, or a name and password, as HTTP and gRPC carry them alike.
+"""Authentication: by a token of ours, a token of an issuer, or a name and password, the same for HTTP and gRPC.
 
-A browser asks for name and password; a token may stand in the place of the password. What is wrong is not told to
-whoever cannot say who they are, and no secret is logged.
+A browser prompts for name and password; a token may be given as the password. The answer does not say what was wrong,
+and no secret is logged.
 """
 
 import logging
@@ -9,10 +9,8 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from conjoin.gateway.security.authentication.callers import CallerFile, KnownCaller
-from conjoin.gateway.security.authentication.guesses import Who, network_of
-from conjoin.gateway.security.authentication.hashes import id_of_token, is_token
-from conjoin.gateway.security.authentication.passwords import PasswordCheck, PasswordChecks
+from conjoin.gateway.security.authentication.callers import CallerFile, KnownCaller, id_of_token, is_token
+from conjoin.gateway.security.authentication.passwords import PasswordCheck, PasswordChecks, Who, network_of
 from conjoin.gateway.security.grants import Caller, Grant
 from conjoin.gateway.statuses import TooManyRequests
 from conjoin.runtime.client_api.answers import Refusal
@@ -34,7 +32,7 @@ class Authenticating:
         issuer: "Issuer | None" = None,
         claims: tuple[str, str] = ("sub", "roles"),
     ) -> None:
-        """`claims`: which of an issuer's claims has the name of a caller, and which its roles."""
+        """`claims`: the claims of an issuer's tokens that have the name of a caller, and its roles."""
         self._roles = roles
         self._callers = callers
         self._issuer = issuer
@@ -42,30 +40,26 @@ class Authenticating:
         self._passwords = PasswordChecks()
         self._wrong_tokens: dict[str, int] = {}
         self.failed: Callable[[str], None] = lambda kind: None
-        """Told of whoever could not say who they are: `password`, `token`, or `slowed` before it was looked at."""
+        """Called for each failure with its kind: `password`, `token`, or `slowed` if nothing was checked."""
 
     async def caller(self, headers: Mapping[str, str], address: str = "") -> Caller | Refusal:
-        scheme, _, said = headers.get("authorization", "").partition(" ")
+        scheme, _, credentials = headers.get("authorization", "").partition(" ")
         kind = scheme.lower()
         found: Caller | Refusal = _NOBODY
         if kind == "bearer":
-            found = await self._with_token(said.strip())
+            found = await self._with_token(credentials.strip())
         elif kind == "basic":
-            found = await self._with_password(said.strip(), network_of(address))
-        if isinstance(found, Refusal) and scheme:
-            self._count(kind, found, network_of(address))
-        return found
-
-    def _count(self, kind: str, refusal: Refusal, address: str) -> None:
-        if isinstance(refusal, TooManyRequests):
+            found = await self._with_password(credentials.strip(), network_of(address))
+        if isinstance(found, TooManyRequests):
             self.failed("slowed")
-        elif refusal.code == "UNAUTHENTICATED":
+        elif isinstance(found, Refusal) and scheme and found.code == "UNAUTHENTICATED":
             self.failed({"basic": "password", "bearer": "token"}.get(kind, "other"))
             if kind != "basic":
-                self._log_token(address)
+                self._log_token(network_of(address))
+        return found
 
     def _log_token(self, address: str) -> None:
-        """The first one from an address, the second, the fourth: the log stays short, whatever comes in."""
+        """The first from an address, the second, the fourth: the log stays short, however many come."""
         if len(self._wrong_tokens) > _MOST_ADDRESSES:
             self._wrong_tokens.clear()
         count = self._wrong_tokens[address] = self._wrong_tokens.get(address, 0) + 1
@@ -93,34 +87,33 @@ class Authenticating:
         roles = _claim(claims, self._roles_claim)
         return self._known(name, roles.split() if isinstance(roles, str) else roles or ())
 
-    async def _with_password(self, said: str, address: str) -> Caller | Refusal:
+    async def _with_password(self, credentials: str, address: str) -> Caller | Refusal:
         try:
-            name, colon, password = b64decode(said, validate=True).decode().partition(":")
+            name, colon, password = b64decode(credentials, validate=True).decode().partition(":")
         except ValueError:
             return _UNKNOWN
         if not colon or self._callers is None:
             return _UNKNOWN
         if id_of_token(password) is not None:
             return await self._with_token(password, name)
-        known = self._callers.named(name)
-        is_right = await self._passwords.is_right(Who(name[:200], address), password, self._kept(known))
+        known: KnownCaller | None = self._callers.named(name)
+        if known is not None and known.password:
+            check = PasswordCheck(known.password, True)
+        else:
+            others = self._callers.by_name.values()
+            check = PasswordCheck(next((it.password for it in others if it.password), ""), False)
+        is_right = await self._passwords.is_right(Who(name[:200], address), password, check)
         if isinstance(is_right, Refusal):
             return is_right
         return self._known(name, known.roles) if is_right and known is not None and known.password else _UNKNOWN
 
-    def _kept(self, known: KnownCaller | None) -> PasswordCheck:
-        if known is not None and known.password:
-            return PasswordCheck(known.password, True)
-        others = self._callers.by_name.values() if self._callers is not None else ()
-        return PasswordCheck(next((it.password for it in others if it.password), ""), False)
-
     def _known(self, name: str, roles: Iterable[Any]) -> Caller:
-        """Roles that are not ours allow nothing."""
+        """Roles that are not configured here allow nothing."""
         return Caller(name, tuple(self._roles[role] for role in roles if isinstance(role, str) and role in self._roles))
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:
-    """`realm_access.roles`: a claim in a claim. One whose name has dots is found by its whole name, too."""
+    """`realm_access.roles` is a claim in a claim. A claim with dots in its name is found by its whole name, too."""
     if path in claims:
         return claims[path]
     value: Any = claims

@@ -1,7 +1,7 @@
-"""Tokens of an issuer (OIDC): signed by one of its keys, for us, and not over. Which algorithms count is ours to say.
+"""Tokens of an issuer (OIDC): signed with one of its keys and a configured algorithm, for our audience, not expired.
 
-The keys come from a file or an address and are kept for a while. A key that is not known makes us look again, so an
-issuer may change its keys at any time; how often we look is limited, whatever tokens come in.
+The keys come from a file or a URL and are cached. An unknown key id causes a refresh, so an issuer may rotate its keys
+at any time; how often they are read is limited, whatever tokens come in.
 """
 
 import asyncio
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     from conjoin.gateway.security.configuration import OidcSettings
 
 _LOG = logging.getLogger(__name__)
-_KEPT_S = 300.0
+_CACHED_S = 300.0
 _AGAIN_AFTER_S = 10.0
-_PATIENCE_S = 5
+_TIMEOUT_S = 5
 _MOST_BYTES = 1024 * 1024
 _LEEWAY_S = 30
 _REMEMBERED_S = 60.0
 _MOST_REMEMBERED = 10_000
-_SILENT = Refusal("UNAVAILABLE", "the keys of the issuer of tokens cannot be read: try again in a moment")
+_NO_KEYS = Refusal("UNAVAILABLE", "the keys of the issuer of tokens cannot be read: try again in a moment")
 
 Claims = Mapping[str, Any]
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Keys come from the very address that is named: another one may be anybody's, and without TLS."""
+    """Keys come from the configured URL only: another one may be anybody's, and without TLS."""
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        raise HTTPError(shown_url(req.full_url), code, "it sends us elsewhere, and we do not follow", headers, fp)
+        raise HTTPError(shown_url(req.full_url), code, "it redirects, and we do not follow", headers, fp)
 
 
 _OPENER = build_opener(_NoRedirects)
@@ -49,7 +49,7 @@ _OPENER = build_opener(_NoRedirects)
 def read_keys(where: str) -> Mapping[str, Any]:
     """By their id. Raises `OSError` or `ValueError`."""
     if where.startswith(("https://", "http://")):
-        with _OPENER.open(where, timeout=_PATIENCE_S) as answer:
+        with _OPENER.open(where, timeout=_TIMEOUT_S) as answer:
             content = answer.read(_MOST_BYTES)
     else:
         content = Path(where).read_bytes()
@@ -65,12 +65,12 @@ class Issuer:
         self._trusted = trusted
         self._read = read
         self._keys: Mapping[str, Any] = {}
-        self._read_at = -_KEPT_S
-        self._turn = asyncio.Lock()
+        self._read_at = -_CACHED_S
+        self._lock = asyncio.Lock()
         self._verified: dict[bytes, tuple[float, Claims]] = {}
 
     async def claims_of(self, token: str) -> Claims | Refusal | None:
-        """None: it is not to be trusted. A refusal: nobody can say, as there are no keys."""
+        """None: it is not valid. A refusal: that cannot be decided, as there are no keys."""
         which, now = sha256(token.encode()).digest(), time.monotonic()
         until, claims = self._verified.get(which, (0.0, None))
         if claims is not None and now < until and float(claims["exp"]) > time.time():
@@ -111,17 +111,17 @@ class Issuer:
             return None
         id_ = str(header.get("kid", ""))
         age = time.monotonic() - self._read_at
-        if age >= _KEPT_S or (id_ not in self._keys and age >= _AGAIN_AFTER_S):
+        if age >= _CACHED_S or (id_ not in self._keys and age >= _AGAIN_AFTER_S):
             await self._refresh()
         if not self._keys:
-            return _SILENT
+            return _NO_KEYS
         return self._keys.get(id_) or (next(iter(self._keys.values())) if not id_ and len(self._keys) == 1 else None)
 
     async def _refresh(self) -> None:
-        asked_at = time.monotonic()
-        async with self._turn:
-            if self._read_at >= asked_at:
-                # Somebody else has looked while we waited.
+        requested_at = time.monotonic()
+        async with self._lock:
+            if self._read_at >= requested_at:
+                # Another request has refreshed them meanwhile.
                 return
             try:
                 self._keys = await asyncio.to_thread(self._read, self._trusted.jwks)
