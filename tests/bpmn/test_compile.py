@@ -6,7 +6,6 @@ import pytest
 
 from conjoin.bpmn.compile import KINDS as COMPILED_KINDS
 from conjoin.kernel.plan import (
-    KINDS,
     Element,
     ErrorDefinition,
     Flow,
@@ -17,6 +16,7 @@ from conjoin.kernel.plan import (
     TerminateDefinition,
     TimerDefinition,
 )
+from conjoin.kernel.process.elements import BEHAVIOURS
 from tests.bpmn.snippets import (
     BEGIN,
     END,
@@ -155,7 +155,7 @@ def test_every_element_has_the_kind_that_runs_it(xml: str, kind: str) -> None:
 
 
 def test_all_kinds_are_kinds_of_the_kernel() -> None:
-    assert set(COMPILED_KINDS.values()) <= set(KINDS)
+    assert set(COMPILED_KINDS.values()) <= set(BEHAVIOURS)
 
 
 def test_job_has_three_retries_unless_it_says_otherwise() -> None:

@@ -22,7 +22,6 @@ def starts_first(orders: list[Order]) -> list[Order]:
 
 def _start(space: KeySpace, event: e.InstanceStarted) -> Order:
     message, start = event.message, event.start
-    lock_key = space.key if event.locks else None
     return c.StartInstance(
         start.definition_key,
         start.element_id or "",
@@ -31,29 +30,22 @@ def _start(space: KeySpace, event: e.InstanceStarted) -> Order:
         event.at,
         event.instance_id,
         message.business_id,
-        0,
-        lock_key,
+        lock_key=space.key if event.locks else None,
     )
 
 
-def _deliver(space: KeySpace, event: e.MessageCorrelated) -> Order:
-    return c.DeliverMessage(space.tenant_id, space.key, event.subscription, event.message, event.at)
-
-
 def _offer_again(space: KeySpace, event: e.MessageReleased) -> Order:
-    message = event.message
-    order = correlation.CorrelateMessage if message.sync else correlation.PublishMessage
-    return c.ForKey(space.tenant_id, space.key, order(message, event.at))
-
-
-def _refuse(space: KeySpace, event: e.SubscriptionRefused) -> Order:
-    return c.RefuseSubscription(event.subscription, event.holder, event.at)
+    message, at = event.message, event.at
+    order = correlation.CorrelateMessage(message, at) if message.sync else correlation.PublishMessage(message, at)
+    return c.ForKey(space.tenant_id, space.key, order)
 
 
 ORDER_OF: dict[type, Callable[[KeySpace, Any], Order]] = {
     e.InstanceStarted: _start,
-    e.MessageCorrelated: _deliver,
+    e.MessageCorrelated: lambda space, event: c.DeliverMessage(
+        space.tenant_id, space.key, event.subscription, event.message, event.at
+    ),
     e.MessageReleased: _offer_again,
-    e.SubscriptionRefused: _refuse,
+    e.SubscriptionRefused: lambda space, event: c.RefuseSubscription(event.subscription, event.holder, event.at),
 }
 """The kinds of events that ask for something, and what."""

@@ -5,7 +5,7 @@ the model's author cannot see (see `docs/zeebe.md`) is already the order of the 
 from front to back and never reverses anything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -53,7 +53,7 @@ class Literal:
 
 
 def value_or_null(expression: Expression, variables: Mapping[str, Any], now: int) -> Any:
-    """For whoever only looks, outside of `decide`: what is stopped has no value."""
+    """For reading, outside of `decide`: what is stopped has no value."""
     try:
         return expression(variables, now)
     except ExpressionStoppedError:
@@ -133,7 +133,6 @@ class CallDefinition:
     process_id: Expression
     propagate_all_parent_variables: bool = True
     propagate_all_child_variables: bool = False
-    binding: str = "latest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,30 +200,6 @@ class Element:
         return f"Element({self.id!r}, {self.kind!r})"
 
 
-KINDS = (
-    "process",
-    "subprocess",
-    "event_subprocess",
-    "call_activity",
-    "start_event",
-    "end_event",
-    "catch_event",
-    "throw_event",
-    "boundary_event",
-    "exclusive_gateway",
-    "parallel_gateway",
-    "inclusive_gateway",
-    "event_gateway",
-    "job_task",
-    "user_task",
-    "receive_task",
-    "script_task",
-    "pass_task",
-)
-"""`job_task` is whatever is a job (service, send, business rule, script with a job; a throw or end event with a job
-keeps its own kind); `user_task` is the native form of Zeebe; `pass_task` is a manual or undefined task."""
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class Plan:
     """One executable process of a deployed model."""
@@ -239,7 +214,6 @@ class Plan:
     """Every element that catches a message with a key, in document order: where an instance lives is found by them."""
     name: str | None = None
     version_tag: str | None = None
-    warnings: Sequence[str] = ()
     unreadable: str = ""
     """Why a model that was deployed once cannot be run any more: it has no elements, and starts nothing."""
 

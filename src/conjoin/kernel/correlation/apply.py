@@ -80,15 +80,13 @@ def _message_expired(space: KeySpace, event: e.MessageExpired) -> None:
     if topic.ids and message.policy.dedup == WHILE_BUFFERED and topic.ids.get(message.message_id) is message:
         del topic.ids[message.message_id]
     if event.reason and not message.targets:
-        if topic.missed is None:
-            topic.missed = []
+        topic.missed = topic.missed or []
         topic.missed.append(message)
 
 
 def _message_held(space: KeySpace, event: e.MessageHeld) -> None:
     topic = space.topics[event.message.name]
-    if topic.held is None:
-        topic.held = []
+    topic.held = topic.held or []
     topic.held.append(event.message)
 
 

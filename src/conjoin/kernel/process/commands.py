@@ -5,14 +5,11 @@ RefuseSubscription; the rest are steps that this half orders of itself. All of t
 first out. `ForKey` is the way back: a command of the correlation half, with the key that it is about.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation.messages import Message, Subscription
-
-Variables = Mapping[str, Any]
+from conjoin.kernel.process.events import Variables
 
 
 class ProcessCommand:

@@ -87,28 +87,24 @@ def _chosen(step: Step, element: Element, scope: Scope, only_first: bool) -> lis
 
 
 def _joined_by_those_that_can(scope: Scope, gateway: Element) -> tuple[str, ...] | None:
-    arrived = scope.arrived or {}
+    """The flows whose tokens become one, or None while a token may still come by another."""
+    arrived, definition = scope.arrived or {}, scope.instance.definition
     come = tuple(flow.id for flow in gateway.incoming if flow.id in arrived)
     missing = {flow.id for flow in gateway.incoming if flow.id not in arrived}
-    if not come or (missing and _may_still_come(scope, gateway, missing)):
+    if not come:
         return None
+    for element in _places(scope, definition, gateway) if missing else ():
+        if not missing.isdisjoint(_ways_into(definition, element, gateway)):
+            return None
     return come
-
-
-def _may_still_come(scope: Scope, gateway: Element, missing: set[str]) -> bool:
-    definition = scope.instance.definition
-    return not all(
-        missing.isdisjoint(_ways_into(definition, element, gateway)) for element in _places(scope, definition, gateway)
-    )
 
 
 def _places(scope: Scope, definition: Definition, gateway: Element) -> Iterator[Element]:
     """Where the tokens of the scope are: at rest, on their way, or waiting at another gateway."""
     for child in scope.children():
         yield child.element
-    elements = definition.plan.elements
     for element_id in scope.moving or ():
-        yield elements[element_id]
+        yield definition.plan.elements[element_id]
     for flow_id in scope.arrived or ():
         waiting_at = definition.targets.get(flow_id)
         if waiting_at is not None and waiting_at is not gateway:
