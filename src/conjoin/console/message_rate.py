@@ -1,4 +1,4 @@
-"""The pace of messages: how many came in, and what was decided of them, for each minute of the last hour.
+"""The rate of messages: how many were published, and what was decided of them, for each minute of the last hour.
 
 Counted from the commits of this process, so it costs the same however large the store is; what was there when it
 started is taken from the newest messages, as far as these cover whole minutes. Other servers' commits are not seen.
@@ -26,7 +26,7 @@ class Minute(NamedTuple):
 
 
 class Pace:
-    """Told of commits in the threads of the shards, asked in others."""
+    """Commits are noted in the threads of the shards, minutes are read in others."""
 
     def __init__(self, now: int) -> None:
         self._lock = Lock()

@@ -4,7 +4,7 @@ What goes wrong becomes a page, too: a visitor of the console never sees JSON.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from secrets import token_urlsafe
 from typing import Any, NamedTuple, TypeVar
@@ -18,7 +18,6 @@ from starlette.routing import Route
 from conjoin.console.forms import TOKEN, checked_form, cookie, set_cookie
 from conjoin.console.message_rate import Pace
 from conjoin.errors import ConjoinError
-from conjoin.gateway.guard import Admitted
 from conjoin.gateway.http.context import USER, Gateway, address_of
 from conjoin.gateway.http.problems import HttpProblem, accepted
 from conjoin.gateway.http.reading import memory_for, while_there
@@ -57,13 +56,6 @@ class Visit(NamedTuple):
     call: str
     """Method and path."""
 
-    def of(self, admitted: Admitted) -> "Visit":
-        """With the part of the service that they may use."""
-        if admitted.who:
-            self.request.scope[USER] = admitted.who
-        gateway = self.console.gateway._replace(service=admitted.service)
-        return self._replace(console=self.console._replace(gateway=gateway))
-
     @property
     def service(self) -> Service:
         return self.console.gateway.service
@@ -81,9 +73,9 @@ class Visit(NamedTuple):
         """As it was typed: a blank may be all that was wrong with a key."""
         return self.form.get(name, [""])[-1].replace("\r\n", "\n")
 
-    def show(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Rendered when the page is done, in a reader: a large one would block the event loop."""
-        return _Later(partial(self.rendered, template, status, **values))
+    async def show(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Rendered in a reader: a large page would block the event loop."""
+        return await self.service.look(partial(self.rendered, template, status, **values))
 
     def rendered(self, template: str, status: int, **values: Any) -> Response:
         token = cookie(self.request, TOKEN) or token_urlsafe(24)
@@ -117,20 +109,7 @@ class Visit(NamedTuple):
         return self.go(path, done) if why_not is None else self.go(path, f"Refused: {why_not}", "bad")
 
 
-class _Later(Response):
-    """Made by a function that takes its time."""
-
-    def __init__(self, make: Callable[[], Response]) -> None:
-        super().__init__()
-        self.make = make
-
-
-Page = Callable[[Visit], Awaitable[Response]]
-
-
-async def _made(visit: Visit, page: Page) -> Response:
-    response = await page(visit)
-    return await visit.service.look(response.make) if isinstance(response, _Later) else response
+Page = Callable[[Visit], Coroutine[Any, Any, Response]]
 
 
 def route(console: Console, path: str, method: str, page: Page) -> Route:
@@ -140,14 +119,19 @@ def route(console: Console, path: str, method: str, page: Page) -> Route:
         visit = Visit(console, request, {}, f"{method} {path}")
         try:
             who = (visit.call, request.headers, visit.service, address_of(request))
-            visit = visit.of(accepted(await console.gateway.guard.admit(*who)))
+            admitted = accepted(await console.gateway.guard.admit(*who))
+            if admitted.who:
+                request.scope[USER] = admitted.who
+            # With the part of the service that the caller may use.
+            gateway = console.gateway._replace(service=admitted.service)
+            visit = visit._replace(console=console._replace(gateway=gateway))
             if method == "GET":
-                return await while_there(request, _made(visit, page))
+                return await while_there(request, page(visit))
             with memory_for(request, visit.service.memory):
                 visit = visit._replace(form=await checked_form(request))
                 if console.read_only and not path.endswith("/rehearse"):
                     raise _READ_ONLY
-                return await _made(visit, page)
+                return await page(visit)
         except HttpProblem as problem:
             shown = visit.rendered("problem.html", problem.status, title=problem.title, detail=problem.detail)
             shown.headers.update(problem.headers or {})

@@ -27,13 +27,13 @@ def _inbox(visit: Visit) -> Any:
 async def inbox_list(visit: Visit) -> Response:
     inbox, values = _inbox(visit), await list_values(visit, "inbox")
     gauges = await visit.service.look(inbox.gauges)
-    return visit.show("inbox.html", **values, states=gauges.states, operations=list(OPERATIONS))
+    return await visit.show("inbox.html", **values, states=gauges.states, operations=list(OPERATIONS))
 
 
 async def one_inbox_message(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
     it = await visit.ask(queries.inbox_message, _inbox(visit), key)
-    return visit.show("inbox_message.html", it=it, operations=list(OPERATIONS))
+    return await visit.show("inbox_message.html", it=it, operations=list(OPERATIONS))
 
 
 async def operate(visit: Visit) -> Response:
@@ -48,49 +48,48 @@ async def correct(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
     it = await visit.ask(queries.inbox_message, _inbox(visit), key)
     changes = {field: visit.field(field) for field, name in _FIELDS.items() if visit.field(field) != it[name]}
-    payload = None if visit.field("payload") == _as_typed(it["payload"]) else visit.field("payload").encode()
+    # A browser sends back a text that it was given with other line ends, and without an empty first line.
+    shown, typed = it["payload"].replace("\r\n", "\n").removeprefix("\n"), visit.field("payload")
+    payload = None if typed == shown else typed.encode()
     outcome = await visit.service.carry_out(_inbox(visit).correct, key, payload, changes, visit.who)
     return _back(visit, key, outcome, "Corrected; the next run retries it.")
 
 
 async def rehearse_many(visit: Visit) -> Response:
     """What the operation would come to; and the form that does it."""
-    word, keys = visit.field("operation"), [key_of("selected", key) for key in visit.form.get("selected", [])]
-    inbox, operation = _inbox(visit), _operation(word)
+    keys, filters = _selected(visit)
+    inbox, operation = _inbox(visit), _operation(visit.field("operation"))
     if keys:
         changed, refused = await visit.service.look(inbox.rehearse_on, keys, operation)
     else:
-        selection = queries.inbox_selection(filtered(visit, "inbox", _filters(visit)))
+        selection = queries.inbox_selection(filtered(visit, "inbox", filters))
         changed, refused = await visit.service.look(inbox.rehearse_on_all, selection, operation)
-    return visit.show(
-        "inbox_selection.html", operation=word, keys=keys, filters=_filters(visit), changed=changed, refused=refused
+    counts = {"changed": changed, "refused": refused}
+    return await visit.show(
+        "inbox_selection.html", operation=visit.field("operation"), keys=keys, filters=filters, **counts
     )
 
 
 async def operate_on_many(visit: Visit) -> Response:
-    word, keys = visit.field("operation"), [key_of("selected", key) for key in visit.form.get("selected", [])]
-    inbox, operation = _inbox(visit), _operation(word)
+    keys, filters = _selected(visit)
+    inbox, operation = _inbox(visit), _operation(visit.field("operation"))
     if keys:
         answers = await visit.service.carry_out(inbox.operate_on, keys, operation, visit.who)
         refused = sum(queries.why_not(answer) is not None for answer in answers)
         changed = len(answers) - refused
     else:
-        selection = queries.inbox_selection(filtered(visit, "inbox", _filters(visit)))
+        selection = queries.inbox_selection(filtered(visit, "inbox", filters))
         selected = await visit.service.carry_out(inbox.operate_on_all, selection, operation, visit.who)
         changed, refused = selected.changed, sum(selected.refused.values())
     left = f", {refused} left as they were" if refused else ""
-    return visit.go(address("/console/inbox", _filters(visit)), f"{word}: {changed} changed{left}.")
+    return visit.go(address("/console/inbox", filters), f"{visit.field('operation')}: {changed} changed{left}.")
 
 
-def _as_typed(text: str) -> str:
-    """As a browser sends a text back that it was given."""
-    return text.replace("\r\n", "\n").removeprefix("\n")
-
-
-def _filters(visit: Visit) -> dict[str, str]:
-    """The address of the list travels with the form as fields that begin with `filter_`."""
+def _selected(visit: Visit) -> tuple[list[int], dict[str, str]]:
+    """Keys, and the filters of the list, which travel with the form as fields that begin with `filter_`."""
     fields = {name.removeprefix("filter_"): visit.field(name) for name in visit.form if name.startswith("filter_")}
-    return {name: value for name, value in fields.items() if value}
+    keys = [key_of("selected", key) for key in visit.form.get("selected", [])]
+    return keys, {name: value for name, value in fields.items() if value}
 
 
 def _operation(word: str) -> Any:

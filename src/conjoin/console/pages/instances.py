@@ -25,7 +25,7 @@ async def one_instance(visit: Visit) -> Response:
     active = [element for element in it["elements"] if not element["is_root"]]
     model = await visit.ask(queries.model_facts, int(it["definition_key"]))
     patience = visit.request.query_params.get("patience", "")
-    return visit.show(
+    return await visit.show(
         "instance.html",
         it=it,
         model=model,

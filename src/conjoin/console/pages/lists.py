@@ -15,7 +15,7 @@ PAGE = 50
 
 def list_page(what: str) -> Page:
     async def page(visit: Visit) -> Response:
-        return visit.show(f"{what}.html", **await list_values(visit, what))
+        return await visit.show(f"{what}.html", **await list_values(visit, what))
 
     return page
 

@@ -13,10 +13,7 @@ from conjoin.gateway.queries import store as queries
 
 _A_LOOK_S = 0.05
 _OUTCOMES = {
-    "taken": "Taken",
-    "started": "Started an instance",
-    "on_its_way": "On its way",
-    "given_back": "Given back",
+    **{"taken": "Taken", "started": "Started an instance", "on_its_way": "On its way", "given_back": "Given back"},
 }
 
 
@@ -36,7 +33,7 @@ class TimelineEntry(NamedTuple):
 async def one_message(visit: Visit) -> Response:
     found = await visit.ask(queries.explained, key_in(visit.request, "key"))
     now = visit.service.broker.now
-    return visit.show(
+    return await visit.show(
         "message.html",
         it=found,
         message=found["message"],

@@ -3,7 +3,6 @@
 `?with=VERSION` shows another version beside it.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -16,7 +15,7 @@ from conjoin.gateway.queries import store as queries
 
 
 async def model_list(visit: Visit) -> Response:
-    return visit.show("models.html", items=await visit.ask(queries.models))
+    return await visit.show("models.html", items=await visit.ask(queries.models))
 
 
 async def one_model(visit: Visit) -> Response:
@@ -27,8 +26,9 @@ async def one_model(visit: Visit) -> Response:
         shown.sort(key=lambda model: int(model["version"]))
     sides = [{**model, "tokens": {"here": model["tokens"], "troubled": model["troubled"]}} for model in shown]
     for side, other in zip(sides, sides[::-1], strict=True):
-        side["only_here"] = _only_here(side, other)
-    return visit.show("model.html", it=it, sides=sides, most=queries.MOST_INSTANCES)
+        known = {element["id"] for element in other["elements"]}
+        side["only_here"] = [element["name"] for element in side["elements"] if element["id"] not in known]
+    return await visit.show("model.html", it=it, sides=sides, most=queries.MOST_INSTANCES)
 
 
 def _version(it: dict[str, Any], text: str) -> int:
@@ -37,12 +37,6 @@ def _version(it: dict[str, Any], text: str) -> int:
         if str(other["version"]) == text and other["key"] != it["key"]:
             return int(other["key"])
     raise not_found(f"{it['process_id']} has no other version {text!r:.40}")
-
-
-def _only_here(side: dict[str, Any], other: dict[str, Any]) -> Sequence[str]:
-    """The elements that the other version does not have."""
-    known = {it["id"] for it in other["elements"]}
-    return [it["name"] for it in side["elements"] if it["id"] not in known]
 
 
 async def xml(visit: Visit) -> Response:

@@ -29,7 +29,7 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
     async def page(visit: Visit) -> Response:
         minutes, is_open = figures.minutes(), await figures.open()
         decided = in_the_hour(minutes)
-        return visit.show(
+        return await visit.show(
             "overview.html",
             tiles=_as_shown(tiles(minutes, is_open, visit.service.broker.now)),
             plot=hour_plot(minutes),

@@ -37,7 +37,7 @@ async def send(visit: Visit) -> Response:
         with visit.console.gateway.metrics.publishing("console") as outcome:
             key = accepted(outcome.noted(await visit.service.call(Calls.publish, message))).key
     except HttpProblem as problem:
-        return visit.show("send.html", problem.status, message=fields, problem=problem.detail, outcome=None)
+        return await visit.show("send.html", problem.status, message=fields, problem=problem.detail, outcome=None)
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")
 
 
@@ -53,10 +53,10 @@ def _given(fields: dict[str, str]) -> dict[str, Any]:
 
 async def _shown(visit: Visit, fields: dict[str, str], is_filled: bool) -> Response:
     if not is_filled:
-        return visit.show("send.html", message=fields, problem="", outcome=None)
+        return await visit.show("send.html", message=fields, problem="", outcome=None)
     try:
         outcome = accepted(await visit.service.rehearse(new_message(_given(fields)))).dry_run.as_json()
     except HttpProblem as problem:
-        return visit.show("send.html", message=fields, problem=problem.detail, outcome=None)
+        return await visit.show("send.html", message=fields, problem=problem.detail, outcome=None)
     misses = with_fixes({**outcome["message"], "key": ""}, outcome["near_misses"])
-    return visit.show("send.html", message=fields, problem="", outcome=outcome, misses=misses)
+    return await visit.show("send.html", message=fields, problem="", outcome=outcome, misses=misses)

@@ -1,4 +1,4 @@
-"""What the console asks of one instance, for `Service.look`: what is inside, who called whom, and its history.
+"""Queries of the console about one instance, for `Service.look`: what is inside, its caller, its calls, its history.
 
 Everything is looked up by the keys that its row has, and nothing is searched for; the log is read for a bounded time.
 """
@@ -9,9 +9,9 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.reading import finding
-from conjoin.runtime.reading.finding import Meets
-from conjoin.runtime.reading.instance_history import Moment, history_of
-from conjoin.runtime.reading.instances import LiveElement, elements_of, shown_text, subscriptions_of, variables_of
+from conjoin.runtime.reading.finding import Meets, rows_with
+from conjoin.runtime.reading.instance_history import history_of
+from conjoin.runtime.reading.instances import elements_of, shown_text, subscriptions_of, variables_of
 from conjoin.runtime.reading.list_items import (
     incident_items,
     instance_items,
@@ -41,94 +41,76 @@ class Inside(NamedTuple):
 def instance(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     """With what is alive inside, and every variable as JSON."""
     row = _row(broker, key)
-    if row is None:
-        return _missing(key)
+    if isinstance(row, Refusal):
+        return row
     [item] = instance_items(broker, [row])
-    elements = [_element(broker, row, it) for it in elements_of(row)]
-    names = {it["key"]: it["element_id"] for it in elements}
-    shown = ((it, json_text(broker.hiding.value(it.name, it.value))) for it in variables_of(row))
+    plan = broker.definitions.by_key[row.definition_key].plan
+    elements = []
+    for it in elements_of(row):
+        element = plan.root if it.scope_key == 0 else plan.elements[it.element_id]
+        names = {"element_id": element.id, "name": element.name or element.id, "kind": element.kind}
+        state = {"is_root": it.scope_key == 0, "incident_key": str(it.incident_key or "")}
+        elements.append({"key": str(it.key), **names, **state})
+    scopes = {it["key"]: it["element_id"] for it in elements}
     variables = [
-        {"key": str(it.key), "name": it.name, "value": value, "scope": names.get(str(it.scope_key), "")}
-        for it, value in shown
+        {
+            **{"key": str(it.key), "name": it.name, "scope": scopes.get(str(it.scope_key), "")},
+            "value": json_text(broker.hiding.value(it.name, it.value)),
+        }
+        for it in variables_of(row)
     ]
     return {**to_plain(item), "definition_key": str(row.definition_key), "elements": elements, "variables": variables}
 
 
 def inside(broker: Broker, key: int) -> Inside | Refusal:
     row = _row(broker, key)
-    if row is None:
-        return _missing(key)
+    if isinstance(row, Refusal):
+        return row
     elements = elements_of(row)
-    jobs = finding.rows_with(broker, "job", [it.job_key for it in elements if it.job_key][:MOST])
-    incidents = finding.rows_with(broker, "incident", [it.incident_key for it in elements if it.incident_key][:MOST])
-    caller, called = _family(broker, row, elements)
+    jobs = rows_with(broker, "job", [it.job_key for it in elements if it.job_key][:MOST])
+    incidents = rows_with(broker, "incident", [it.incident_key for it in elements if it.incident_key][:MOST])
+    where = {"tree_key": row.tree_key, "parent_key": Meets((("<>", 0),))}
+    others = [it for it in finding.rows(broker, "instance", where, MOST) if it.key != row.key]
+    mine = {it.key for it in elements}
+    # An ended instance has no elements: whatever belongs to its tree is shown.
+    is_ended_root = row.key == row.tree_key and row.state != "active"
+    calling = (it.key for it in others if any(element.key == row.parent_key for element in elements_of(it)))
     return Inside(
         [to_plain(it) for it in subscription_items(broker, subscriptions_of(broker, [row], MOST))],
         [to_plain(it) for it in job_items(broker, list(jobs.values()))],
         [to_plain(it) for it in incident_items(broker, list(incidents.values()))],
-        [str(it) for it in called],
-        caller,
+        [str(it.key) for it in others if it.parent_key in mine or is_ended_root],
+        str(next(calling, row.tree_key)) if row.parent_key else "",
     )
 
 
-def _family(broker: Broker, row: Any, elements: list[LiveElement]) -> tuple[str, list[int]]:
-    """Who called it, and whom it calls. Of one that has ended, whatever belongs to its tree is told."""
-    where = {"tree_key": row.tree_key, "parent_key": Meets((("<>", 0),))}
-    tree = finding.rows(broker, "instance", where, MOST)
-    mine = {it.key for it in elements}
-    is_ended_root = row.key == row.tree_key and row.state != "active"
-    called = [it.key for it in tree if it.key != row.key and (it.parent_key in mine or is_ended_root)]
-    if not row.parent_key:
-        return "", called
-    others = [it for it in tree if it.key != row.key]
-    callers = [it.key for it in others if any(element.key == row.parent_key for element in elements_of(it))]
-    return str(callers[0] if callers else row.tree_key), called
-
-
 def _row(broker: Broker, key: int) -> Any:
-    return finding.rows_with(broker, "instance", [key]).get(key)
+    return rows_with(broker, "instance", [key]).get(key) or Refusal("NOT_FOUND", f"There is no instance {key}")
 
 
-def _missing(key: int) -> Refusal:
-    return Refusal("NOT_FOUND", f"There is no instance {key}")
+def history(broker: Broker, key: int, within_s: float) -> dict[str, Any] | Refusal:
+    """Its `moments`, oldest first, and the `messages` that it was given; and what is known of what is missing.
 
-
-def _element(broker: Broker, row: Any, it: LiveElement) -> dict[str, Any]:
-    plan = broker.definitions.by_key[row.definition_key].plan
-    element = plan.root if it.scope_key == 0 else plan.elements[it.element_id]
-    return {
-        "key": str(it.key),
-        "element_id": element.id,
-        "name": element.name or element.id,
-        "kind": element.kind,
-        "is_root": it.scope_key == 0,
-        "incident_key": str(it.incident_key or ""),
-    }
-
-
-def history(broker: Broker, key: int, patience_s: float) -> dict[str, Any] | Refusal:
-    """Its `moments`, oldest first, and the `messages` that it was given; and what is known of what is missing."""
+    A moment `is_known` if its message is still there.
+    """
     row = _row(broker, key)
-    if row is None:
-        return _missing(key)
-    found = history_of(broker, row, patience_s)
-    taken = finding.rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
+    if isinstance(row, Refusal):
+        return row
+    found = history_of(broker, row, within_s)
+    taken = rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
+    moments = [
+        {
+            **to_plain(it._replace(variables=None, detail=shown_text(broker.hiding, it.detail, row))),
+            "at": instant_text(it.at),
+            "variables": json_text(broker.hiding.of(it.variables))[:_LONGEST] if it.variables else "",
+            "is_known": it.message_key in taken,
+        }
+        for it in found.moments
+    ]
     return {
-        "moments": [_moment(broker, row, it, it.message_key in taken) for it in found.moments],
+        "moments": moments,
         "messages": [to_plain(it) for it in message_items(broker, list(taken.values()))],
         "looked_to": instant_text(found.looked_to) if found.looked_to is not None else "",
         "begins_at": instant_text(found.begins_at) if found.begins_at is not None else "",
         "left_out": found.left_out,
-    }
-
-
-def _moment(broker: Broker, row: Any, it: Moment, is_known: bool) -> dict[str, Any]:
-    """`is_known`: the message is still there to be looked at."""
-    said = json_text(broker.hiding.of(it.variables))[:_LONGEST] if it.variables else ""
-    detail = shown_text(broker.hiding, it.detail, row)
-    return {
-        **to_plain(it._replace(variables=None, detail=detail)),
-        "at": instant_text(it.at),
-        "variables": said,
-        "is_known": is_known,
     }

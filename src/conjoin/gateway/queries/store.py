@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.gateway.monitoring.metrics import OPEN
-from conjoin.gateway.queries.variable_tests import VariableTest, passes_row, possible_rows, read_variable_test
+from conjoin.gateway.queries.variable_tests import passes_row, possible_rows, read_variable_test
 from conjoin.gateway.search.engine.filters import read_pattern
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
@@ -77,7 +77,10 @@ def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
     listing = LISTING[what]
     filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
     if "variables" in filters:
-        filters["variables"] = _of_what_is_shown(broker, filters["variables"])
+        test = filters["variables"]
+        if any(map(broker.hiding.hides, (*test.path, ".".join(test.path)))):
+            raise InputError(["variables: a value that is hidden cannot be looked for"])
+        filters["variables"] = test._replace(hiding=broker.hiding)
     query = ListQuery(filters, wanted.since, None, wanted.limit, wanted.cursor)
     found = newest_page(broker, what, listing, query, WITHIN_S if wanted.within_s is None else wanted.within_s)
     looked_to = instant_text(found.looked_to) if found.looked_to is not None and listing.time else ""
@@ -88,22 +91,15 @@ def page_as_json(page: ListPage) -> dict[str, Any]:
     return {"items": [to_plain(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}
 
 
-def _of_what_is_shown(broker: Broker, test: VariableTest) -> VariableTest:
-    if any(map(broker.hiding.hides, (*test.path, ".".join(test.path)))):
-        raise InputError(["variables: a value that is hidden cannot be looked for"])
-    return test._replace(hiding=broker.hiding)
-
-
 def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any] | Refusal:
     """With its history. A payload that is no text is shown as far as it is one."""
     shown = inbox.show(key)
     if shown is None:
         return Refusal("NOT_FOUND", f"There is no message {key} in the inbox")
     history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
-    said: dict[str, Any] = to_plain(shown._replace(payload=b"", headers={}, history=()))
+    plain: dict[str, Any] = to_plain(shown._replace(payload=b"", headers={}, history=()))
     whole = {"headers": dict(shown.headers), "payload": shown.payload.decode("utf-8", "replace"), "history": history}
-    item: dict[str, Any] = said.pop("item")
-    return item | said | whole
+    return {**plain.pop("item"), **plain, **whole}
 
 
 def inbox_selection(wanted: Wanted) -> ListQuery:
@@ -113,24 +109,17 @@ def inbox_selection(wanted: Wanted) -> ListQuery:
 
 def _read(listing: Listing, name: str, value: str) -> Any:
     if name in _NUMBERS:
-        return _number(name, value)
+        if value.isascii() and value.isdigit() and len(value) < 19:
+            return int(value)
+        raise InputError([f"{name}: {value!r:.60} is not a whole number"])
     if name in listing.row_tests:
         return read_variable_test(value)
-    is_pattern = "*" in value and name in listing.columns and name not in listing.choices
-    return Meets((("like", _pattern(name, value)),)) if is_pattern else value
-
-
-def _pattern(name: str, value: str) -> str:
+    if "*" not in value or name not in listing.columns or name in listing.choices:
+        return value
     try:
-        return read_pattern(value)
+        return Meets((("like", read_pattern(value)),))
     except ValueError as expected:
         raise InputError([f"{name} takes {expected}"]) from None
-
-
-def _number(name: str, text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 19:
-        return int(text)
-    raise InputError([f"{name}: {text!r:.60} is not a whole number"])
 
 
 def why_not(outcome: object) -> str | None:
@@ -179,8 +168,7 @@ def _names_of(definition: Any) -> Iterator[str]:
     plan = definition.plan
     for element in (*plan.starts, *plan.waits):
         name = getattr(element.event, "name", None)
-        text = getattr(name, "text", "") or (str(name({}, 0)) if callable(name) else "")
-        if text:
+        if text := getattr(name, "text", "") or (str(name({}, 0)) if callable(name) else ""):
             yield text
 
 
@@ -190,22 +178,16 @@ def model_facts(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     if isinstance(content, Refusal):
         return content
     found = broker.definitions.by_key[key]
-    elements = [_part(it) for it in islice(found.plan.elements.values(), MOST_ELEMENTS)]
+    elements = []
+    for it in islice(found.plan.elements.values(), MOST_ELEMENTS):
+        flows = [*it.outgoing[::-1], *([it.default] if it.default else ())]
+        names = {"id": it.id, "name": it.name or it.id, "kind": it.kind}
+        elements.append({**names, "next": [flow.target.id for flow in flows]})
     left_out = len(found.plan.elements) - len(elements)
     return {
         **_definition(found),
-        "elements": elements,
-        "left_out": left_out,
-        "has_diagram": b"BPMNPlane" in content,
+        **{"elements": elements, "left_out": left_out, "has_diagram": b"BPMNPlane" in content},
     }
-
-
-def _part(it: Any) -> dict[str, Any]:
-    """An element: what comes next, and what it holds (its boundary events, and where it begins inside)."""
-    flows = [*it.outgoing[::-1], *([it.default] if it.default else ())]
-    inside = [*it.boundaries[::-1], *([it.start] if it.start else ()), *it.event_subprocesses]
-    links = {"next": [flow.target.id for flow in flows], "holds": [held.id for held in inside]}
-    return {"id": it.id, "name": it.name or it.id, "kind": it.kind, **links}
 
 
 def model(broker: Broker, key: int) -> dict[str, Any] | Refusal:

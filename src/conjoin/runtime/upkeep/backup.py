@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conjoin.errors import StoreExists, StoreMissing
 from conjoin.runtime.upkeep.copying import OnProgress, Tallies, copy_store, made_whole
+from conjoin.runtime.upkeep.removal import version_of
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts, Store
 from conjoin.store.sqlite.store import SqliteStore
@@ -42,7 +43,7 @@ def restore_store(folder: Path, address: str | Path, on_progress: OnProgress = _
 
 
 def _refuse_unless_empty(store: Store, facts: Facts) -> None:
-    if store.catalog.version() or any(_is_used(store, index) for index in range(store.facts.shards)):
+    if store.catalog.version() or any(version_of(store.shard(index)) for index in range(store.facts.shards)):
         raise StoreExists(f"{store.address} holds a store with something in it: restore into an empty place")
     if store.facts != facts:
         raise StoreExists(
@@ -55,9 +56,3 @@ def _in_words(facts: Facts) -> str:
     ids = ", unique business ids" if facts.unique_business_ids else ""
     shards = "1 shard" if facts.shards == 1 else f"{facts.shards} shards"
     return f"{shards}, profile {facts.profile}{ids}"
-
-
-def _is_used(store: Store, index: int) -> bool:
-    snapshot = store.shard(index).begin()
-    snapshot.abandon()
-    return snapshot.head.version > 0

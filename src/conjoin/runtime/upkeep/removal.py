@@ -4,6 +4,7 @@ These are commits like any other, with a version and an empty block in the log, 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -72,9 +73,8 @@ def compact_log(store: Store, backup: Store) -> int:
         raise InputError(problems or ["the backup has another number of shards: it is none of this store"])
     removed = 0
     for index in range(store.facts.shards):
-        keeper = HouseKeeper(store, index)
-        removed += sum(keeper.remove_log_up_to(version_of(backup.shard(index))))
-        keeper.close()
+        with closing(HouseKeeper(store, index)) as keeper:
+            removed += sum(keeper.remove_log_up_to(version_of(backup.shard(index))))
     return removed
 
 

@@ -85,9 +85,10 @@ class _Plan:
         self._found_on = KeyHomes(self.generations).shard_of_record
 
     def refuse_unless_at_rest(self) -> None:
-        """Nothing may be under way between shards: what is, would arrive where nobody waits for it any more."""
+        """Nothing may be under way between shards: it would arrive where nothing waits for it any more."""
         problems = []
-        waiting = sum(self._is_due(index, row) for index, row in self._all(t.OUTBOX))
+        taken = {(row.sender, index): row.seq for index, row in self._all(t.RECEIVED)}
+        waiting = sum(row.seq > taken.get((index, row.receiver), 0) for index, row in self._all(t.OUTBOX))
         if waiting:
             problems.append(f"orders between shards not delivered yet: {waiting}; conjoin store tick delivers them")
         busy = sum(bool(row.busy_with) for _, row in self._all(t.SUBSCRIPTION))
@@ -105,10 +106,6 @@ class _Plan:
         for index in range(self.old):
             for row in self._frozen.rows(index, table):
                 yield index, row
-
-    def _is_due(self, sender: int, row: Any) -> bool:
-        taken = {it.sender: it.seq for it in self._frozen.rows(row.receiver, t.RECEIVED)}
-        return bool(row.seq > taken.get(sender, 0))
 
     def fill(self, target: Store, on_progress: OnProgress) -> Tallies:
         read: Tallies = {table.name: Tally() for table in (*t.STATE, *t.KEPT, *t.CATALOG)}

@@ -92,18 +92,13 @@ class SupervisedJob:
         signature = (type(error), *((frame.filename, frame.lineno) for frame in frames))
         self._count = self._count + 1 if signature == self._repeated else 1
         self._repeated = signature
-        self._write(error)
-
-    def _write(self, error: BaseException) -> None:
-        """The first of its kind as a whole, then at growing intervals: the 2nd, 4th, 8th in a row."""
+        # The first of its kind as a whole, then at growing intervals: the 2nd, 4th, 8th in a row.
+        doing = self.doing or "waiting"
         if self._count == 1:
             trace = None if isinstance(error, ConjoinError) else error
-            _log.error("%s failed while %s: %s", self.name, self._what(), text_of(error), exc_info=trace)
+            _log.error("%s failed while %s: %s", self.name, doing, text_of(error), exc_info=trace)
         elif self._count & (self._count - 1) == 0:
-            _log.error("%s failed %d times while %s: %s", self.name, self._count, self._what(), text_of(error))
-
-    def _what(self) -> str:
-        return self.doing or "waiting"
+            _log.error("%s failed %d times while %s: %s", self.name, self._count, doing, text_of(error))
 
     @property
     def pause_s(self) -> float:
@@ -124,9 +119,8 @@ class SupervisedJob:
             late_s, bound_s = max(age_s - self._every_s, 0.0), max(LATE_S, 10 * self._every_s)
             is_down = self._in_a_row >= FAILURES_DOWN
         state = "down" if is_down or late_s > bound_s else "failing" if error is not None else "ok"
-        told = "" if error is None else text_of(error)
         return JobReport(
-            *(self.name, state, self.critical, self.doing, self.failures, told),
+            *(self.name, state, self.critical, self.doing, self.failures, "" if error is None else text_of(error)),
             *(round(age_s, 3), round(busy_s, 3), round(late_s, 3)),
         )
 
@@ -224,6 +218,6 @@ async def supervised(job: SupervisedJob, work: Callable[[], Awaitable[None]]) ->
 
 
 def text_of(error: BaseException) -> str:
-    """What a person reads of an error: its kind and its text, which is not longer than a few lines."""
+    """An error in words: its kind and its text, of a few lines at most."""
     text = str(error) if isinstance(error, ConjoinError) else f"{type(error).__name__}: {error}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} ..."

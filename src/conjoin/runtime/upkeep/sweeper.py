@@ -1,7 +1,7 @@
-"""The sweeper: threads that let happen what has fallen due, while others publish, and remove what is over.
+"""The sweeper: threads that carry out what has fallen due, while others publish, and remove what is over.
 
 Each shard has a thread of its own, so that one that hangs or whose file is damaged keeps no other from its timers. It
-asks for little at a time, so that nobody who publishes waits long behind it, and then it rests as long as that took.
+takes little at a time, so that no publish waits long behind it, and then it rests as long as that took.
 """
 
 from collections import deque
@@ -17,7 +17,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.run.batches import PROBE, Reply
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep
-from conjoin.runtime.run.peek import Peeked, peek
+from conjoin.runtime.run.peek import peek
 from conjoin.runtime.run.sweeping import retry_due, sweep_carefully
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, Cleaning, KeepFor
 from conjoin.runtime.upkeep.supervision import Repeating
@@ -96,7 +96,7 @@ class Sweeper:
         for thread in self._threads:
             thread.stop()
         for shard in self._shards:
-            shard.close()
+            shard.store.close()
         self.cleaning.close()
 
     def _clean(self, thread: Repeating, for_s: float) -> None:
@@ -107,20 +107,18 @@ class Sweeper:
 
 
 class _ShardSweeper:
-    """One shard. It looks at the shard by a connection of its own."""
+    """One shard, which it reads through a connection of its own."""
 
     def __init__(self, broker: Broker, inline: ShardThreads, shard: int, every_s: float) -> None:
         self.swept = 0
         self.thread = Repeating(f"sweep-{shard}", self._round, every_s, broker.supervisor, critical=True)
         self._broker = broker
         self._inline = inline
+        self._ask: Callable[[Any], Reply] = partial(inline.ask, shard)
         self._shard = shard
-        self._store = broker.store.shard(shard).reader()
+        self.store = broker.store.shard(shard).reader()
         self._size = SweepSize()
         self._is_more_due = False
-
-    def close(self) -> None:
-        self._store.close()
 
     def _round(self) -> None:
         """Again at once, as long as more is due than there was time for."""
@@ -135,7 +133,9 @@ class _ShardSweeper:
             job.doing = "finding out whether the shard can commit again"
             self._ask(PROBE)
         job.doing = "looking what is due"
-        seen = self._peeked()
+        with self._snapshot() as snapshot:
+            seen = peek(snapshot, self._broker.clock.follow(snapshot.head.time))
+        self._broker.supervisor.set_aside[self._shard] = seen.set_aside
         steps: list[Step] = [(f"sweeping {kind}", partial(self._sweep, kind)) for kind in seen.due]
         steps.append(("scheduling start timers", partial(self._broker.schedule_starts, self._shard, seen)))
         steps.append(("writing a checkpoint", partial(self._broker.store.checkpoint, self._shard)))
@@ -161,22 +161,13 @@ class _ShardSweeper:
         if failed is not None:
             raise failed
 
-    def _peeked(self) -> Peeked:
-        with self._look() as snapshot:
-            seen = peek(snapshot, self._broker.clock.follow(snapshot.head.time))
-        self._broker.supervisor.set_aside[self._shard] = seen.set_aside
-        return seen
-
     @contextmanager
-    def _look(self) -> Iterator[ShardSnapshot]:
-        snapshot = self._store.begin()
+    def _snapshot(self) -> Iterator[ShardSnapshot]:
+        snapshot = self.store.begin()
         try:
             yield snapshot
         finally:
             snapshot.abandon()
-
-    def _ask(self, request: Any) -> Reply:
-        return self._inline.ask(self._shard, request)
 
     def _sweep(self, kind: Kind) -> None:
         until = perf_counter() + LONGEST_SWEEP_S
@@ -185,7 +176,7 @@ class _ShardSweeper:
             if started > until:
                 self._is_more_due = True
                 return
-            swept = sweep_carefully(self._ask, self._look, Sweep(kind, limit), lambda: self._broker.now)
+            swept = sweep_carefully(self._ask, self._snapshot, Sweep(kind, limit), lambda: self._broker.now)
             took_s = perf_counter() - started
             self.swept += swept
             self.thread.job.progressed()

@@ -1,7 +1,7 @@
-"""Hiding: values of variables that whoever looks at a store is not shown, by the names of the variables.
+"""Hiding: values of variables that are not shown, by the names of the variables.
 
 The hidden view of a value is what a caller may know of it, so it is also what is compared on a caller's behalf: a
-search finds exactly what it could show. Rules see every value, and so does whoever works on a job.
+search finds exactly what it could show. Rules see every value, and so do workers of jobs.
 """
 
 import re
@@ -22,7 +22,7 @@ _CERTAIN = 8
 
 
 class Hiding:
-    """Of names that meet a pattern, at any depth; * stands for any characters, and large letters are as small ones."""
+    """Of names that match a pattern, at any depth; * stands for any characters, and case does not matter."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         together = "|".join(translate(pattern) for pattern in patterns)

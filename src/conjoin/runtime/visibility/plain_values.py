@@ -1,7 +1,7 @@
-"""Values as they are told, to people and as JSON: instants and keys as text, records as mappings. Nothing is decided.
+"""Values as they are shown, in text and as JSON: instants and keys as text, records as mappings. Nothing is decided.
 
 An instant is known by its name, which ends in `_at`; the key of a record by the shard in it. Keys outgrow the numbers
-that jq and JavaScript keep exact. Variables belong to whoever sent them, and stay as they are.
+that jq and JavaScript keep exact. Variables are the client's, and stay as they are.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Mapping):
-        return {name: _told_as(name, it) for name, it in value.items()}
+        return {name: _named(name, it) for name, it in value.items()}
     if isinstance(value, (list, tuple)):
         return [to_plain(it) for it in value]
     return str(value) if type(value) is int and shard_of_key(value) >= 0 else value
 
 
-def _told_as(name: str, value: Any) -> Any:
+def _named(name: str, value: Any) -> Any:
     if name == "variables":
         return value
     if name.endswith("_at") and isinstance(value, int):

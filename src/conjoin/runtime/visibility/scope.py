@@ -1,7 +1,7 @@
-"""Scope: of which tenants, messages and processes somebody may be told. A broker has one; by itself it is everything.
+"""Scope: which tenants, messages and processes a caller may see. A broker has one; by default it is everything.
 
-Rows are narrowed where they are read. What is said of a key goes through here instead, since a key is loaded whole: the
-rules need all of it, and whoever asks is told of the part that is theirs.
+Rows are narrowed where they are read. Explanations of a key go through here instead, since a key is loaded whole: the
+rules need all of it, and the caller sees the part that is theirs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,28 +23,21 @@ def seen_misses(
     scope: VisibleScope, tenant_id: str, name: str, misses: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mapping[str, Any]]:
     for miss in misses:
-        tenant = miss.get("tenant", tenant_id)
-        if scope.sees(tenant, miss.get("name", name), miss.get("process")):
-            yield _with_seen_names(scope, tenant, miss)
+        tenant, seen = miss.get("tenant", tenant_id), dict(miss)
+        if not scope.sees(tenant, miss.get("name", name), miss.get("process")):
+            continue
+        # Of a name that nothing awaits: which one is similar, and which processes compute theirs.
+        if "similar" in seen and not scope.sees(tenant, seen["similar"]):
+            del seen["similar"]
+        computed = [it for it in seen.pop("computed", ()) if scope.sees(tenant, None, it)]
+        yield {**seen, "computed": computed} if computed else seen
 
 
-def _with_seen_names(scope: VisibleScope, tenant_id: str, miss: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of a name that nobody awaits: which one is similar, and which processes compute theirs."""
-    seen = dict(miss)
-    if "similar" in seen and not scope.sees(tenant_id, seen["similar"]):
-        del seen["similar"]
-    if "computed" in seen:
-        seen["computed"] = [it for it in seen["computed"] if scope.sees(tenant_id, None, it)]
-        if not seen["computed"]:
-            del seen["computed"]
-    return seen
-
-
-def seen_parameters(scope: VisibleScope, tenant_id: str, name: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a verdict other than correlated: who has a message is told to whoever may read it."""
+def seen_parameters(scope: VisibleScope, tenant_id: str, name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a verdict other than correlated: a caller who may read a message may know its receivers."""
+    seen = dict(parameters)
     if scope is EVERYTHING:
-        return dict(said)
-    seen = dict(said)
+        return seen
     if "process" in seen and not scope.sees(tenant_id, name, seen["process"]):
         seen = {field: value for field, value in seen.items() if field not in _OF_A_PROCESS}
     late = seen.get("next_subscription")
