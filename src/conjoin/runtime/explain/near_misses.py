@@ -11,7 +11,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.starting import starts_behind_id
 from conjoin.kernel.instants import elapsed_ms
@@ -19,7 +18,6 @@ from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
 from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, near_misses
 from conjoin.kernel.verdicts.verdicts import Verdict
 from conjoin.runtime.codec.key_spaces import read_spaces
-from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.explain.key_view import KeyView
 from conjoin.runtime.explain.similar import (
     OTHERWISE,
@@ -59,14 +57,86 @@ class KeySurroundings:
         self.scope = scope
         self._store = store
         self._name = name
+        self._tenant_id = view.space.tenant_id
+        versions = view.deployed.definitions.versions
+        self._tenants = tuple({tenant: None for tenant, _ in versions if tenant != self._tenant_id})
+        """Others with something deployed."""
 
     @cached_property
     def other_tenants(self) -> tuple[KeySpace, ...]:
-        return other_tenants(self._store, self.view.deployed, self.view.space, self._name)
+        """The same key in other tenants, with what waits there for the name."""
+        if not self._tenants:
+            return ()
+        key, policy_of = self.view.space.key, self.view.deployed.policy_of
+        where = {"tenant_id": self._tenants, "correlation_key": key, "name": self._name, "closed_at": None}
+        rows = self._store.rows(t.SUBSCRIPTION, where, None, MOST)
+        return tuple(
+            read_spaces(tenant, [key], KeyRows(list(some), (), ()), policy_of)[key].space
+            for tenant, some in groupby(rows, attrgetter("tenant_id"))
+        )
 
     @cached_property
     def beyond_key(self) -> list[NearMiss]:
-        return list(beyond_key(self._store, self.view.deployed, self.view.space, self._name))
+        known = list(listeners(self.view.deployed.definitions, self._tenant_id))
+        waiting = [listener for listener in known if listener.may_wait_for(self._name)]
+        found = [*self._started_elsewhere(), *self._never_awaited(known)]
+        return [*found, *self._incidents(waiting), *self._other_keys()] if waiting else found
+
+    def _started_elsewhere(self) -> Iterator[NearMiss]:
+        for tenant in self._tenants:
+            for listener in listeners(self.view.deployed.definitions, tenant):
+                if listener.name == self._name and listener.element in listener.definition.plan.starts:
+                    who = {"process": listener.definition.process_id, "element": listener.element.id}
+                    yield {"kind": "other_tenant", "tenant": tenant, **who}
+
+    def _never_awaited(self, known: Sequence[Listener]) -> Iterator[NearMiss]:
+        names = {listener.name: None for listener in known if listener.name is not None}
+        if self._name in names:
+            return
+        miss: NearMiss = {"kind": "never_awaited"}
+        if self._tenants:
+            miss["tenant"] = self._tenant_id
+        if similar := nearest_name(self._name, list(names)):
+            miss["similar"] = similar
+        if computing := {listener.definition.process_id: None for listener in known if listener.name is None}:
+            miss["computed"] = list(computing)
+        yield miss
+
+    def _other_keys(self) -> Iterator[NearMiss]:
+        """Those that were meant, in all likelihood; then the most similar of those that wait for the name."""
+        key, where = self.view.space.key, {"tenant_id": self._tenant_id, "name": self._name, "closed_at": None}
+        meant = self._store.rows(t.SUBSCRIPTION, {**where, "correlation_key": variants(key)}, None, MOST)
+        others = self._store.rows(t.SUBSCRIPTION, where, None, _LOOKED_AT)
+        found = {row.key: row for row in (*meant, *others) if row.correlation_key != key}
+        for row in sorted(found.values(), key=lambda row: _distance(key, row.correlation_key))[:MOST]:
+            differs = difference(key, row.correlation_key)
+            who = {"process": row.process_id, "instance": row.instance_key, "element": row.element_id}
+            yield {"kind": "other_key", "key": row.correlation_key, "differs": differs, **who}
+
+    def _incidents(self, waiting: Sequence[Listener]) -> Iterator[NearMiss]:
+        """An element that would wait for the name, but its name or key could not be evaluated."""
+        by_element = {
+            (listener.definition.key, element_id): listener
+            for listener in waiting
+            for element_id in elements_with_incidents(listener)
+        }
+        where = {"error_type": EXTRACT_VALUE_ERROR, "element_id": tuple({element_id for _, element_id in by_element})}
+        rows: Sequence[IncidentRow] = list(self._store.rows(t.INCIDENT, where, None, _LOOKED_AT))
+        keys = tuple({row.instance_key for row in rows})
+        of_keys = {"key": keys, "tenant_id": self._tenant_id}
+        instances = self._store.rows(t.INSTANCE, of_keys, None, len(keys)) if keys else ()
+        definitions = {row.key: row.definition_key for row in instances}
+        for row in rows:
+            listener = by_element.get((definitions.get(row.instance_key, 0), row.element_id))
+            if listener is not None:
+                process_id = listener.definition.process_id
+                who = {"process": process_id, "instance": row.instance_key, "element": row.element_id}
+                yield {"kind": "incident", "incident": row.key, **who, "text": row.text}
+
+
+def _distance(key: str, other: str) -> tuple[bool, float]:
+    alike = SequenceMatcher(None, key[:_COMPARED], other[:_COMPARED]).ratio()
+    return (difference(key, other) == OTHERWISE, -alike)
 
 
 def all_misses(
@@ -92,18 +162,13 @@ def _looked_up(around: KeySurroundings, message: Message, verdict: Verdict) -> I
         yield from _on_its_key(around, message)
 
 
-def _on_its_key(around: KeySurroundings, message: Message) -> tuple[NearMiss, ...]:
-    view = around.view
-    starts = view.catalog.starts_for(view.space.tenant_id, message.name, view.now)
-    on_key = near_misses(view.space, message, view.now, starts, around.other_tenants)
-    return (*_behind_its_id(view, message, starts), *on_key)
-
-
-def _behind_its_id(view: KeyView, message: Message, starts: Sequence[StartSubscription]) -> Iterator[NearMiss]:
-    tenant_id = view.space.tenant_id
+def _on_its_key(around: KeySurroundings, message: Message) -> Iterator[NearMiss]:
+    view, tenant_id = around.view, around.view.space.tenant_id
+    starts = view.catalog.starts_for(tenant_id, message.name, view.now)
     for start in starts_behind_id(view.space, message, starts, view.catalog):
         holder = view.ids.holder(tenant_id, start.process_id, message.business_id) if view.ids is not None else None
         yield {"kind": "business_id_held", "process": start.process_id, "instance": holder}
+    yield from near_misses(view.space, message, view.now, starts, around.other_tenants)
 
 
 def _closeness(miss: Mapping[str, Any]) -> int:
@@ -133,89 +198,3 @@ def _too_late(message: Message) -> Iterator[NearMiss]:
     if late is not None and (message.policy.keeps or message.sync):
         who = {"process": late.process_id, "instance": late.instance_id, "element": late.element_id}
         yield {"kind": "expired_before", "late_ms": elapsed_ms(_gone_at(message), late.opened_at), **who}
-
-
-def beyond_key(store: Store, deployed: CatalogView, space: KeySpace, name: str) -> Iterator[NearMiss]:
-    known = list(listeners(deployed.definitions, space.tenant_id))
-    yield from _started_elsewhere(deployed, space.tenant_id, name)
-    yield from _never_awaited(deployed, known, space.tenant_id, name)
-    waiting = [listener for listener in known if listener.may_wait_for(name)]
-    if waiting:
-        yield from _incidents(store, waiting, space.tenant_id)
-        yield from _other_keys(store, space, name)
-
-
-def other_tenants(store: Store, deployed: CatalogView, space: KeySpace, name: str) -> tuple[KeySpace, ...]:
-    """The same key in other tenants, with what waits there for the name."""
-    others = _other_tenants(deployed, space.tenant_id)
-    if not others:
-        return ()
-    where = {"tenant_id": others, "correlation_key": space.key, "name": name, "closed_at": None}
-    rows = store.rows(t.SUBSCRIPTION, where, None, MOST)
-    return tuple(
-        read_spaces(tenant, [space.key], KeyRows(list(some), (), ()), deployed.policy_of)[space.key].space
-        for tenant, some in groupby(rows, attrgetter("tenant_id"))
-    )
-
-
-def _other_tenants(deployed: CatalogView, tenant_id: str) -> tuple[str, ...]:
-    """Those with something deployed."""
-    return tuple({tenant: None for tenant, _ in deployed.definitions.versions if tenant != tenant_id})
-
-
-def _started_elsewhere(deployed: CatalogView, tenant_id: str, name: str) -> Iterator[NearMiss]:
-    for tenant in _other_tenants(deployed, tenant_id):
-        for listener in listeners(deployed.definitions, tenant):
-            if listener.name == name and listener.element in listener.definition.plan.starts:
-                who = {"process": listener.definition.process_id, "element": listener.element.id}
-                yield {"kind": "other_tenant", "tenant": tenant, **who}
-
-
-def _other_keys(store: Store, space: KeySpace, name: str) -> Iterator[NearMiss]:
-    """Those that were meant, in all likelihood; then the most similar of those that wait for the name."""
-    where = {"tenant_id": space.tenant_id, "name": name, "closed_at": None}
-    meant = store.rows(t.SUBSCRIPTION, {**where, "correlation_key": variants(space.key)}, None, MOST)
-    others = store.rows(t.SUBSCRIPTION, where, None, _LOOKED_AT)
-    found = {row.key: row for row in (*meant, *others) if row.correlation_key != space.key}
-    for row in sorted(found.values(), key=lambda row: _distance(space.key, row.correlation_key))[:MOST]:
-        differs = difference(space.key, row.correlation_key)
-        who = {"process": row.process_id, "instance": row.instance_key, "element": row.element_id}
-        yield {"kind": "other_key", "key": row.correlation_key, "differs": differs, **who}
-
-
-def _distance(key: str, other: str) -> tuple[bool, float]:
-    alike = SequenceMatcher(None, key[:_COMPARED], other[:_COMPARED]).ratio()
-    return (difference(key, other) == OTHERWISE, -alike)
-
-
-def _never_awaited(deployed: CatalogView, known: Sequence[Listener], tenant_id: str, name: str) -> Iterator[NearMiss]:
-    names = {listener.name: None for listener in known if listener.name is not None}
-    if name in names:
-        return
-    miss: NearMiss = {"kind": "never_awaited"}
-    if _other_tenants(deployed, tenant_id):
-        miss["tenant"] = tenant_id
-    if similar := nearest_name(name, list(names)):
-        miss["similar"] = similar
-    if computing := {listener.definition.process_id: None for listener in known if listener.name is None}:
-        miss["computed"] = list(computing)
-    yield miss
-
-
-def _incidents(store: Store, waiting: Sequence[Listener], tenant_id: str) -> Iterator[NearMiss]:
-    """An element that would wait for the name, but its name or key could not be evaluated."""
-    places = {
-        (listener.definition.key, element_id): listener
-        for listener in waiting
-        for element_id in elements_with_incidents(listener)
-    }
-    where = {"error_type": EXTRACT_VALUE_ERROR, "element_id": tuple({element_id for _, element_id in places})}
-    rows: Sequence[IncidentRow] = list(store.rows(t.INCIDENT, where, None, _LOOKED_AT))
-    keys = tuple({row.instance_key for row in rows})
-    its = store.rows(t.INSTANCE, {"key": keys, "tenant_id": tenant_id}, None, len(keys)) if keys else ()
-    definitions = {row.key: row.definition_key for row in its}
-    for row in rows:
-        listener = places.get((definitions.get(row.instance_key, 0), row.element_id))
-        if listener is not None:
-            who = {"process": listener.definition.process_id, "instance": row.instance_key, "element": row.element_id}
-            yield {"kind": "incident", "incident": row.key, **who, "text": row.text}

@@ -17,26 +17,9 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.explain.explanation import STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
-from conjoin.runtime.reading.list_items import (
-    dead_letter_items,
-    incident_items,
-    instance_items,
-    job_items,
-    message_items,
-    set_aside_items,
-    subscription_items,
-)
-from conjoin.runtime.reading.paging import (
-    AT_ONCE,
-    MergedScans,
-    Scan,
-    ScanStep,
-    cursor_of,
-    is_storable,
-    position_types,
-    positions_in,
-    take,
-)
+from conjoin.runtime.reading import list_items as of
+from conjoin.runtime.reading import paging
+from conjoin.runtime.reading.paging import AT_ONCE, MergedScans, Scan, ScanStep
 from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
 from conjoin.runtime.run.set_aside import KINDS as SET_ASIDE_KINDS
@@ -107,7 +90,7 @@ _NOT_CORRELATED = {"verdict": Meets((("<>", "correlated"),))}
 LISTS: dict[str, Listing] = {
     "messages": Listing(
         t.MESSAGE,
-        message_items,
+        of.message_items,
         {
             **{"name": "name", "key": "correlation_key", "tenant": "tenant_id", "id": "message_id"},
             **{"business_id": "business_id", "verdict": "verdict", "reason": "reason"},
@@ -133,7 +116,7 @@ LISTS: dict[str, Listing] = {
     ),
     "subscriptions": Listing(
         t.SUBSCRIPTION,
-        subscription_items,
+        of.subscription_items,
         {
             **{"name": "name", "key": "correlation_key", "tenant": "tenant_id", "process": "process_id"},
             **{"instance": "instance_key", "element": "element_id", "business_id": "business_id"},
@@ -145,7 +128,7 @@ LISTS: dict[str, Listing] = {
     ),
     "instances": Listing(
         t.INSTANCE,
-        instance_items,
+        of.instance_items,
         {
             **{"process": "process_id", "version": "version", "state": "state", "tenant": "tenant_id"},
             **{"instance": "key", "parent": "parent_key", "business_id": "business_id"},
@@ -160,7 +143,7 @@ LISTS: dict[str, Listing] = {
     ),
     "incidents": Listing(
         t.INCIDENT,
-        incident_items,
+        of.incident_items,
         {"instance": "instance_key", "element": "element_id", "type": "error_type"},
         {
             "process": lambda item, process: item.process_id == process,
@@ -169,7 +152,7 @@ LISTS: dict[str, Listing] = {
     ),
     "jobs": Listing(
         t.JOB,
-        job_items,
+        of.job_items,
         {
             **{"type": "type", "state": "state", "tenant": "tenant_id", "instance": "instance_key"},
             **{"element": "element_id", "worker": "worker"},
@@ -179,14 +162,14 @@ LISTS: dict[str, Listing] = {
     ),
     "dead-letters": Listing(
         t.DEAD_LETTER,
-        dead_letter_items,
+        of.dead_letter_items,
         {"source": "source", "part": "part", "reason": "reason"},
         choices={"reason": DEAD_LETTER_REASONS},
         time="at",
     ),
     "set-aside": Listing(
         t.SET_ASIDE,
-        set_aside_items,
+        of.set_aside_items,
         {"kind": "kind", "state": "state", "instance": "instance_key"},
         choices={"kind": (MAIL, *SET_ASIDE_KINDS, START_TIMERS), "state": (WAITING, DELETED)},
         time="since",
@@ -243,15 +226,15 @@ def _page(
 ) -> tuple[ListPage, list[ScanStep]]:
     """With the steps at which scans stopped that have not ended."""
     table, order = scans[0].table, scans[0].order
-    which, types = f"{table.name}{' backward' if order.backward else ''}", position_types(table, order)
-    after = [None] * len(scans) if query.after is None else positions_in(query.after, which, types, len(scans))
+    which, types = f"{table.name}{' backward' if order.backward else ''}", paging.position_types(table, order)
+    after = [None] * len(scans) if query.after is None else paging.positions_in(query.after, which, types, len(scans))
     merged = MergedScans(scans, after, rank)
     # One more than is shown tells whether there are more.
-    found, stopped = take(merged, query.limit + 1, is_over)
+    found, stopped = paging.take(merged, query.limit + 1, is_over)
     items = [step.item for step in found[: query.limit]]
     if len(found) <= query.limit and stopped is None:
         return ListPage(items, None), []
-    cursor = cursor_of(which, *merged.positions(order.backward))
+    cursor = paging.cursor_of(which, *merged.positions(order.backward))
     return ListPage(items, cursor, len(items) < query.limit), [head for head in merged.heads if head is not None]
 
 
@@ -282,7 +265,7 @@ def _problems(what: str, listing: Listing, query: ListQuery) -> Iterator[str]:
             yield f"{what} have no filter {name!r}"
         elif value not in listing.choices.get(name, (value,)):
             yield f"{name}: {value!r} is none of {', '.join(listing.choices[name])}"
-        elif not all(is_storable(part) for _, part in _tests_of(value)):
+        elif not all(paging.is_storable(part) for _, part in _tests_of(value)):
             yield f"{name}: {value!r:.60} cannot be anywhere: it has characters that are no text, or too many digits"
     if listing.time is None and (query.since, query.until) != (None, None):
         yield f"{what} have no time to compare with since and until"

@@ -15,18 +15,9 @@ from conjoin.gateway.search.engine.filters import Condition, split
 from conjoin.gateway.search.engine.request import ConditionGroup, PageRequest, SearchRequest, SortKey
 from conjoin.gateway.search.engine.search import Item, Search
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading import finding
+from conjoin.runtime.reading import finding, paging
 from conjoin.runtime.reading.finding import BY_KEY, TABLES, Meets, RowOrder
-from conjoin.runtime.reading.paging import (
-    AT_ONCE,
-    Position,
-    Scan,
-    ScanStep,
-    cursor_of,
-    position_types,
-    positions_in,
-    take,
-)
+from conjoin.runtime.reading.paging import AT_ONCE, Position, Scan, ScanStep, positions_in, take
 from conjoin.store.reading import at_most, is_late
 
 MOST_COUNTED = 10_000
@@ -125,7 +116,7 @@ class _SearchScan:
         return sum(step.item is not None for step in self._scan(self.order).steps_of(more, None)) if more else 0
 
     def types(self) -> list[type]:
-        return position_types(TABLES[self.what.table], self.order)
+        return paging.position_types(TABLES[self.what.table], self.order)
 
     def _scan(self, order: RowOrder, at_once: int = AT_ONCE) -> Scan:
         table, is_many = TABLES[self.what.table], not self.what.is_one
@@ -167,7 +158,11 @@ def _page(scan: _SearchScan, page: PageRequest) -> tuple[list[Item], str | None,
 
 def _ends(scan: _SearchScan, positions: Sequence[Position]) -> tuple[str | None, str | None]:
     """Cursors of the first and the last."""
-    return (cursor_of(scan.name, positions[0]), cursor_of(scan.name, positions[-1])) if positions else (None, None)
+    return (
+        (paging.cursor_of(scan.name, positions[0]), paging.cursor_of(scan.name, positions[-1]))
+        if positions
+        else (None, None)
+    )
 
 
 def _total(scan: _SearchScan) -> tuple[int, bool]:

@@ -21,7 +21,7 @@ _NULL = {"type": "null"}
 
 @dataclass(frozen=True, slots=True)
 class FieldKind:
-    """`read` raises ValueError with what it expects."""
+    """`read` raises ValueError with what it expects; `write` is for the wire."""
 
     name: str
     operators: Collection[str]
@@ -41,22 +41,13 @@ def read_key(value: Any) -> int:
     raise ValueError("a key, which is a decimal number as a text")
 
 
-def _read_text(value: Any) -> str:
-    if isinstance(value, str) and is_text(value):
-        return value
-    raise ValueError("a text")
+def _reader(is_it: Callable[[Any], bool], expected: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if is_it(value):
+            return value
+        raise ValueError(expected)
 
-
-def _read_number(value: Any) -> int:
-    if type(value) is int and abs(value) <= _LARGEST:
-        return value
-    raise ValueError("a whole number")
-
-
-def _read_flag(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError("true or false")
+    return read
 
 
 def _read_instant(value: Any) -> int:
@@ -68,6 +59,9 @@ def _read_instant(value: Any) -> int:
 
 _TEXT_SCHEMA = {"type": "string", "pattern": r"^[^\u0000]*$"}
 _NUMBER_SCHEMA = {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}
+_read_text = _reader(lambda value: isinstance(value, str) and is_text(value), "a text")
+_read_number = _reader(lambda value: type(value) is int and abs(value) <= _LARGEST, "a whole number")
+_read_flag = _reader(lambda value: isinstance(value, bool), "true or false")
 TEXT = FieldKind("text", (*_EQUAL, "$like"), _read_text, _same, _TEXT_SCHEMA)
 KEY = FieldKind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]{1,25}$"})
 NUMBER = FieldKind("number", _ORDERED, _read_number, _same, _NUMBER_SCHEMA)
@@ -79,12 +73,7 @@ ANYTHING = FieldKind("anything", (), _same, _same, {})
 
 def words(*known: str) -> FieldKind:
     """One of a closed set."""
-
-    def read(value: Any) -> str:
-        if value in known:
-            return str(value)
-        raise ValueError(f"one of {', '.join(known)}")
-
+    read = _reader(lambda value: value in known, f"one of {', '.join(known)}")
     return FieldKind("word", (*_EQUAL, "$like"), read, _same, {"type": "string", "enum": list(known)})
 
 

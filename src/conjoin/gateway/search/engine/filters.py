@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from conjoin.errors import MOST_PROBLEMS, InputError
-from conjoin.gateway.search.engine.fields import Field
+from conjoin.gateway.search.engine.fields import FLAG, Field
 from conjoin.gateway.search.engine.like import is_like
 
 OR = "$or"
@@ -78,9 +78,7 @@ def _read_tests(field: Field, tests: dict[str, Any], where: str, problems: list[
 
 def _read_value(field: Field, operator: str, said: Any) -> Any:
     if operator == "$exists":
-        if isinstance(said, bool):
-            return said
-        raise ValueError("true or false")
+        return FLAG.read(said)
     if operator in ("$in", "$notIn"):
         if not isinstance(said, list) or len(said) > MOST_VALUES:
             raise ValueError(f"a list of at most {MOST_VALUES} values")

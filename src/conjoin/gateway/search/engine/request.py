@@ -53,10 +53,13 @@ def read_request(search: Search, said: Any) -> SearchRequest:
     filters = {} if said.get("filter") is None else said["filter"]
     if not isinstance(filters, dict):
         raise InputError(["filter is an object of fields"])
-    alone = {name: value for name, value in filters.items() if name != OR}
+    group = _read_group(search, {name: value for name, value in filters.items() if name != OR}, "filter")
+    either = [] if filters.get(OR) is None else filters[OR]
+    if not isinstance(either, list) or len(either) > MOST_ALTERNATIVES:
+        raise InputError([f"filter.{OR} is a list of at most {MOST_ALTERNATIVES} filters"])
     return SearchRequest(
-        _read_group(search, alone, "filter"),
-        _read_either(search, filters.get(OR)),
+        group,
+        [_read_group(search, alternative, f"filter.{OR}") for alternative in either],
         _read_sort(search, [] if said.get("sort") is None else said["sort"]),
         _read_page(said.get("page")),
     )
@@ -65,38 +68,28 @@ def read_request(search: Search, said: Any) -> SearchRequest:
 def _read_group(search: Search, said: Mapping[str, Any], where: str) -> ConditionGroup:
     if not isinstance(said, dict):
         raise InputError([f"{where} is an object of fields"])
-    of_rows = {name: value for name, value in said.items() if name in search.row_filters and value is not None}
-    others = {name: value for name, value in said.items() if name not in search.row_filters}
-    tests = [search.row_filters[name](value) for name, value in of_rows.items()]
+    readers = search.row_filters
+    tests = [readers[name](value) for name, value in said.items() if name in readers and value is not None]
+    others = {name: value for name, value in said.items() if name not in readers}
     return ConditionGroup(read_conditions(others, search.filter_fields, where), tests)
-
-
-def _read_either(search: Search, said: Any) -> list[ConditionGroup]:
-    if said is None:
-        return []
-    if not isinstance(said, list) or len(said) > MOST_ALTERNATIVES:
-        raise InputError([f"filter.{OR} is a list of at most {MOST_ALTERNATIVES} filters"])
-    return [_read_group(search, group, f"filter.{OR}") for group in said]
 
 
 def _read_sort(search: Search, said: Any) -> list[SortKey]:
     if not isinstance(said, list) or not all(isinstance(part, dict) for part in said):
         raise InputError(["sort is a list of objects with a field and an order"])
-    return [_read_sort_key(search, part) for part in said]
-
-
-def _read_sort_key(search: Search, said: dict[str, Any]) -> SortKey:
-    unknown = [f"Request property [sort.{name}] cannot be parsed" for name in said if name not in ("field", "order")]
-    if unknown:
-        raise InputError(unknown)
-    name = said.get("field")
-    field = search.sort_fields.get(name) if isinstance(name, str) else None
-    if field is None:
-        raise InputError([f"sort.field: {name!r:.60} is none of {', '.join(search.sort_fields)}"])
-    order = "ASC" if said.get("order") is None else said["order"]
-    if not isinstance(order, str) or order.upper() not in ("ASC", "DESC"):
-        raise InputError([f"sort.order: {order!r:.60} is none of ASC, DESC"])
-    return SortKey(field, order.upper() == "DESC")
+    found = []
+    for part in said:
+        unknown = [name for name in part if name not in ("field", "order")]
+        if unknown:
+            raise InputError([f"Request property [sort.{name}] cannot be parsed" for name in unknown])
+        name, order = part.get("field"), "ASC" if part.get("order") is None else part["order"]
+        field = search.sort_fields.get(name) if isinstance(name, str) else None
+        if field is None:
+            raise InputError([f"sort.field: {name!r:.60} is none of {', '.join(search.sort_fields)}"])
+        if not isinstance(order, str) or order.upper() not in ("ASC", "DESC"):
+            raise InputError([f"sort.order: {order!r:.60} is none of ASC, DESC"])
+        found.append(SortKey(field, order.upper() == "DESC"))
+    return found
 
 
 def _read_page(said: Any) -> PageRequest:
