@@ -71,11 +71,8 @@ class OverviewCounts:
 
 
 def in_the_hour(minutes: list[Minute]) -> Fates:
-    """What was decided, by verdict and reason, the most frequent first."""
-    total: Fates = Counter()
-    for minute in minutes:
-        total.update(minute.decided)
-    return total
+    """What was decided, by verdict and reason."""
+    return sum((minute.decided for minute in minutes), Counter())
 
 
 def tiles(minutes: list[Minute], is_open: Open, now: int) -> dict[str, Any]:

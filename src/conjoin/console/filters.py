@@ -36,18 +36,18 @@ def templates() -> Environment:
         **{"duration": duration, "sentence": sentence},
     }
     found.globals |= {"address": address, "version": __version__}
-    # Compiled before anybody waits for them, and without the start of the server waiting, either.
-    Thread(target=_compile, args=(found,), name="templates", daemon=True).start()
+
+    def compile_all() -> None:
+        for name in found.list_templates():
+            found.get_template(name)
+
+    # Before the first visit, and without the start of the server waiting for it.
+    Thread(target=compile_all, name="templates", daemon=True).start()
     return found
 
 
-def _compile(found: Environment) -> None:
-    for name in found.list_templates():
-        found.get_template(name)
-
-
 def microseconds(text: str) -> int | None:
-    """Of an instant as it is told; None for one that never comes, or later than calendars go."""
+    """Of an instant as text; None for one that never comes, or is later than calendars go."""
     try:
         return (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
     except ValueError:
@@ -81,7 +81,7 @@ def duration(seconds: int) -> str:
 
 
 def cut(text: Any, most: int = _CUT_AT) -> str:
-    """Long texts are hostile, too."""
+    """Texts of clients may be very long."""
     whole = str(text)
     return whole if len(whole) <= most else f"{whole[:most]}…"
 
@@ -97,7 +97,7 @@ def words(code: str) -> str:
 
 
 def amount(count: int, most: int = 100_000) -> str:
-    """More than is counted is told as so many."""
+    """With a plus where counting ended."""
     return f"{count:,}+" if count >= most else f"{count:,}"
 
 

@@ -27,11 +27,11 @@ async def form(visit: Visit) -> Response:
 
 
 async def rehearse(visit: Visit) -> Response:
-    return await _shown(visit, _fields(visit), is_filled=True)
+    return await _shown(visit, {name: visit.field(name) for name in FIELDS}, is_filled=True)
 
 
 async def send(visit: Visit) -> Response:
-    fields = _fields(visit)
+    fields = {name: visit.field(name) for name in FIELDS}
     try:
         message = new_message(_given(fields))
         with visit.console.gateway.metrics.publishing("console") as outcome:
@@ -39,10 +39,6 @@ async def send(visit: Visit) -> Response:
     except HttpProblem as problem:
         return await visit.show("send.html", problem.status, message=fields, problem=problem.detail, outcome=None)
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")
-
-
-def _fields(visit: Visit) -> dict[str, str]:
-    return {name: visit.field(name) for name in FIELDS}
 
 
 def _given(fields: dict[str, str]) -> dict[str, Any]:

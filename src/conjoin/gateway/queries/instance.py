@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.reading import finding
+from conjoin.runtime.reading import finding, list_items
 from conjoin.runtime.reading.finding import Meets, rows_with
 from conjoin.runtime.reading.instance_history import history_of
 from conjoin.runtime.reading.instances import elements_of, shown_text, subscriptions_of, variables_of
-from conjoin.runtime.reading.list_items import (
-    incident_items,
-    instance_items,
-    job_items,
-    message_items,
-    subscription_items,
-)
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
@@ -43,7 +36,7 @@ def instance(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     row = _row(broker, key)
     if isinstance(row, Refusal):
         return row
-    [item] = instance_items(broker, [row])
+    [item] = list_items.instance_items(broker, [row])
     plan = broker.definitions.by_key[row.definition_key].plan
     elements = []
     for it in elements_of(row):
@@ -76,9 +69,9 @@ def inside(broker: Broker, key: int) -> Inside | Refusal:
     is_ended_root = row.key == row.tree_key and row.state != "active"
     calling = (it.key for it in others if any(element.key == row.parent_key for element in elements_of(it)))
     return Inside(
-        [to_plain(it) for it in subscription_items(broker, subscriptions_of(broker, [row], MOST))],
-        [to_plain(it) for it in job_items(broker, list(jobs.values()))],
-        [to_plain(it) for it in incident_items(broker, list(incidents.values()))],
+        [to_plain(it) for it in list_items.subscription_items(broker, subscriptions_of(broker, [row], MOST))],
+        [to_plain(it) for it in list_items.job_items(broker, list(jobs.values()))],
+        [to_plain(it) for it in list_items.incident_items(broker, list(incidents.values()))],
         [str(it.key) for it in others if it.parent_key in mine or is_ended_root],
         str(next(calling, row.tree_key)) if row.parent_key else "",
     )
@@ -109,7 +102,7 @@ def history(broker: Broker, key: int, within_s: float) -> dict[str, Any] | Refus
     ]
     return {
         "moments": moments,
-        "messages": [to_plain(it) for it in message_items(broker, list(taken.values()))],
+        "messages": [to_plain(it) for it in list_items.message_items(broker, list(taken.values()))],
         "looked_to": instant_text(found.looked_to) if found.looked_to is not None else "",
         "begins_at": instant_text(found.begins_at) if found.begins_at is not None else "",
         "left_out": found.left_out,

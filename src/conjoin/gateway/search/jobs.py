@@ -13,7 +13,6 @@ from conjoin.gateway.search.engine.search import Item, RowTest, Search
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import USER_TASK, for_people, shown_text
-from conjoin.runtime.visibility.hiding import Hiding
 
 STATES = {
     **{"CREATED": ("ready", "activated"), "FAILED": ("failed", "backing_off"), "ERROR_THROWN": ("error_thrown",)},
@@ -79,9 +78,7 @@ def _user_tasks(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
                 "creationDate": its.started_at,
                 "candidateGroups": list(people.candidate_groups),
                 "candidateUsers": list(people.candidate_users),
-                "dueDate": people.due_at,
-                "followUpDate": people.follow_up_at,
-                "priority": people.priority,
+                **{"dueDate": people.due_at, "followUpDate": people.follow_up_at, "priority": people.priority},
                 "externalFormReference": people.form_reference,
                 **{"completionDate": None, "formKey": None, "customHeaders": {}, "tags": []},
             }
@@ -90,15 +87,12 @@ def _user_tasks(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
 
 def _one_of(name: str) -> Callable[[Any], RowTest]:
     """A filter that one of a list must meet: `candidateGroup` for what is shown as `candidateGroups`."""
-    field = Field(name, TEXT)
 
     def read(said: Any) -> RowTest:
-        conditions = read_conditions({name: said}, {name: field})
-
-        def test(hiding: Hiding, row: Any, item: Item) -> bool:
-            return any(all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"])
-
-        return test
+        conditions = read_conditions({name: said}, {name: Field(name, TEXT)})
+        return lambda hiding, row, item: any(
+            all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"]
+        )
 
     return read
 
@@ -163,10 +157,7 @@ USER_TASKS = Search(
         only_shown("processName", TEXT, nullable=True),
         only_shown("externalFormReference", TEXT, nullable=True),
         only_shown("formKey", KEY, nullable=True),
-        only_shown("candidateGroups", ANYTHING),
-        only_shown("candidateUsers", ANYTHING),
-        only_shown("customHeaders", ANYTHING),
-        only_shown("tags", ANYTHING),
+        *(only_shown(name, ANYTHING) for name in ("candidateGroups", "candidateUsers", "customHeaders", "tags")),
     ),
     _user_tasks,
     {"type": (("=", USER_TASK),)},

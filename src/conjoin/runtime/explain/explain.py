@@ -15,14 +15,8 @@ from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
-from conjoin.runtime.explain.explanation import (
-    Explanation,
-    MessageFacts,
-    attempts_of,
-    facts_of,
-    still_buffered,
-    storage_of,
-)
+from conjoin.runtime.explain import explanation
+from conjoin.runtime.explain.explanation import Explanation, MessageFacts
 from conjoin.runtime.explain.key_view import load_key
 from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
 from conjoin.runtime.reading.finding import message_with_key
@@ -148,14 +142,14 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
             given["near_misses"] = misses
     text = sentence(verdict.verdict, verdict.reason, to_plain(given), message.name, space.key)
     return Explanation(
-        facts_of(message, space.tenant_id, space.key, key),
+        explanation.facts_of(message, space.tenant_id, space.key, key),
         verdict.verdict,
         verdict.reason,
         verdict.decided_at,
         given,
         text,
-        storage_of(message),
-        attempts_of(message),
+        explanation.storage_of(message),
+        explanation.attempts_of(message),
         misses,
-        still_buffered(message, space.key, misses),
+        explanation.still_buffered(message, space.key, misses),
     )

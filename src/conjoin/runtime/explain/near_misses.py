@@ -18,16 +18,9 @@ from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
 from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, near_misses
 from conjoin.kernel.verdicts.verdicts import Verdict
 from conjoin.runtime.codec.key_spaces import read_spaces
+from conjoin.runtime.explain import similar
 from conjoin.runtime.explain.key_view import KeyView
-from conjoin.runtime.explain.similar import (
-    OTHERWISE,
-    Listener,
-    difference,
-    elements_with_incidents,
-    listeners,
-    nearest_name,
-    variants,
-)
+from conjoin.runtime.explain.similar import Listener
 from conjoin.runtime.visibility.scope import EVERYTHING, VisibleScope, seen_misses
 from conjoin.store import tables as t
 from conjoin.store.port import KeyRows, Store
@@ -41,7 +34,7 @@ _CLOSEST_FIRST = (
     *("expired_before", "closed_before", "almost the same", "other_tenant", "incident", "never_awaited"),
     *("other_name", "other_key"),
 )
-_QUITE_ANOTHER = ("name", OTHERWISE)
+_QUITE_ANOTHER = ("name", similar.OTHERWISE)
 _LOOKED_AT = 200
 """So many of those that wait for the same name are compared."""
 _COMPARED = 64
@@ -77,14 +70,14 @@ class KeySurroundings:
 
     @cached_property
     def beyond_key(self) -> list[NearMiss]:
-        known = list(listeners(self.view.deployed.definitions, self._tenant_id))
+        known = list(similar.listeners(self.view.deployed.definitions, self._tenant_id))
         waiting = [listener for listener in known if listener.may_wait_for(self._name)]
         found = [*self._started_elsewhere(), *self._never_awaited(known)]
         return [*found, *self._incidents(waiting), *self._other_keys()] if waiting else found
 
     def _started_elsewhere(self) -> Iterator[NearMiss]:
         for tenant in self._tenants:
-            for listener in listeners(self.view.deployed.definitions, tenant):
+            for listener in similar.listeners(self.view.deployed.definitions, tenant):
                 if listener.name == self._name and listener.element in listener.definition.plan.starts:
                     who = {"process": listener.definition.process_id, "element": listener.element.id}
                     yield {"kind": "other_tenant", "tenant": tenant, **who}
@@ -96,8 +89,8 @@ class KeySurroundings:
         miss: NearMiss = {"kind": "never_awaited"}
         if self._tenants:
             miss["tenant"] = self._tenant_id
-        if similar := nearest_name(self._name, list(names)):
-            miss["similar"] = similar
+        if nearest := similar.nearest_name(self._name, list(names)):
+            miss["similar"] = nearest
         if computing := {listener.definition.process_id: None for listener in known if listener.name is None}:
             miss["computed"] = list(computing)
         yield miss
@@ -105,11 +98,11 @@ class KeySurroundings:
     def _other_keys(self) -> Iterator[NearMiss]:
         """Those that were meant, in all likelihood; then the most similar of those that wait for the name."""
         key, where = self.view.space.key, {"tenant_id": self._tenant_id, "name": self._name, "closed_at": None}
-        meant = self._store.rows(t.SUBSCRIPTION, {**where, "correlation_key": variants(key)}, None, MOST)
+        meant = self._store.rows(t.SUBSCRIPTION, {**where, "correlation_key": similar.variants(key)}, None, MOST)
         others = self._store.rows(t.SUBSCRIPTION, where, None, _LOOKED_AT)
         found = {row.key: row for row in (*meant, *others) if row.correlation_key != key}
         for row in sorted(found.values(), key=lambda row: _distance(key, row.correlation_key))[:MOST]:
-            differs = difference(key, row.correlation_key)
+            differs = similar.difference(key, row.correlation_key)
             who = {"process": row.process_id, "instance": row.instance_key, "element": row.element_id}
             yield {"kind": "other_key", "key": row.correlation_key, "differs": differs, **who}
 
@@ -118,7 +111,7 @@ class KeySurroundings:
         by_element = {
             (listener.definition.key, element_id): listener
             for listener in waiting
-            for element_id in elements_with_incidents(listener)
+            for element_id in similar.elements_with_incidents(listener)
         }
         where = {"error_type": EXTRACT_VALUE_ERROR, "element_id": tuple({element_id for _, element_id in by_element})}
         rows: Sequence[IncidentRow] = list(self._store.rows(t.INCIDENT, where, None, _LOOKED_AT))
@@ -136,7 +129,7 @@ class KeySurroundings:
 
 def _distance(key: str, other: str) -> tuple[bool, float]:
     alike = SequenceMatcher(None, key[:_COMPARED], other[:_COMPARED]).ratio()
-    return (difference(key, other) == OTHERWISE, -alike)
+    return (similar.difference(key, other) == similar.OTHERWISE, -alike)
 
 
 def all_misses(

@@ -28,7 +28,8 @@ USER_TASK = FOR_A_PERSON
 _DEFAULT_PRIORITY, _MOST_PRIORITY = 50, 100
 _SLOT_BITS = 16
 _SLOTS = 1 << _SLOT_BITS
-_SUBSCRIPTION_KEY = t.SUBSCRIPTION.key
+_WAIT_KEY = t.SUBSCRIPTION.key
+"""Tenant, correlation key and key: a wait of an element has the last two."""
 
 
 class LiveElement(NamedTuple):
@@ -113,29 +114,26 @@ def instance_holding(broker: Broker, element_key: int) -> InstanceRow | None:
     return next((row for row in rows if any(it.key == element_key for it in elements_of(row))), None)
 
 
-class _Wait(NamedTuple):
-    tenant_id: str
-    correlation_key: str
-    key: int
-
-
 def subscriptions_of(broker: Broker, rows: Iterable[InstanceRow], most: int) -> list[SubscriptionRow]:
     """Those that are open, or about to take a message: of the first instances first."""
-    waits = list(
-        islice((wait for row in rows for wait in _waits(row.tenant_id, written_element(read_json(row.body)))), most)
+    found = (
+        (row.tenant_id, *wait)
+        for row in rows
+        for it in _with_children(written_element(read_json(row.body)))
+        for wait in it.message_waits
     )
+    waits = list(islice(found, most))
     if not waits:
         return []
-    where = {column: tuple({getattr(wait, column): None for wait in waits}) for column in _SUBSCRIPTION_KEY}
-    found = {it[: len(_SUBSCRIPTION_KEY)]: it for it in broker.store.rows(t.SUBSCRIPTION, where, None, len(waits))}
-    return [found[wait] for wait in waits if wait in found and found[wait].closed_at is None]
+    where = {column: tuple({wait[index]: None for wait in waits}) for index, column in enumerate(_WAIT_KEY)}
+    known = {it[: len(_WAIT_KEY)]: it for it in broker.store.rows(t.SUBSCRIPTION, where, None, len(waits))}
+    return [known[wait] for wait in waits if wait in known and known[wait].closed_at is None]
 
 
-def _waits(tenant_id: str, it: WrittenElement) -> Iterator[_Wait]:
-    for correlation_key, key in it.message_waits:
-        yield _Wait(tenant_id, correlation_key, key)
+def _with_children(it: WrittenElement) -> Iterator[WrittenElement]:
+    yield it
     for child in children_of(it):
-        yield from _waits(tenant_id, child)
+        yield from _with_children(child)
 
 
 class InstanceEnd(NamedTuple):

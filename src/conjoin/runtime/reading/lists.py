@@ -17,8 +17,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.explain.explanation import STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
-from conjoin.runtime.reading import list_items as of
-from conjoin.runtime.reading import paging
+from conjoin.runtime.reading import list_items, paging
 from conjoin.runtime.reading.paging import AT_ONCE, MergedScans, Scan, ScanStep
 from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
@@ -90,7 +89,7 @@ _NOT_CORRELATED = {"verdict": Meets((("<>", "correlated"),))}
 LISTS: dict[str, Listing] = {
     "messages": Listing(
         t.MESSAGE,
-        of.message_items,
+        list_items.message_items,
         {
             **{"name": "name", "key": "correlation_key", "tenant": "tenant_id", "id": "message_id"},
             **{"business_id": "business_id", "verdict": "verdict", "reason": "reason"},
@@ -116,7 +115,7 @@ LISTS: dict[str, Listing] = {
     ),
     "subscriptions": Listing(
         t.SUBSCRIPTION,
-        of.subscription_items,
+        list_items.subscription_items,
         {
             **{"name": "name", "key": "correlation_key", "tenant": "tenant_id", "process": "process_id"},
             **{"instance": "instance_key", "element": "element_id", "business_id": "business_id"},
@@ -128,7 +127,7 @@ LISTS: dict[str, Listing] = {
     ),
     "instances": Listing(
         t.INSTANCE,
-        of.instance_items,
+        list_items.instance_items,
         {
             **{"process": "process_id", "version": "version", "state": "state", "tenant": "tenant_id"},
             **{"instance": "key", "parent": "parent_key", "business_id": "business_id"},
@@ -143,7 +142,7 @@ LISTS: dict[str, Listing] = {
     ),
     "incidents": Listing(
         t.INCIDENT,
-        of.incident_items,
+        list_items.incident_items,
         {"instance": "instance_key", "element": "element_id", "type": "error_type"},
         {
             "process": lambda item, process: item.process_id == process,
@@ -152,7 +151,7 @@ LISTS: dict[str, Listing] = {
     ),
     "jobs": Listing(
         t.JOB,
-        of.job_items,
+        list_items.job_items,
         {
             **{"type": "type", "state": "state", "tenant": "tenant_id", "instance": "instance_key"},
             **{"element": "element_id", "worker": "worker"},
@@ -162,14 +161,14 @@ LISTS: dict[str, Listing] = {
     ),
     "dead-letters": Listing(
         t.DEAD_LETTER,
-        of.dead_letter_items,
+        list_items.dead_letter_items,
         {"source": "source", "part": "part", "reason": "reason"},
         choices={"reason": DEAD_LETTER_REASONS},
         time="at",
     ),
     "set-aside": Listing(
         t.SET_ASIDE,
-        of.set_aside_items,
+        list_items.set_aside_items,
         {"kind": "kind", "state": "state", "instance": "instance_key"},
         choices={"kind": (MAIL, *SET_ASIDE_KINDS, START_TIMERS), "state": (WAITING, DELETED)},
         time="since",

@@ -29,7 +29,7 @@ def erase_payload(broker: Broker, message_key: int) -> Done | Refusal:
     """Idempotent."""
     row = message_with_key(broker.store, message_key)
     if row is None:
-        return _unknown(message_key)
+        return _refused(message_key, None)
     shard = broker.store.shard(shard_of(row.correlation_key, broker.store.facts.shards))
     with closing(shard.reader()) as reader:
         return until_committed(reader, partial(_erased, broker, message_key)).answer
@@ -42,25 +42,20 @@ class _Erased(NamedTuple):
 def _erased(broker: Broker, key: int, snapshot: ShardSnapshot) -> _Erased | None:
     """None: another commit came first."""
     row = next(iter(snapshot.messages([key])), None)
-    refused = _unknown(key) if row is None else _too_early(row)
-    if row is None or refused is not None:
+    if row is None or row.live:
         snapshot.abandon()
-        return _Erased(refused or DONE)
+        return _Erased(_refused(key, row))
     changes = without_requests(snapshot, broker.store.catalog.version())
     changes.put[t.MESSAGE] = [row._replace(variables=NOTHING)]
     changes.put[t.POSITION] = [PositionRow(SOURCE, str(row.key), "1")]
     return _Erased(DONE) if snapshot.commit(changes) else None
 
 
-def _unknown(key: int) -> Refusal:
-    return Refusal("NOT_FOUND", f"no message with key {key} is known")
-
-
-def _too_early(row: MessageRow) -> Refusal | None:
-    if not row.live:
-        return None
+def _refused(key: int, row: MessageRow | None) -> Refusal:
+    if row is None:
+        return Refusal("NOT_FOUND", f"no message with key {key} is known")
     due = "" if row.due_at is None else f", until {instant_text(row.due_at)}"
-    return Refusal("INVALID_STATE", f"message {row.key} can still be taken, or its id is still remembered{due}")
+    return Refusal("INVALID_STATE", f"message {key} can still be taken, or its id is still remembered{due}")
 
 
 class Erased:

@@ -6,36 +6,21 @@ found. The log stays with the old store: the new one begins with a log of its ow
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 from conjoin.errors import InputError
+from conjoin.runtime.engine import key_homes
 from conjoin.runtime.engine.business_ids import refuse_unless_one
-from conjoin.runtime.engine.key_homes import (
-    MOST_NUMBERS,
-    SOURCE,
-    Generation,
-    KeyHomes,
-    moved,
-    read_generations,
-    written_generations,
-)
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.placement import MESSAGE_TABLES, inbox_groups, inbox_rows
 from conjoin.runtime.inbox.requests import RULES_SOURCE as INBOX
 from conjoin.runtime.notices.sources import SOURCE as NOTICES
 from conjoin.runtime.run.peek import SOURCE as CATALOG
 from conjoin.runtime.run.set_aside import WAITING
-from conjoin.runtime.upkeep.copying import (
-    OnProgress,
-    Tallies,
-    Tally,
-    compare_tallies,
-    copy_catalog,
-    filling,
-    made_whole,
-)
+from conjoin.runtime.upkeep import copying
+from conjoin.runtime.upkeep.copying import OnProgress, Tallies, Tally
 from conjoin.runtime.upkeep.retention import SOURCE as RETENTION
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
@@ -60,13 +45,14 @@ def reshard_store(
         plan.refuse_unless_at_rest()
         noted = [frozen.rows(index, t.POSITION) for index in range(plan.old)]
         positions = _merged_positions(noted, ingest_is_done)
-        plan.positions = [*positions, *written_generations(plan.generations)]
+        plan.positions = [*positions, *key_homes.written_generations(plan.generations)]
         facts = store.facts._replace(shards=shards)
-        if not isinstance(address, Path):
-            with closing(create_store(address, facts)) as target, filling(target, TASK):
+        with ExitStack() as stack:
+            if isinstance(address, Path):
+                address = stack.enter_context(copying.made_whole(address))
+            target = stack.enter_context(closing(create_store(address, facts)))
+            with copying.filling(target, TASK):
                 return plan.fill(target, on_progress)
-        with made_whole(address) as part, closing(create_store(part, facts)) as target, filling(target, TASK):
-            return plan.fill(target, on_progress)
 
 
 class _Plan:
@@ -80,9 +66,9 @@ class _Plan:
         heads = [frozen.head(index) for index in range(old)]
         counter, time = max(head.next_key for head in heads), max(head.time for head in heads)
         self._head = Head(_FRESH, counter, time, 0)
-        before = read_generations(frozen.rows(0, t.POSITION), old)
-        self.generations = (*before, Generation(before[-1].first + old, new))
-        self._found_on = KeyHomes(self.generations).shard_of_record
+        before = key_homes.read_generations(frozen.rows(0, t.POSITION), old)
+        self.generations = (*before, key_homes.Generation(before[-1].first + old, new))
+        self._found_on = key_homes.KeyHomes(self.generations).shard_of_record
 
     def refuse_unless_at_rest(self) -> None:
         """Nothing may be under way between shards: it would arrive where nothing waits for it any more."""
@@ -97,7 +83,7 @@ class _Plan:
         aside = sum(row.state == WAITING for _, row in self._all(t.SET_ASIDE))
         if aside:
             problems.append(f"items that are set aside: {aside}; conjoin store set-aside retries or deletes them")
-        if self.generations[-1].first + self.new > MOST_NUMBERS:
+        if self.generations[-1].first + self.new > key_homes.MOST_NUMBERS:
             problems.append("the numbers of shards are used up: this store has been changed too often")
         if problems:
             raise InputError(problems)
@@ -114,12 +100,12 @@ class _Plan:
             rows: Mapping[Table, Any] = {table: self._rows(index, table) for table in (*t.STATE, *t.KEPT)}
             groups = inbox_groups(self._frozen, self.old, index, self.new)
             target.shard(index).load(self._head, {**rows, t.INBOX_GROUP: groups, t.POSITION: self.positions})
-        copy_catalog(self._frozen, target.catalog, read)
+        copying.copy_catalog(self._frozen, target.catalog, read)
         on_progress("comparing")
         for table in (*t.STATE, *t.KEPT):
             for _, row in self._all(table):
                 read[table.name].add(table.name, row)
-        compare_tallies(target, read, (*t.STATE, *t.KEPT, *t.CATALOG))
+        copying.compare_tallies(target, read, (*t.STATE, *t.KEPT, *t.CATALOG))
         return read
 
     def _rows(self, index: int, table: Table) -> Iterator[Any]:
@@ -128,7 +114,7 @@ class _Plan:
             if table in MESSAGE_TABLES:
                 yield from inbox_rows(self._frozen, old, table, index, self.new)
                 continue
-            stays = moved(old, self.new) == index
+            stays = key_homes.moved(old, self.new) == index
             if table in _BY_KEY or table is t.TIMER or stays:
                 for row in self._frozen.rows(old, table):
                     if self._goes_to(table, row, old) == index:
@@ -139,7 +125,7 @@ class _Plan:
             return shard_of(row.correlation_key, self.new)
         if table is t.TIMER and not row.instance_key:
             return shard_of(row.process_id, self.new)
-        shard = moved(old, self.new)
+        shard = key_homes.moved(old, self.new)
         assert self._found_on(row.key) == shard, f"{table.name} {row.key} would not be found on shard {shard}"
         return shard
 
@@ -154,7 +140,7 @@ def _merged_positions(shards: Sequence[Iterable[PositionRow]], ingest_is_done: b
     reached: dict[tuple[str, str], list[str]] = {}
     for rows in shards:
         for row in rows:
-            if row.source not in (SOURCE, INBOX, NOTICES):
+            if row.source not in (key_homes.SOURCE, INBOX, NOTICES):
                 reached.setdefault((row.source, row.part), []).append(row.position)
     problems, merged = [], []
     for (source, part), positions in sorted(reached.items()):
