@@ -6,6 +6,7 @@ import pytest
 
 from conjoin.errors import InputError
 from conjoin.runtime.reading.lists import LISTS, ListQuery, list_page
+from conjoin.runtime.reading.paging import cursor_of
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 
@@ -211,3 +212,17 @@ def test_list_from_the_newest_has_the_same_pages_the_other_way_round(bench: Benc
         if after is None:
             break
     assert backward == forward[::-1]
+
+
+@pytest.mark.parametrize("what", ["messages", "subscriptions"])
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_cursor_at_the_ends_of_all_keys_finds_everything_or_nothing(
+    bench: Bench, what: str, newest_first: bool
+) -> None:
+    which = f"{LISTS[what].table.name}{' backward' if newest_first else ''}"
+    texts = ("", "") if what == "subscriptions" else ()
+    counts = []
+    for key, number in ((2**63 - 1, 1), (2**63 - 1, -1), (-(2**63) + 1, 1), (-(2**63) + 1, -1)):
+        after = cursor_of(which, (*texts, key, number))
+        counts.append(len(list_page(bench.broker, what, ListQuery(after=after, newest_first=newest_first)).items))
+    assert set(counts) <= {0, len(listed(bench, what))}

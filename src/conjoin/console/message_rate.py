@@ -54,7 +54,10 @@ class Pace:
                 self._count(row, self._seen_up_to.get(row.key >> COUNTER_BITS, self._began), is_new)
             for shard in {row.key >> COUNTER_BITS for row in commit.messages}:
                 self._seen_up_to[shard] = commit.head.time
-            self._forget()
+            kept = max(self._decided, default=0) - MINUTES
+            for counted in (self._decided, self._published):
+                for minute in [minute for minute in counted if minute < kept]:
+                    del counted[minute]
 
     def _count(self, row: Any, seen_up_to: int, is_new: bool = False) -> None:
         """A row is written again for other reasons than a verdict."""
@@ -62,12 +65,6 @@ class Pace:
             self._published[row.published_at // _MINUTE_US] += 1
         if is_new or row.decided_at > seen_up_to:
             self._decided.setdefault(row.decided_at // _MINUTE_US, Counter())[row.verdict, row.reason] += 1
-
-    def _forget(self) -> None:
-        kept = max(self._decided, default=0) - MINUTES
-        for counted in (self._decided, self._published):
-            for minute in [minute for minute in counted if minute < kept]:
-                del counted[minute]
 
     def minutes(self, now: int) -> list[Minute]:
         """The last hour, oldest first; the last one is not over yet."""

@@ -1,5 +1,7 @@
 """Searches: filters against a plain filter of all items, orders, and pages that neither repeat nor leave out."""
 
+import base64
+import json
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Any
@@ -235,6 +237,19 @@ def test_cursor_belongs_to_one_search_and_one_order(bench: Bench) -> None:
     for what, sort in (("incidents", []), ("jobs", [{"field": "type"}])):
         with pytest.raises(InputError, match="cursor"):
             asked(bench, SEARCHES[what], sort=sort, page={"after": cursor})
+
+
+@ALL
+@pytest.mark.parametrize("number", [-(2**62), -1, 0, 1, 2**62, 2**63 - 1])
+def test_cursor_that_a_client_made_up_finds_something_or_nothing(bench: Bench, what: Search, number: int) -> None:
+    for sort in ([], [{"field": what.key.name, "order": "DESC"}]):
+        given = asked(bench, what, sort=sort, page={"limit": 1})["page"]["endCursor"]
+        text = base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))
+        version, name, [*position, _] = json.loads(text)
+        for made_up in (position, [2**63 - 1 if isinstance(it, int) else it for it in position]):
+            cursor = base64.urlsafe_b64encode(json.dumps([version, name, [*made_up, number]]).encode()).decode()
+            for side in ("after", "before"):
+                asked(bench, what, sort=sort, page={side: cursor.rstrip("=")})
 
 
 def test_more_than_can_be_counted_or_sorted_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

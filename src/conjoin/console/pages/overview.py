@@ -55,20 +55,18 @@ async def _lost(visit: Visit) -> list[dict[str, Any]]:
     for row in await visit.ask(queries.newest_messages, _LOOKED_AT):
         if row.verdict not in ("correlated", "waiting"):
             alike.setdefault((row.name, row.reason), []).append(row.key)
-    found = [await _explained(visit, keys) for keys in list(alike.values())[:_SHOWN]]
-    return [it for it in found if it is not None]
-
-
-async def _explained(visit: Visit, keys: list[int]) -> dict[str, Any] | None:
-    """None: it is gone by now, or was taken."""
-    try:
-        it = await visit.ask(queries.explained, keys[0])
-    except HttpProblem:
-        return None
-    misses = with_fixes(it["message"], it["near_misses"])
-    actions = [miss["action"] for miss in misses if miss["action"] and not miss["is_guess"]]
-    is_lost = it["verdict"] != "correlated"
-    return {**it, "action": actions[0] if actions else None, "alike": len(keys) - 1} if is_lost else None
+    lost = []
+    for keys in list(alike.values())[:_SHOWN]:
+        try:
+            it = await visit.ask(queries.explained, keys[0])
+        except HttpProblem:
+            # It is gone by now.
+            continue
+        if it["verdict"] != "correlated":
+            misses = with_fixes(it["message"], it["near_misses"])
+            actions = [miss["action"] for miss in misses if miss["action"] and not miss["is_guess"]]
+            lost.append({**it, "action": actions[0] if actions else None, "alike": len(keys) - 1})
+    return lost
 
 
 def _as_shown(figures: dict[str, Any]) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""What the console asks of a store: lists and single things in plain values, within a bound of time."""
+"""Queries of the console: lists and single things in plain values, within a bound of time."""

@@ -133,7 +133,7 @@ def explained(broker: Broker, key: int) -> dict[str, Any] | Refusal:
 
 
 def has_hidden(text: str) -> bool:
-    """Of variables that were shown: something stands there in place of a value."""
+    """Of variables as they were shown: a mark stands there instead of a value."""
     return MARK in text
 
 

@@ -1,4 +1,4 @@
-"""Tests of variables as people type them: `amount = 40`, `variables.customer.name = "Anna"`. Equal as JSON values are.
+"""Tests of variables as they are typed: `amount = 40`, `variables.customer.name = "Anna"`. Equal as JSON values are.
 
 A path goes through objects by its dots; a variable whose name has the dots in it is found, too. A value that is no JSON
 is a text without its quotes. No index has variables, so the store only leaves out what cannot be meant.
@@ -24,8 +24,10 @@ class VariableTest(NamedTuple):
 
     def passes(self, all_variables: Mapping[str, Any]) -> bool:
         variables = self.hiding.of(all_variables)
-        whole = variables.get(".".join(self.path), _NOTHING)
-        return _same(whole, self.value) or _same(_at(variables, self.path), self.value)
+        inside: Any = variables
+        for name in self.path:
+            inside = inside.get(name, _NOTHING) if isinstance(inside, Mapping) else _NOTHING
+        return _same(variables.get(".".join(self.path), _NOTHING), self.value) or _same(inside, self.value)
 
 
 def read_variable_test(text: str) -> VariableTest:
@@ -33,14 +35,10 @@ def read_variable_test(text: str) -> VariableTest:
     name, value = left.strip().removeprefix(_PREFIX), right.removeprefix("=").strip()
     if not sign or not value or not all(name.split(".")):
         raise InputError([f"variables: {text!r:.80} is no test such as amount = 40 or customer.name = Anna"])
-    return VariableTest(tuple(name.split(".")), _value(value))
-
-
-def _value(text: str) -> Any:
     try:
-        return read_client_json(text)
+        return VariableTest(tuple(name.split(".")), read_client_json(value))
     except NOT_JSON:
-        return text
+        return VariableTest(tuple(name.split(".")), value)
 
 
 def passes_row(row: Any, wanted: VariableTest) -> bool:
@@ -56,12 +54,6 @@ def possible_rows(wanted: VariableTest) -> Mapping[str, Any]:
     else:
         begins = str(value)[: 2 if value < 0 else 1] if isinstance(value, int) and value else ""
     return {"variables": containing(f"{name}:{begins}")}
-
-
-def _at(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = value.get(name, _NOTHING) if isinstance(value, Mapping) else _NOTHING
-    return value
 
 
 def _same(one: Any, other: Any) -> bool:

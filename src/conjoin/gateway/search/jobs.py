@@ -88,8 +88,8 @@ def _user_tasks(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
 def _one_of(name: str) -> Callable[[Any], RowTest]:
     """A filter that one of a list must meet: `candidateGroup` for what is shown as `candidateGroups`."""
 
-    def read(said: Any) -> RowTest:
-        conditions = read_conditions({name: said}, {name: Field(name, TEXT)})
+    def read(raw: Any) -> RowTest:
+        conditions = read_conditions({name: raw}, {name: Field(name, TEXT)})
         return lambda hiding, row, item: any(
             all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"]
         )

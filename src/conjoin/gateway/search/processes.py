@@ -67,11 +67,11 @@ def _in_their_trees(broker: Broker, conditions: Sequence[Condition]) -> list[Con
     return [it for tree in trees for it in (Condition(_TREE, "$eq", tree), Condition(_CALL, "$exists", True))]
 
 
-def _of_variables(said: Any) -> RowTest:
+def _of_variables(raw: Any) -> RowTest:
     """Every one of them must be there: `[{"name": "orderId", "value": "\\"o-1\\""}]`, values as JSON texts."""
-    if not isinstance(said, list) or not all(isinstance(it, dict) and isinstance(it.get("name"), str) for it in said):
+    if not isinstance(raw, list) or not all(isinstance(it, dict) and isinstance(it.get("name"), str) for it in raw):
         raise InputError(["filter.variables is a list of objects with a name and a value"])
-    wanted = [(it["name"], read_conditions({"value": it.get("value")}, {"value": _VALUE})) for it in said]
+    wanted = [(it["name"], read_conditions({"value": it.get("value")}, {"value": _VALUE})) for it in raw]
 
     def test(hiding: Hiding, row: Any, item: Item) -> bool:
         root = elements_of(row)[0].variables
@@ -83,9 +83,9 @@ def _of_variables(said: Any) -> RowTest:
     return test
 
 
-def _of_element(said: Any) -> RowTest:
+def _of_element(raw: Any) -> RowTest:
     """Something waits there now."""
-    conditions = read_conditions({"elementId": said}, {"elementId": _ELEMENT})
+    conditions = read_conditions({"elementId": raw}, {"elementId": _ELEMENT})
     return lambda hiding, row, item: any(
         all(it.holds({"elementId": element.element_id}) for it in conditions) for element in elements_of(row)[1:]
     )

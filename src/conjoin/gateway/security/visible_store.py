@@ -13,7 +13,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.reading import finding
 from conjoin.runtime.reading.finding import BY_KEY, Meets, RowOrder
-from conjoin.runtime.reading.paging import place_of
+from conjoin.runtime.reading.paging import order_key
 from conjoin.runtime.visibility.scope import VisibleScope
 
 _AT_ONCE = 500
@@ -95,7 +95,7 @@ class _Store:
             yield self._seen(table.name, rows)
             if len(rows) < at_once:
                 return
-            after = place_of(table, rows[-1], order)
+            after = order_key(table, rows[-1], order)
             at_once = _AT_ONCE
 
     def _narrowed(self, table: Any, where: Mapping[str, Any]) -> Mapping[str, Any]:

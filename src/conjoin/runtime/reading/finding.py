@@ -1,6 +1,6 @@
 """Rows of a store by the name of their table: by key, by conditions, and how many there are, as last committed.
 
-What can be asked of the store is asked of it, so that a large one is not read through here.
+The store filters and counts, so that a large one is not read through here.
 """
 
 from collections.abc import Iterable, Mapping

@@ -64,7 +64,7 @@ def _elements(it: WrittenElement, scope_key: int) -> Iterator[LiveElement]:
 
 
 def shown_text(hiding: Hiding, text: str, row: InstanceRow) -> str:
-    """Something that was said of an instance, and may quote its variables."""
+    """A text about an instance, which may quote its variables."""
     return hiding.text(text, *(it.variables for it in elements_of(row))) if hiding.is_active and text else text
 
 

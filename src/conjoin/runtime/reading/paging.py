@@ -1,7 +1,7 @@
 """Paging: the one engine of all lists and searches. It reads rows in an order, and hands them on as steps.
 
 A scan reads little at a time, as much as takes a moment however few rows meet the conditions, and each step says how
-far everything was looked at. So whoever takes the steps may stop at any of them (the page is full, the time is up,
+far everything was looked at. So one who takes the steps may stop at any of them (the page is full, the time is up,
 the client has gone), and a cursor continues there. Nothing is read before it is needed.
 """
 
@@ -78,12 +78,12 @@ class Scan:
     def steps_of(self, rows: Sequence[Any], after: Position | None) -> Iterator[ScanStep]:
         backward = self.order.backward
         for row, items in self.show(rows):
-            place = place_of(self.table, row, self.order)
+            key = order_key(self.table, row, self.order)
             numbered = list(enumerate(items))
             for number, item in numbered[::-1] if backward else numbered:
                 # Rows come behind the position; of its own row some items may come before it.
-                if after is None or place != after[:-1] or (number < after[-1] if backward else number > after[-1]):
-                    yield ScanStep((*place, number), row, item)
+                if after is None or key != after[:-1] or (number < after[-1] if backward else number > after[-1]):
+                    yield ScanStep((*key, number), row, item)
 
     def _is_in_ranges(self) -> bool:
         """Otherwise one statement is as good: the store finds the rows without looking at others, or sorts them."""
@@ -94,16 +94,17 @@ class Scan:
 
     def _statements(self, after: Position | None) -> Iterator[ScanStep | list[Any]]:
         backward, at_once = self.order.backward, min(self.at_once, FIRST_AT_ONCE)
-        place = None if after is None else after[:-1]
-        if after is not None and self._continues_inside(after):
-            place = (*after[:-2], after[-2] + (1 if backward else -1))
+        key = None if after is None else after[:-1]
+        # Most orders end with a whole number, the key; a client may have made up the position, so it need not be here.
+        if after is not None and self._continues_inside(after) and isinstance(after[-2], int):
+            key = (*after[:-2], min(after[-2] + (1 if backward else -1), LARGEST_INT64))
         while True:
-            rows = list(self.store.rows(self.table, self.where, place, at_once, self.order))
+            rows = list(self.store.rows(self.table, self.where, key, at_once, self.order))
             yield rows
             if len(rows) < at_once:
                 return
-            place = place_of(self.table, rows[-1], self.order)
-            yield ScanStep((*place, -1 if backward else _LAST_ITEM), rows[-1])
+            key = order_key(self.table, rows[-1], self.order)
+            yield ScanStep((*key, -1 if backward else _LAST_ITEM), rows[-1])
             at_once = next_at_once(rows, at_once, self.at_once)
 
     def _ranges(self, after: Position | None) -> Iterator[ScanStep | list[Any]]:
@@ -141,7 +142,7 @@ class Scan:
         return bool(after[-1] < (_LAST_ITEM if self.shows_many else 0))
 
 
-def place_of(table: Table, row: Any, order: RowOrder) -> tuple[Any, ...]:
+def order_key(table: Table, row: Any, order: RowOrder) -> tuple[Any, ...]:
     return tuple(getattr(row, column) for column in places_of(table, order))
 
 
@@ -179,7 +180,7 @@ def take(
 ) -> Taken:
     """So many items; fewer when it is over, or when it has looked at too many items, or found too many characters.
 
-    Something is looked at in any case, so that whoever continues comes further.
+    Something is looked at in any case, so that the next page comes further.
     """
     found: list[ScanStep] = []
     looked_at = size = 0

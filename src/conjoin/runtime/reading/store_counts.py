@@ -1,4 +1,4 @@
-"""Figures of a store: how far each shard has come, and how much is open on it. All shards are seen at one instant."""
+"""Figures of a store: the progress of each shard, and how much is open on it. All shards are read at one instant."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ _OPEN: dict[str, tuple[Table, Callable[[Any], bool]]] = {
 
 
 def figures(store: Store) -> list[ShardFigures]:
-    """Every row is looked at, so a large store takes its time; it keeps nobody waiting."""
+    """Every row is looked at, so a large store takes its time, but nothing waits for it."""
     with store.frozen() as frozen:
         shards = range(store.facts.shards)
         taken = {(row.sender, index): row.seq for index in shards for row in frozen.rows(index, t.RECEIVED)}

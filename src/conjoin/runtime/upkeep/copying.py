@@ -88,7 +88,7 @@ def copy_catalog(frozen: Any, target: CatalogStore, read: Tallies) -> None:
         policies = [row for row in rows[t.POLICY] if row.catalog_version == version]
         put: Mapping[Table, Sequence[Any]] = {t.RESOURCE: brought, t.DEFINITION: definitions, t.POLICY: policies}
         copied = target.append(version - 1, {table: some for table, some in put.items() if some})
-        assert copied, "somebody else writes to the catalog of a store that is only being made"
+        assert copied, "another process writes to the catalog of a store that is only being made"
 
 
 def compare_tallies(store: Store, expected: Tallies, tables: Iterable[Table]) -> None:

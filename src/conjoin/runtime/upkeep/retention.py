@@ -1,4 +1,4 @@
-"""Retention: what is over is kept for a while and then removed, a little in each commit, so that nobody waits for it.
+"""Retention: what is over is kept for a while and then removed, a little in each commit, so that nothing waits for it.
 
 A message is over when its verdict is final and its deadline has passed, an instance when it has ended, a subscription
 when it was closed. What is over never changes again, so it is looked for without a lock, and can be removed late. The
@@ -7,7 +7,7 @@ again. Each commit notes up to when the shard was cleaned; `replay` then knows w
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from functools import reduce
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -93,24 +93,19 @@ class Retention:
 
     def sweep(self, now: int) -> Removed:
         """Everything that has been over for long enough."""
-        removed = Removed()
-        for more in self.commits(now):
-            removed = removed.and_also(more)
-        return removed
+        return reduce(Removed.and_also, self.commits(now), Removed())
 
     def commits(self, now: int) -> Iterator[Removed]:
         """The same, commit by commit: the caller may rest before each."""
         messages_ms, instances_ms, log_ms = self._keep_for
-        if messages_ms is not None:
-            cut = now - messages_ms * 1_000
-            yield from (Removed(messages=count) for count in self._remove(t.MESSAGE, cut))
-            yield from (Removed(subscriptions=count) for count in self._remove(t.SUBSCRIPTION, cut))
-        if instances_ms is not None:
-            yield from (Removed(instances=count) for count in self._remove(t.INSTANCE, now - instances_ms * 1_000))
+        kept = ((t.MESSAGE, messages_ms), (t.SUBSCRIPTION, messages_ms), (t.INSTANCE, instances_ms))
+        for table, keep_ms in kept:
+            if keep_ms is not None:
+                counts = self._remove(table, now - keep_ms * 1_000)
+                yield from (Removed(**{f"{table.name}s": count}) for count in counts)
         if log_ms is not None:
-            cut = now - log_ms * 1_000
-            logs = chain.from_iterable(keeper.remove_log_before(cut) for keeper in self._keepers)
-            yield from (Removed(log_blocks=count) for count in logs)
+            for keeper in self._keepers:
+                yield from (Removed(log_blocks=count) for count in keeper.remove_log_before(now - log_ms * 1_000))
 
     def close(self) -> None:
         for keeper in self._keepers:

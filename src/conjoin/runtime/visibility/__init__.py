@@ -1,1 +1,1 @@
-"""What somebody may see of a store, and how values are shown."""
+"""What a caller may see of a store, and how values are shown."""

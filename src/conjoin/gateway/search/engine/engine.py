@@ -210,8 +210,9 @@ def _sorted_page(scan: _SearchScan) -> Found:
         able = ", ".join(it.name for it in scan.what.sort_fields.values() if it.orders_rows)
         text = f"There are too many to sort them by {names}: filter for fewer than {MOST_SORTED:,}, or sort by {able}"
         raise InputError([text])
-    places = [(*(step.item[part.field.name] for part in sort), *step.position) for step in found]
-    ranked = sorted(zip((_rank(place, sort) for place in places), places, found, strict=True), key=lambda it: it[0])
+    positions = [(*(step.item[part.field.name] for part in sort), *step.position) for step in found]
+    ranks = [_rank(position, sort) for position in positions]
+    ranked = sorted(zip(ranks, positions, found, strict=True), key=lambda it: it[0])
     begin, end = page.first, page.first + page.limit
     cursor = page.after or page.before
     if cursor is not None:
@@ -223,11 +224,11 @@ def _sorted_page(scan: _SearchScan) -> Found:
         end = before if page.before else begin + page.limit
     shown = ranked[begin:end]
     items = [step.item for _, _, step in shown]
-    return Found(items, len(ranked), False, *_ends(scan, [place for _, place, _ in shown]))
+    return Found(items, len(ranked), False, *_ends(scan, [position for _, position, _ in shown]))
 
 
-def _rank(place: Position, sort: Sequence[SortKey]) -> tuple[Any, ...]:
+def _rank(position: Position, sort: Sequence[SortKey]) -> tuple[Any, ...]:
     # A cursor is a client's: values of other types than the field's must compare, whatever comes of it.
-    values = [(it is not None, type(it).__name__, str(it) if isinstance(it, (list, dict)) else it) for it in place]
+    values = [(it is not None, type(it).__name__, str(it) if isinstance(it, (list, dict)) else it) for it in position]
     ranks = [_Descending(value) if part.descending else value for part, value in zip(sort, values, strict=False)]
-    return (*ranks, *place[len(sort) :])
+    return (*ranks, *position[len(sort) :])

@@ -41,13 +41,13 @@ class Condition(NamedTuple):
         return value is not None and _COMPARISONS[operator](value, wanted)
 
 
-def read_conditions(said: Any, fields: Mapping[str, Field], where: str = "filter") -> list[Condition]:
+def read_conditions(raw: Any, fields: Mapping[str, Field], where: str = "filter") -> list[Condition]:
     """Raises `InputError` with all that is wrong."""
-    if not isinstance(said, dict):
+    if not isinstance(raw, dict):
         raise InputError([f"{where} is an object of fields"])
     found: list[Condition] = []
     problems: list[str] = []
-    for name, wanted in said.items():
+    for name, wanted in raw.items():
         field = fields.get(name)
         if len(problems) > MOST_PROBLEMS:
             break
@@ -62,7 +62,7 @@ def read_conditions(said: Any, fields: Mapping[str, Field], where: str = "filter
 
 
 def _read_tests(field: Field, tests: dict[str, Any], where: str, problems: list[str]) -> Iterator[Condition]:
-    for operator, said in tests.items():
+    for operator, raw in tests.items():
         if len(problems) > MOST_PROBLEMS:
             return
         if operator not in field.kind.operators:
@@ -70,29 +70,29 @@ def _read_tests(field: Field, tests: dict[str, Any], where: str, problems: list[
             problems.append(f"Request property [{where}.{operator}] cannot be parsed: there are {known}")
             continue
         try:
-            if said is not None:
-                yield Condition(field, operator, _read_value(field, operator, said))
+            if raw is not None:
+                yield Condition(field, operator, _read_value(field, operator, raw))
         except ValueError as expected:
             problems.append(f"Request property [{where}] cannot be parsed: {operator} takes {expected}")
 
 
-def _read_value(field: Field, operator: str, said: Any) -> Any:
+def _read_value(field: Field, operator: str, raw: Any) -> Any:
     if operator == "$exists":
-        return FLAG.read(said)
+        return FLAG.read(raw)
     if operator in ("$in", "$notIn"):
-        if not isinstance(said, list) or len(said) > MOST_VALUES:
+        if not isinstance(raw, list) or len(raw) > MOST_VALUES:
             raise ValueError(f"a list of at most {MOST_VALUES} values")
-        return tuple(field.kind.read(value) for value in said)
+        return tuple(field.kind.read(value) for value in raw)
     if operator == "$like":
-        return read_pattern(said)
-    return field.kind.read(said)
+        return read_pattern(raw)
+    return field.kind.read(raw)
 
 
-def read_pattern(said: Any) -> str:
-    if not isinstance(said, str) or len(said) > LONGEST_PATTERN or "\0" in said:
+def read_pattern(raw: Any) -> str:
+    if not isinstance(raw, str) or len(raw) > LONGEST_PATTERN or "\0" in raw:
         raise ValueError(f"a text of at most {LONGEST_PATTERN} characters, in which * and ? stand for others")
     # Several in a row mean the same as one, and take much longer.
-    pattern: str = re.sub(r"(?<!\\)\*{2,}", "*", said)
+    pattern: str = re.sub(r"(?<!\\)\*{2,}", "*", raw)
     if pattern.count("*") > MOST_WILDCARDS:
         raise ValueError(f"at most {MOST_WILDCARDS} asterisks")
     return pattern

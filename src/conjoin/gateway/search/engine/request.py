@@ -43,14 +43,14 @@ class SearchRequest(NamedTuple):
     page: PageRequest = PageRequest()
 
 
-def read_request(search: Search, said: Any) -> SearchRequest:
+def read_request(search: Search, raw: Any) -> SearchRequest:
     """Raises `InputError` with what is wrong."""
-    if not isinstance(said, dict):
+    if not isinstance(raw, dict):
         raise InputError(["The body is an object with filter, sort and page"])
-    unknown = [f"Request property [{name}] cannot be parsed" for name in said if name not in ("filter", "sort", "page")]
+    unknown = [f"Request property [{name}] cannot be parsed" for name in raw if name not in ("filter", "sort", "page")]
     if unknown:
         raise InputError(unknown)
-    filters = {} if said.get("filter") is None else said["filter"]
+    filters = {} if raw.get("filter") is None else raw["filter"]
     if not isinstance(filters, dict):
         raise InputError(["filter is an object of fields"])
     group = _read_group(search, {name: value for name, value in filters.items() if name != OR}, "filter")
@@ -60,25 +60,25 @@ def read_request(search: Search, said: Any) -> SearchRequest:
     return SearchRequest(
         group,
         [_read_group(search, alternative, f"filter.{OR}") for alternative in either],
-        _read_sort(search, [] if said.get("sort") is None else said["sort"]),
-        _read_page(said.get("page")),
+        _read_sort(search, [] if raw.get("sort") is None else raw["sort"]),
+        _read_page(raw.get("page")),
     )
 
 
-def _read_group(search: Search, said: Mapping[str, Any], where: str) -> ConditionGroup:
-    if not isinstance(said, dict):
+def _read_group(search: Search, raw: Mapping[str, Any], where: str) -> ConditionGroup:
+    if not isinstance(raw, dict):
         raise InputError([f"{where} is an object of fields"])
     readers = search.row_filters
-    tests = [readers[name](value) for name, value in said.items() if name in readers and value is not None]
-    others = {name: value for name, value in said.items() if name not in readers}
+    tests = [readers[name](value) for name, value in raw.items() if name in readers and value is not None]
+    others = {name: value for name, value in raw.items() if name not in readers}
     return ConditionGroup(read_conditions(others, search.filter_fields, where), tests)
 
 
-def _read_sort(search: Search, said: Any) -> list[SortKey]:
-    if not isinstance(said, list) or not all(isinstance(part, dict) for part in said):
+def _read_sort(search: Search, raw: Any) -> list[SortKey]:
+    if not isinstance(raw, list) or not all(isinstance(part, dict) for part in raw):
         raise InputError(["sort is a list of objects with a field and an order"])
     found = []
-    for part in said:
+    for part in raw:
         unknown = [name for name in part if name not in ("field", "order")]
         if unknown:
             raise InputError([f"Request property [sort.{name}] cannot be parsed" for name in unknown])
@@ -92,12 +92,12 @@ def _read_sort(search: Search, said: Any) -> list[SortKey]:
     return found
 
 
-def _read_page(said: Any) -> PageRequest:
-    if said is None:
+def _read_page(raw: Any) -> PageRequest:
+    if raw is None:
         return PageRequest()
-    if not isinstance(said, dict):
+    if not isinstance(raw, dict):
         raise InputError(["page is an object with a limit, and from, after or before"])
-    given = {name: value for name, value in said.items() if value is not None}
+    given = {name: value for name, value in raw.items() if value is not None}
     problems = [f"Request property [page.{name}] cannot be parsed" for name in given if name not in _PAGE]
     for name, least in (("limit", 1), ("from", 0)):
         value = given.get(name, least)

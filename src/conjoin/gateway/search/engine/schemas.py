@@ -37,27 +37,24 @@ def query_schema(what: Search) -> Schema:
     alone: dict[str, Any] = {name: filter_schema(it) for name, it in what.filter_fields.items()}
     alone |= {name: _nullable(what.row_filter_schemas[name]) for name in what.row_filters}
     either = _nullable({"type": "array", "maxItems": MOST_ALTERNATIVES, "items": _closed(alone)})
-    sort = _nullable({"type": "array", "items": _sort_schema(what)})
-    filters = _nullable(_closed(alone | {OR: either}))
-    return _closed({"filter": filters, "sort": sort, "page": _nullable(_page_schema())})
-
-
-def _sort_schema(what: Search) -> Schema:
     order = _nullable({"type": "string", "pattern": "^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$"})
     field = {"type": "string", "enum": list(what.sort_fields)}
-    return _closed({"field": field, "order": order}) | {"required": ["field"]}
+    sort = _closed({"field": field, "order": order}) | {"required": ["field"]}
+    filters = _nullable(_closed(alone | {OR: either}))
+    sorts = _nullable({"type": "array", "items": sort})
+    return _closed({"filter": filters, "sort": sorts, "page": _nullable(_page_schema())})
 
 
 def _page_schema() -> Schema:
     limit = {"type": "integer", "minimum": 1, "maximum": LARGEST_LIMIT}
     begins: Schema = {"type": "integer", "minimum": 0, "maximum": LARGEST_LIMIT}
     cursor: Schema = {"type": "string", "description": "As a page of the same search in the same order gave it"}
-    places = {"from": begins, "after": cursor, "before": cursor}
+    bounds = {"from": begins, "after": cursor, "before": cursor}
     # At most one of them says where the page is.
     return {
         "anyOf": [
-            _closed({"limit": _nullable(limit), **dict.fromkeys(places, _NULL), place: _nullable(schema)})
-            for place, schema in places.items()
+            _closed({"limit": _nullable(limit), **dict.fromkeys(bounds, _NULL), bound: _nullable(schema)})
+            for bound, schema in bounds.items()
         ]
     }
 
