@@ -1,5 +1,6 @@
 """Disks and files that fail under a served store: what is affected says so, and the rest goes on."""
 
+import json
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.opening import create_broker
-from tests.bpmn.snippets import BEGIN, END, model, service, timer
+from tests.bpmn.snippets import BEGIN, END, catch, model, service, timer
 from tests.gateway.robust.serving import COMMAND, ROOT, ServingProcess
 
 SHARDS = 4
@@ -186,7 +187,58 @@ def test_what_needs_the_store_alone_waits_for_the_end_of_the_server_however_it_e
     assert command(tmp_path / "store", *arguments.split(), "--data", "store").returncode == 0
 
 
+def test_a_change_of_a_policy_that_a_model_does_not_stand_bricks_no_store(tmp_path: Path) -> None:
+    """A model that correlates by business keys, and a policy that wants another key."""
+    (tmp_path / "conjoin.toml").write_text('profile = "correlate"\n')
+    keyless = model(BEGIN + catch("paid") + END, "begin>paid paid>end", '<message id="paid_message" name="paid"/>')
+
+    def works(http: httpx.Client) -> None:
+        http.post("/v2/process-instances", json={"processDefinitionId": "order"}).raise_for_status()
+        http.post("/conjoin/v1/messages", json={"name": "other", "key": "k", "ttl": "1h"}).raise_for_status()
+        http.put("/conjoin/v1/policies/other", json={"dedup": "7d"}).raise_for_status()
+
+    for is_first in (True, False):
+        with serving(tmp_path / "store") as served, httpx.Client(base_url=served.rest, timeout=LONGEST_S) as http:
+            if is_first:
+                http.post("/v2/deployments", files={"resources": ("a.bpmn", keyless)}).raise_for_status()
+                assert http.put("/conjoin/v1/policies/paid", json={"match": "key"}).status_code in (200, 400)
+            works(http)
+    assert command(tmp_path / "store", "status", "--data", "store").returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [["serve", "--rest-port", "0", "--grpc-port", "0"], ["status"], ["init"]])
+def test_a_data_path_that_is_a_file_is_one_sentence(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("mine")
+    said = command(tmp_path / "store", *arguments, "--data", "store")
+    assert said.returncode == 2
+    assert "Traceback" not in said.stderr
+    assert "store: this is a file, and a store needs a folder" in said.stderr
+    assert (tmp_path / "store").read_text() == "mine"
+
+
+def test_a_file_whose_publishing_a_full_disk_cut_short_is_not_doubled_by_a_retry(small_disk: Path) -> None:
+    store, filler = small_disk / "store", small_disk / "filler"
+    make(store, 2)
+    line = '{{"name":"paid","key":"k-{}","ttl":"1h","variables":{{"text":"{}"}}}}\n'
+    (small_disk.parent / "lines.jsonl").write_text("".join(line.format(n, "x" * 500) for n in range(4_000)))
+    fill(filler)
+    os.truncate(filler, filler.stat().st_size - 1_500_000)
+    publish_lines = ("publish", "--file", str(small_disk.parent / "lines.jsonl"), "--data", str(store))
+    said = command(small_disk, *publish_lines)
+    assert said.returncode == 2
+    assert "Traceback" not in said.stderr
+    assert "the disk is full" in said.stderr
+    assert "go on with: " in said.stderr
+    filler.unlink()
+    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    said = command(small_disk, *publish_lines)
+    assert said.returncode == 0, said.stderr
+    told = command(small_disk, "status", "--data", str(store), "--json")
+    assert json.loads(told.stdout)["open"]["buffered"] == 4_000, told.stdout
+
+
 def test_two_servers_on_one_folder_both_take_messages(tmp_path: Path) -> None:
+    """Control: the lock that keeps `reshard` out lets them in."""
     with serving(tmp_path / "store") as one, serving(tmp_path / "store") as other:
         for number, served in enumerate((one, other) * 3):
             assert publish(served, f"k-{number}").status_code == 200
