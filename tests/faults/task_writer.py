@@ -19,8 +19,7 @@ from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.carriers import spark_tasks as tasks
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
-from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task
-from conjoin.runtime.run.carriers.worker_shards import worker_shards
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task, worker_shards
 from conjoin.testing.checking import HistoryFile, RequestAnswered, RequestMade, marked
 from tests.faults.processes import Fault, arm_sleep
 from tests.faults.story import HOUR_MS

@@ -67,13 +67,13 @@ def _wake_up_late(at: Round, point: str) -> None:
 
 def commit_whatever_others_did(snapshot: Any, changes: Changes) -> bool:
     """A commit without the compare in its compare-and-swap."""
-    connection = snapshot._ending()
+    connection, snapshot._open = snapshot._connection, False
     connection.execute("rollback")
     connection.execute("begin immediate")
     connection.execute("update shard set version = ?, next_key = ?, time = ?, sent = ?", changes.head)
     _write(connection, changes)
     connection.execute("commit")
-    snapshot._shard.end()
+    snapshot._end(False)
     return True
 
 

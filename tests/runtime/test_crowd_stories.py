@@ -3,7 +3,7 @@
 import pytest
 
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.working_set import crowds
+from conjoin.runtime.run.working_set import loaded_spaces
 from tests.kernel.process.random_stories import Story
 from tests.runtime.test_stored_stories import (
     STORIES,
@@ -20,8 +20,8 @@ STEPS = 40
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How many make a crowd, and how many of it are read at a time."""
     most, page = request.param
-    monkeypatch.setattr(crowds, "MOST_WAITING", most)
-    monkeypatch.setattr(crowds, "PAGE", page)
+    monkeypatch.setattr(loaded_spaces, "MOST_WAITING", most)
+    monkeypatch.setattr(loaded_spaces, "PAGE", page)
 
 
 def differences(stored: StoredStory) -> list[str]:

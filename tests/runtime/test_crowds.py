@@ -10,8 +10,8 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.working_set.crowds import MOST_WAITING
-from conjoin.runtime.run.working_set.elements_by_key import NEAR
+from conjoin.runtime.run.working_set.loaded_instances import NEAR
+from conjoin.runtime.run.working_set.loaded_spaces import MOST_WAITING
 from conjoin.store import tables as t
 from conjoin.store.sqlite.files import connect
 from conjoin.store.sqlite.shard import SqliteSnapshot

@@ -4,17 +4,17 @@ import pytest
 
 from conjoin.runtime.reading.instances import elements_of, instance_holding
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.working_set import elements_by_key
+from conjoin.runtime.run.working_set import loaded_instances
 from conjoin.store import tables as t
 from tests.runtime.test_stored_stories import STORIES, StoredStory
 
 STEPS = 40
 
 
-@pytest.fixture(params=[0, 3, elements_by_key.NEAR])
+@pytest.fixture(params=[0, 3, loaded_instances.NEAR])
 def near(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How far above the key of an instance its elements are looked for; beyond that the log tells."""
-    monkeypatch.setattr(elements_by_key, "NEAR", request.param)
+    monkeypatch.setattr(loaded_instances, "NEAR", request.param)
 
 
 @pytest.mark.parametrize("shards", [1, 3])

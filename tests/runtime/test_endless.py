@@ -9,9 +9,10 @@ from conjoin.kernel.process.rules.loops import MOST_ITEMS
 from conjoin.runtime.client_api.answers import CreatedInstance, Deployment, PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.engine import consequences, shard
+from conjoin.runtime.engine import shard
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run import limits
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.run.working_set import working_set
 from conjoin.store import tables as t
@@ -61,7 +62,7 @@ def test_results_of_the_largest_multi_instance_are_no_endless_work(sequential: s
 def test_few_steps_that_take_long_are_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only after many steps: each of these is long."""
     seconds = count(0.0, 2.0)
-    monkeypatch.setattr(consequences, "thread_time", lambda: next(seconds))
+    monkeypatch.setattr(limits, "thread_time", lambda: next(seconds))
     monkeypatch.setattr(working_set, "monotonic", lambda: next(seconds))
     broker = temporary_broker(1)
     broker.deploy([("order.bpmn", model(BEGIN + catch("paid"), "begin>paid", PAID))])

@@ -15,13 +15,11 @@ import pytest
 
 from conjoin.runtime import Engine
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.events import written_events
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.replay.row_differences import without_order
+from conjoin.runtime.replay.replay import verify_store, without_order
 from conjoin.runtime.run.batches import Batch
-from conjoin.runtime.run.log import read_block
+from conjoin.runtime.run.log import read_block, written_events
 from conjoin.runtime.upkeep.backup import backup_store
 from conjoin.store import tables as t
 from conjoin.store.sqlite.store import SqliteStore

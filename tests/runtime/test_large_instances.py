@@ -10,7 +10,7 @@ from conjoin.runtime.client_api.answers import ActivatedJob, PublishedMessage, R
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run import instance_changes
+from conjoin.runtime.run import changes
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.store import tables as t
 from tests.bpmn.snippets import BEGIN, PAID, catch, model
@@ -26,7 +26,7 @@ MOST = 100_000
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Broker]:
-    monkeypatch.setattr(instance_changes, "MOST_BODY_BYTES", MOST)
+    monkeypatch.setattr(changes, "MOST_BODY_BYTES", MOST)
     broker = temporary_broker(1)
     yield broker
     assert [it.difference for it in verify_store(broker.store) if it.difference] == []
@@ -75,7 +75,7 @@ def test_a_job_that_would_make_it_too_large_stays(broker: Broker) -> None:
 def test_one_that_is_too_large_already_loads_and_may_end(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     broker.deploy([("order.bpmn", ROUND_AND_ROUND)])
     created = broker.create_instance("order", {"orderId": "o-1", "large": "x" * 50_000})
-    monkeypatch.setattr(instance_changes, "MOST_BODY_BYTES", 1_000)
+    monkeypatch.setattr(changes, "MOST_BODY_BYTES", 1_000)
     with pytest.raises(InstanceTooLarge, match=str(created.key)):  # type: ignore[union-attr]
         broker.publish(paid(1))
     assert not isinstance(broker.publish(NewMessage("paid", "o-1", {"large": ""}, ttl_ms=0)), Refusal)

@@ -12,8 +12,7 @@ from conjoin.kernel.keys import shard_of_key
 from conjoin.kernel.process.commands import CompleteJob
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.engine.key_homes import Generation, KeyHomes
-from conjoin.runtime.engine.placement import shard_of
+from conjoin.runtime.engine.placement import Generation, KeyHomes, shard_of
 from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.batches import Batch

@@ -7,12 +7,10 @@ import pytest
 
 from conjoin.runtime import Engine
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.events import written_events
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.opening import temporary_broker
-from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.replay.row_differences import without_order
-from conjoin.runtime.run.log import read_block
+from conjoin.runtime.replay.replay import verify_store, without_order
+from conjoin.runtime.run.log import read_block, written_events
 from conjoin.testing.observing.stored_history import StoredHistory
 from tests.kernel.process.random_stories import Story
 

@@ -193,16 +193,16 @@ def test_a_request_that_cannot_be_carried_out_fails_alone(broker: Broker, monkey
 
 
 def _all_at_once(runner: ShardThreads, requests: list[NewMessage], monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    from conjoin.runtime.run import execution
+    from conjoin.runtime.run.working_set import working_set
 
-    real = execution.accepted
+    real = working_set.accepted
 
     def refusing(new: NewMessage, *rest: object) -> object:
         if new.key == "poison":
             raise OverflowError("too large")
         return real(new, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(execution, "accepted", refusing)
+    monkeypatch.setattr(working_set, "accepted", refusing)
     held = Event()
     runner.listener = lambda done: held.wait(WAIT_S) and None
     first = runner.submit(0, NewMessage("first", "k", ttl_ms=1_000))

@@ -15,10 +15,9 @@ from conjoin.runtime.codec.orders import written_order
 from conjoin.runtime.ingest.rows import SourcePosition
 from conjoin.runtime.opening import create_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run.carriers.careful import SourceRow
-from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, TaskRow, run_task, take_rows
-from conjoin.runtime.run.execution import Execution
+from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, TaskRow, run_task, take_rows
 from conjoin.runtime.run.fold import Fold
+from conjoin.runtime.run.working_set.working_set import Execution
 from conjoin.store import tables as t
 
 BAD = "bad"

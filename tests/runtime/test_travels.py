@@ -6,9 +6,9 @@ from conjoin.errors import EndlessRequest
 from conjoin.kernel.process import commands as c
 from conjoin.runtime.opening import temporary_broker
 from conjoin.runtime.replay.replay import verify_store
-from conjoin.runtime.run import travels
+from conjoin.runtime.run import limits
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
-from conjoin.runtime.run.travels import MOST, SIGNAL_COST, left_of, order_text, shares, written_mail
+from conjoin.runtime.run.limits import MOST, SIGNAL_COST, left_of, order_text, shares, written_mail
 from conjoin.store import tables as t
 from tests.bpmn.snippets import END, model
 
@@ -28,7 +28,7 @@ def circle(throws: int) -> bytes:
 
 @pytest.mark.parametrize("throws", [1, 2])
 def test_a_signal_that_starts_who_throws_it_comes_to_an_end(throws: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(travels, "MOST", 100 * SIGNAL_COST)
+    monkeypatch.setattr(limits, "MOST", 100 * SIGNAL_COST)
     broker = temporary_broker(3)
     broker.deploy([("circle.bpmn", circle(throws))])
     with shard_threads(broker):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conjoin.store import tables as t
-from conjoin.store.port import Before, Head, Meets, RowOrder, Store
+from conjoin.store.port import Head, Meets, RowOrder, Store
 from conjoin.store.rows import PolicyRow, ReceivedRow
 from conjoin.store.tables import Table
 from tests.store.conftest import Place
@@ -71,9 +71,9 @@ def test_a_list_can_ask_for_several_columns_for_one_of_some_values_and_for_no_va
     assert found(state=("active", "terminated"), version=(2, 3)) == [3, 4]
     assert found(ended_at=None, tenant_id="acme") == [1]
     assert found(state=()) == []
-    assert found(version=Before(3)) == [1, 2, 3]
-    assert found(ended_at=Before(10), state="completed") == [2]
-    assert found(ended_at=Before(9)) == []
+    assert found(version=Meets((("<", 3),))) == [1, 2, 3]
+    assert found(ended_at=Meets((("<", 10),)), state="completed") == [2]
+    assert found(ended_at=Meets((("<", 9),))) == []
     assert found(state="'; drop table instance; --") == []
 
 

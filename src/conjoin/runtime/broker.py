@@ -1,7 +1,7 @@
 """The broker: an engine on a store. What it has answered is durable.
 
-Time is what the given clock says, and never goes back on a shard (`clock.py`). Requests are carried by the post, one
-after the other; a serving process has a thread a shard instead (`inline.py`), and large batches go through Spark.
+Time is that of the given clock, and never goes back on a shard (`clock.py`). Requests are carried one after the other;
+a serving process has a thread a shard instead (`run/carriers/shard_threads.py`), and large batches go through Spark.
 """
 
 import logging
@@ -15,19 +15,25 @@ from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import rank_of
 from conjoin.runtime.client_api.answers import Deployment, Done, Refusal
-from conjoin.runtime.client_api.api import Api
-from conjoin.runtime.client_api.calls import ReadyJob
-from conjoin.runtime.client_api.late_answers import accepted_at_least, stored_answer
+from conjoin.runtime.client_api.calls import Api, ReadyJob
 from conjoin.runtime.clock import ForwardClock
+from conjoin.runtime.codec.messages import stored_answer
 from conjoin.runtime.codec.orders import Request
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
-from conjoin.runtime.engine.key_homes import KeyHomes, homes_of
+from conjoin.runtime.engine.placement import KeyHomes, homes_of
 from conjoin.runtime.engine.stored_catalog import StoredCatalog
-from conjoin.runtime.run.batches import Batch, Reply
+from conjoin.runtime.run.batches import Batch, Reply, accepted_at_least
 from conjoin.runtime.run.carriers.sequential import Sequential
-from conjoin.runtime.run.due import KINDS, Sweep
-from conjoin.runtime.run.peek import Peeked, peek, starts_to_schedule
-from conjoin.runtime.run.sweeping import delete, is_items, retry, retry_due, schedule_carefully, sweep_carefully
+from conjoin.runtime.run.due import KINDS, Peeked, Sweep, peek, starts_to_schedule
+from conjoin.runtime.run.isolation import is_items
+from conjoin.runtime.run.set_aside import (
+    Ask,
+    delete_set_aside,
+    retry_due,
+    retry_set_aside,
+    schedule_carefully,
+    sweep_carefully,
+)
 from conjoin.runtime.upkeep.supervision import Supervisor
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN
 from conjoin.runtime.visibility.scope import EVERYTHING
@@ -39,9 +45,9 @@ _PAUSE_S = 0.01
 
 
 class Carrier(Protocol):
-    """Whatever carries requests to the shards."""
+    """What carries requests to the shards (see `run/carriers`)."""
 
-    def ask(self, shard: int, request: Request | Sweep) -> Reply: ...
+    def ask(self, shard: int, request: object) -> Reply: ...
 
     def deliver(self) -> object:
         """Empty all mailboxes."""
@@ -49,7 +55,7 @@ class Carrier(Protocol):
 
 class Broker(Api):
     def __init__(self, store: Store, clock: Callable[[], int]) -> None:
-        # Another process has placed instances before; nobody need know how many.
+        # Another process has placed instances before; how many makes no difference.
         super().__init__(store.facts.shards, clock())
         self.store = store
         self.clock = ForwardClock(clock)
@@ -79,21 +85,15 @@ class Broker(Api):
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
         deployed = self.catalog.deploy(resources, tenant_id, self.now)
         if not isinstance(deployed, Refusal) and any(process.is_new for process in deployed.processes):
-            self._schedule_at_once()
+            # What was deployed is deployed: start timers that cannot be scheduled now are scheduled by a later round.
+            try:
+                self.look_around()
+            except ConjoinError as error:
+                _log.warning("start timers are scheduled later: %s", error)
         return deployed
 
-    def _schedule_at_once(self) -> None:
-        """What was deployed is deployed: start timers that cannot be scheduled now are when the shard is well again."""
-        try:
-            self.look_around()
-        except ConjoinError as error:
-            _log.warning("start timers are scheduled later: %s", error)
-
     def look_around(self) -> list[Peeked]:
-        """What each shard has to do that nobody has asked for.
-
-        Start timers that are missing are scheduled, on the shard of each process, once for each version.
-        """
+        """What each shard has to do by itself. Start timers that are missing are scheduled, once for each version."""
         peeked = [self._peek(shard) for shard in range(self.shard_count)]
         for shard, seen in enumerate(peeked):
             self.schedule_starts(shard, seen)
@@ -103,18 +103,18 @@ class Broker(Api):
         view = self.catalog.view()
         if seen.scheduled_up_to >= view.version:
             return
-        batch = starts_to_schedule(shard, seen.scheduled_up_to, view, self.shard_count)
+        orders, positions = starts_to_schedule(shard, seen.scheduled_up_to, view, self.shard_count)
         try:
-            self.post.run(shard, batch)
+            self.post.run(shard, Batch(orders, positions=positions))
         except Exception as error:
             if not is_items(error):
                 raise
-            schedule_carefully(partial(self.post.ask, shard), batch.requests)
-            self.post.run(shard, Batch(positions=batch.positions))
+            schedule_carefully(partial(self.post.ask, shard), orders)
+            self.post.run(shard, Batch(positions=positions))
 
     @cached_property
     def homes(self) -> KeyHomes:
-        """Every shard knows; one that cannot be read need not be asked."""
+        """Every shard knows them, so one that can be read is enough."""
         failed: ConjoinError | None = None
         for shard in range(self.shard_count):
             try:
@@ -142,13 +142,17 @@ class Broker(Api):
 
     def retry_set_aside(self, key: int) -> Done | Refusal:
         """What could not be carried out is tried again."""
-        shard = self.homes.shard_of_record(key)
-        return _nothing_there(key) if shard < 0 else retry(partial(self.carrier.ask, shard), key)
+        return self._of_set_aside(retry_set_aside, key)
 
     def delete_set_aside(self, key: int) -> Done | Refusal:
-        """What could not be carried out never is; whoever waits for it goes on waiting."""
+        """What could not be carried out never is; what waits for it goes on waiting."""
+        return self._of_set_aside(delete_set_aside, key)
+
+    def _of_set_aside(self, operation: Callable[[Ask, int], Done | Refusal], key: int) -> Done | Refusal:
         shard = self.homes.shard_of_record(key)
-        return _nothing_there(key) if shard < 0 else delete(partial(self.carrier.ask, shard), key)
+        if shard < 0:
+            return Refusal("NOT_FOUND", f"nothing with key {key} was set aside")
+        return operation(partial(self.carrier.ask, shard), key)
 
     def _peek(self, shard: int) -> Peeked:
         with self.post.look(shard) as snapshot:
@@ -165,28 +169,25 @@ class Broker(Api):
                 return happened
 
     def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
-        """Those of shards that can be read: workers of the others go on."""
+        """Those of the shards that can be read."""
         found: list[ReadyJob] = []
         failed: list[ConjoinError] = []
         for shard in range(self.shard_count):
             try:
-                found += self._ready_jobs(shard, type_, limit, tenant_ids)
+                with self.post.look(shard) as snapshot:
+                    found += [
+                        ReadyJob(rank_of(job.key), shard, tenant_id)
+                        for tenant_id in tenant_ids
+                        for job in snapshot.ready_jobs(tenant_id, type_, limit)
+                    ]
             except ConjoinError as error:
                 failed.append(error)
         if len(failed) == self.shard_count:
             raise failed[0]
         return found
 
-    def _ready_jobs(self, shard: int, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
-        with self.post.look(shard) as snapshot:
-            return [
-                ReadyJob(rank_of(job.key), shard, tenant_id)
-                for tenant_id in tenant_ids
-                for job in snapshot.ready_jobs(tenant_id, type_, limit)
-            ]
-
     def late_answer(self, shard: int, message_key: int) -> e.Event:
-        """It is held behind an answer that lies in an outbox, perhaps of a process that died or is slow."""
+        """It waits for an answer that lies in an outbox, perhaps of a process that died or is slow."""
         until = monotonic() + LATE_S
         while True:
             try:
@@ -194,13 +195,9 @@ class Broker(Api):
             except ConjoinError as error:
                 raise accepted_at_least(error) from error
             with self.post.look(shard) as snapshot:
-                answer = stored_answer(snapshot, message_key, self.catalog.view())
+                answer = stored_answer(snapshot.messages([message_key]), self.catalog.view().policy_of)
             if answer is not None:
                 return answer
             if monotonic() > until:
                 raise OutcomeUnknown(f"message {message_key} was accepted, but nobody has answered it yet")
             sleep(_PAUSE_S)
-
-
-def _nothing_there(key: int) -> Refusal:
-    return Refusal("NOT_FOUND", f"nothing with key {key} was set aside")

@@ -56,19 +56,16 @@ class SteadyClock:
             self._seen += elapsed
             offset = wall - (self._now + elapsed)
             if abs(offset - self.offset_us) > JUMP_US:
-                self._note_jump(offset - self.offset_us)
+                self.jumps += 1
+                _log.warning(
+                    "the wall clock has jumped by %.1f s; timers and deadlines go on as before, by the monotonic clock",
+                    (offset - self.offset_us) / 1_000_000,
+                )
             most, self._spare = divmod(self._spare + elapsed, SLEW)
             correction = max(-most, min(most, offset))
             self._now += elapsed + correction
             self.offset_us = offset - correction
             return self._now
-
-    def _note_jump(self, by_us: int) -> None:
-        self.jumps += 1
-        _log.warning(
-            "the wall clock has jumped by %.1f s; timers and deadlines go on as before, by the monotonic clock",
-            by_us / 1_000_000,
-        )
 
 
 class ForwardClock:

@@ -1,18 +1,14 @@
 """A broker by the address of its store; for tests, one on a store that is gone when it is closed."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.clock import SteadyClock
+from conjoin.runtime.clock import Clock, SteadyClock
 from conjoin.runtime.engine.business_ids import refuse_unless_one
 from conjoin.store.opening import create_store, open_store
 from conjoin.store.port import Facts
 from conjoin.store.schema import VERSION
 from conjoin.store.sqlite.store import SqliteStore
-
-Clock = Callable[[], int]
-
 
 now_us = SteadyClock()
 """The clock of this process."""

@@ -5,22 +5,21 @@ A shard is read and written in one transaction: `begin` takes a snapshot of it, 
 """
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from conjoin.store import tables as t
+from conjoin.store.catalog import CatalogStore
 from conjoin.store.inbox_port import InboxSnapshot
 from conjoin.store.rows import (
-    DefinitionRow,
     InstanceRow,
     JobRow,
     LockRow,
     LogRow,
     MessageRow,
     OutboxRow,
-    PolicyRow,
     SetAsideRow,
     SubscriptionRow,
     TimerRow,
@@ -42,13 +41,6 @@ NO_HEAD = "the one row that says how far the shard is cannot be read"
 
 Condition = tuple[str, str, Any]
 """A column, one of = <> < <= > >= in, and a value: a list for `in`; None, which only = and <> know, for nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """In the conditions of a list: smaller than this, and not null."""
-
-    value: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +107,11 @@ class ShardSnapshot(InboxSnapshot):
     As a context manager it abandons what is not over at the end of its block.
     """
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: Head, end: Callable[[bool], None]) -> None:
+        """`end`: the snapshot is over, and whether it failed."""
         self.head = head
         self._open = True
+        self._end = end
 
     def __enter__(self) -> Self:
         return self
@@ -128,6 +122,18 @@ class ShardSnapshot(InboxSnapshot):
     @abstractmethod
     def commit(self, changes: Changes) -> bool:
         """False: somebody else has committed since `begin`; nothing was written."""
+
+    @contextmanager
+    def _ending(self, changes: Changes) -> Iterator[None]:
+        assert changes.head.version > self.head.version, "a commit has a version of its own"
+        assert self._open, "this snapshot is over"
+        self._open = False
+        try:
+            yield
+        except BaseException:  # whatever it was, no transaction stays open
+            self._end(True)
+            raise
+        self._end(False)
 
     @abstractmethod
     def abandon(self) -> None:
@@ -283,10 +289,10 @@ class ShardStore(Protocol):
     index: int
 
     def begin(self, *, locked: bool = False) -> ShardSnapshot:
-        """`locked`: nobody else commits until this one has; for those who have lost too many races."""
+        """`locked`: no other commits until this one has; for those who have lost too many races."""
 
     def reader(self) -> "ShardStore":
-        """The same shard for somebody else, another thread for instance: with a way of its own to it."""
+        """The same shard with a connection of its own, for another thread for instance."""
 
     def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]: ...
 
@@ -297,35 +303,6 @@ class ShardStore(Protocol):
         """Fill an empty shard, as fast as it goes: all of it or nothing."""
 
     def close(self) -> None: ...
-
-
-class CatalogSource(Protocol):
-    """Definitions and policies: only appended, under one version number."""
-
-    def version(self) -> int: ...
-
-    def definitions(self, after: int = 0) -> Sequence[DefinitionRow]:
-        """Those of later catalog versions, oldest first."""
-
-    def policies(self, after: int = 0) -> Sequence[PolicyRow]: ...
-
-    def resource(self, digest: str) -> bytes: ...
-
-    def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
-        """Rows of version `version + 1`. False: the catalog has moved on meanwhile; nothing was written."""
-
-
-class CatalogStore(CatalogSource, Protocol):
-    def lease(self, name: str, holder: str, at: int, until: int) -> bool:
-        """A lock for periodic work: taken if it is free, over, already ours, or longer than any of us would take."""
-
-    def begin_filling(self, task: str) -> None:
-        """From here on the store is incomplete, and is not opened again (StoreUnfinished) until `end_filling`."""
-
-    def end_filling(self) -> None: ...
-
-    def now(self) -> int:
-        """The clock of the store, which is the same for all machines that share it; for leases."""
 
 
 class Frozen(Protocol):
@@ -351,9 +328,11 @@ class Store(Protocol):
     address: str
     """Where another process finds it."""
     facts: Facts
-    catalog: CatalogStore
     lists_go_on: bool
     """Lists leave out a shard that cannot be read, for a server; else they fail. One database is read or not."""
+
+    @property
+    def catalog(self) -> CatalogStore: ...
 
     def shard(self, index: int) -> ShardStore: ...
 
@@ -367,7 +346,7 @@ class Store(Protocol):
     ) -> Iterable[Any]:
         """For lists: rows of all shards by key, those after a key, whose columns have these values.
 
-        A tuple stands for any of its values, None for null, `Before` for whatever is smaller, `Meets` for comparisons.
+        A tuple stands for any of its values, None for null, `Meets` for comparisons.
         Columns of an order must not be null; `after` then begins with their values.
         """
 
@@ -387,8 +366,8 @@ class Store(Protocol):
         """
 
     def check_held(self) -> None:
-        """What is held and was lost is taken again. Raises StoreInUse where somebody else has the store by now: then
-        nothing is written here until they are done.
+        """What is held and was lost is taken again. Raises StoreInUse where another process has the store by now: then
+        nothing is written here until it is done.
         """
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""A reading of the store that ends: at its deadline, or when whoever asked for it has gone.
+"""A reading of the store that ends: at its deadline, or when its client has gone.
 
 The thread that reads has at most one (`reading`); stores look at it before and during each statement. What writes has
 none and is never broken off. `is_late` comes first: lists that can say how far they came stop there by themselves.
@@ -45,7 +45,7 @@ class Reading:
         self._is_cancelled = True
         stop = self._stop
         if stop is not None:
-            # Telling a database takes a connection of its own: nobody waits for that here.
+            # Cancelling takes a connection of its own: it is not waited for here.
             Thread(target=stop, name="cancel", daemon=True).start()
 
     def check(self) -> None:
@@ -68,7 +68,7 @@ class Reading:
             yield
         finally:
             outermost._stop = None
-        # The order to stop may still be on its way: nobody else must get what it is for.
+        # The cancel may still be on its way: it must not hit the next statement.
         if outermost._is_cancelled:
             raise self.stopped()
 

@@ -260,7 +260,7 @@ class InboxAttemptRow(NamedTuple):
 
 
 class InboxGroupRow(NamedTuple):
-    """A group in which something happens by itself, not before `due_at`. `reach` says who can deal with it.
+    """A group in which something happens by itself, not before `due_at`. `reach` is who can deal with it.
 
     `version` is that of the commit that last touched it.
     """

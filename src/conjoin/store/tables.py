@@ -23,6 +23,9 @@ class Table:
         """int, str or bytes, column by column."""
         return tuple(map(_plain, get_type_hints(self.row).values()))
 
+    def key_of(self, row: NamedTuple) -> tuple[Any, ...]:
+        return tuple(getattr(row, column) for column in self.key)
+
 
 def _plain(hint: Any) -> type:
     plain: type = get_args(hint)[0] if isinstance(hint, types.UnionType) else hint

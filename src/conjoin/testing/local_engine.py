@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from conjoin.runtime.client_api.answers import ActivatedJob, Done, Refusal
 from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.engine.catalog import chosen_policies
 from conjoin.runtime.engine.memory import Engine
-from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.observing.history import History
 from conjoin.testing.observing.open_now import open_jobs, user_tasks

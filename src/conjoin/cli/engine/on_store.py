@@ -10,7 +10,6 @@ from conjoin.cli.printing import JsonObject
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.engine.policies_set import policies_as_json
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict
 from conjoin.runtime.reading.lists import ListPage, ListQuery, list_page
 from conjoin.runtime.visibility.plain_values import to_plain
@@ -60,7 +59,7 @@ class OnStore:
         return found._replace(items=[to_plain(item) for item in found.items])
 
     def policies(self) -> JsonObject:
-        return policies_as_json(self.broker)
+        return self.broker.catalog.policies_as_json()
 
     def set_policy(self, name: str, policy: Mapping[str, Any]) -> int:
         """The version of the catalog that has it."""

@@ -29,7 +29,7 @@ from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
 from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
 from conjoin.runtime.run.batches import Batch, Commit, Reply
-from conjoin.runtime.run.carriers.careful import carried_out
+from conjoin.runtime.run.isolation import carried_out
 from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store import tables as t
 

@@ -39,7 +39,13 @@ async def deliver(call: RestCall) -> Response:
 
 ENDPOINTS = (
     Endpoint(
-        *("POST", "/api/workflow/message", "deliverMessage", "Deliver a message to a subscription that is open now", deliver),
+        *(
+            "POST",
+            "/api/workflow/message",
+            "deliverMessage",
+            "Deliver a message to a subscription that is open now",
+            deliver,
+        ),
         body=FleansMessage,
         answer=Delivery,
         also={404: Delivery},

@@ -15,8 +15,8 @@ from conjoin.runtime.inbox.cross_shard import without_failing
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun, rules_of
 from conjoin.runtime.run.batches import Batch, Commit
-from conjoin.runtime.run.carriers.worker_shards import worker_shards
-from conjoin.runtime.run.sweeping import is_items
+from conjoin.runtime.run.carriers.spark_tasks import worker_shards
+from conjoin.runtime.run.isolation import is_items
 
 
 class DrainRound(NamedTuple):

@@ -21,10 +21,9 @@ from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.rows import SourcePosition
 from conjoin.runtime.run.batches import Batch, Commit, Origin, Reply
-from conjoin.runtime.run.carriers.careful import Run, SourceRow, take_source_rows
-from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
-from conjoin.runtime.run.carriers.worker_shards import worker_shards
-from conjoin.runtime.run.sweeping import is_items
+from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_source_rows, worker_shards
+from conjoin.runtime.run.isolation import is_items
+from conjoin.runtime.run.mailbox import Run
 
 NO_VALUE = "has no value (a tombstone)"
 KAFKA_KEY = "kafka_key"

@@ -25,8 +25,7 @@ from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
 from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead, envelope_of
-from conjoin.runtime.run.carriers.careful import SourceRow
-from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, take_rows
+from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_rows
 from conjoin.runtime.upkeep.supervision import text_of
 
 AT_ONCE = 1_000

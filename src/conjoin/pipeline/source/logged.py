@@ -10,9 +10,8 @@ from typing import Any
 from conjoin.kernel.process.commands import DeliverMessage, ForKey
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.events import LoggedEvent
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.run.log import read_block
+from conjoin.runtime.run.log import LoggedEvent, read_block
 
 _OF_INSTANCES = ("InstanceCreated", "InstanceCompleted", "InstanceTerminated")
 

@@ -18,7 +18,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.engine.catalog_versions import CatalogVersions
+from conjoin.runtime.engine.stored_catalog import CatalogVersions
 from conjoin.runtime.replay.shard import ReplayedShard
 from conjoin.runtime.run.log import Entry, read_block
 

@@ -13,7 +13,7 @@ from conjoin.kernel.policies import Policies
 from conjoin.pipeline.what_if.question import Question
 from conjoin.pipeline.what_if.reach import Names, Process, Reach, reaches_of, starters_of
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.engine.catalog_versions import CatalogVersions
+from conjoin.runtime.engine.stored_catalog import CatalogVersions
 
 NEW = "new"
 """The id of an instance that was never started, and would have been."""

@@ -1,4 +1,4 @@
-"""Answers: what an engine says to whoever asked. A business no is a value with a code, never raised."""
+"""Answers of an engine to its clients. A business no is a value with a code, never raised."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Deployment:
     key: int
     processes: Sequence[DeployedProcess]
     warnings: Sequence[Problem] = ()
-    """How a model was read where it says too little, or too much."""
+    """How a model was read where it is incomplete, or contradicts itself."""
 
 
 @dataclass(frozen=True, slots=True)

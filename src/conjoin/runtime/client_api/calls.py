@@ -1,12 +1,14 @@
-"""Calls: what a client can ask, each as a generator that yields what it needs done and at last returns the answer.
+"""Calls: what a client can do, each as a generator that yields what it needs done and at last returns the answer.
 
-The list of calls with the checks before and the reading of replies after is here, once. Who drives a call decides how
-it waits: `Api` blocks its thread, a serving process awaits. A business no is answered as a `Refusal`, never raised.
+The list of calls with the checks before and the reading of replies after is here, once. The driver of a call decides
+how it waits: `Api` blocks its thread, a serving process awaits. A business no is answered as a `Refusal`, never raised.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import cached_property, wraps
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.definitions import Definition, Definitions
@@ -18,6 +20,7 @@ from conjoin.runtime.client_api.answers import (
     ActivatedJob,
     CorrelatedMessage,
     CreatedInstance,
+    Deployment,
     Done,
     PublishedMessage,
     Refusal,
@@ -26,12 +29,12 @@ from conjoin.runtime.client_api.jobs import MOST_JOBS, JobsWanted, job_order
 from conjoin.runtime.client_api.messages import NewMessage, refusal_of, unusable, unusable_order, unusable_texts
 from conjoin.runtime.codec.orders import Request
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
-from conjoin.runtime.engine.key_homes import KeyHomes
-from conjoin.runtime.engine.placement import home_of, shard_of
+from conjoin.runtime.engine.placement import KeyHomes, first_homes, home_of, shard_of
 from conjoin.runtime.run.batches import Reply
 
 Variables = Mapping[str, Any]
 _A = TypeVar("_A")
+_P = ParamSpec("_P")
 _NO_TEXTS: Mapping[str, str] = {}
 
 
@@ -71,31 +74,8 @@ class NewInstance:
     definition_key: int = 0
 
 
-class CallContext(Protocol):
-    """What calls have to know of the engine."""
-
-    shard_count: int
-
-    @property
-    def homes(self) -> KeyHomes: ...
-
-    @property
-    def now(self) -> int: ...
-
-    @property
-    def definitions(self) -> Definitions: ...
-
-    @property
-    def known_definitions(self) -> Definitions:
-        """Those that were last seen, at no cost; a definition that a reply names is among them."""
-
-    def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]: ...
-
-    def late_answer(self, shard: int, message_key: int) -> e.Event | None: ...
-
-
 class Calls:
-    def __init__(self, engine: CallContext, created: int = 0) -> None:
+    def __init__(self, engine: "Api", created: int = 0) -> None:
         """`created` instances were placed before."""
         self._engine = engine
         self._created = created
@@ -113,6 +93,7 @@ class Calls:
         created = reply.decided[0]
         if isinstance(created, pe.CommandRefused):
             return Refusal(created.code, created.text)
+        assert isinstance(created, pe.InstanceCreated)
         definition = self._engine.known_definitions.by_key[created.definition_key]
         return CreatedInstance(
             created.key, new.process_id, definition.version, definition.key, new.tenant_id, new.business_id
@@ -136,7 +117,7 @@ class Calls:
         which = (command.tenant_id, command.process_id)
         latest = self._engine.known_definitions.latest(*which)
         if latest is None:
-            # Perhaps somebody else has deployed it, or nobody here has looked yet.
+            # Perhaps another process has deployed it, or this one has not looked yet.
             definitions = yield StoreRead(lambda: self._engine.definitions)
             latest = definitions.latest(*which)
         if latest is None:
@@ -145,7 +126,7 @@ class Calls:
         return home_of(latest.plan, command.variables, command.at, self._created, shards)
 
     def publish(self, message: NewMessage) -> Call[PublishedMessage | Refusal]:
-        """Accepted as soon as it is stored; the answer says nothing about who takes it (A11)."""
+        """Accepted as soon as it is stored; the answer does not show who takes it (A11)."""
         problem = unusable(message)
         if problem is not None:
             return problem
@@ -187,7 +168,7 @@ class Calls:
         return sorted(found, key=job_order)
 
     def activate_on(self, wanted: JobsWanted, shard: int, tenant_id: str, most: int) -> Call[Sequence[ActivatedJob]]:
-        """So many of the oldest of one shard; fewer if somebody else was faster."""
+        """The oldest of one shard; fewer than `most` if another worker was faster."""
         which = (wanted.type, wanted.worker, wanted.timeout_ms, most)
         reply: Reply = yield Ask(shard, c.ActivateJobs(*which, self._engine.now, tenant_id))
         return reply.jobs
@@ -251,3 +232,97 @@ class Calls:
             if isinstance(item, pe.CommandRefused):
                 return Refusal(item.code, item.text)
         return DONE
+
+
+def _waiting(call: Callable[Concatenate[Calls, _P], Call[_A]]) -> Callable[Concatenate["Api", _P], _A]:
+    @wraps(call)
+    def wait(self: "Api", /, *args: _P.args, **kwargs: _P.kwargs) -> _A:
+        return self.wait_for(call(self.calls, *args, **kwargs))
+
+    return wait
+
+
+class Api(ABC):
+    """The calls of an engine; here the thread waits for the answer.
+
+    A call answers when everything that follows from it has happened, on all shards. Where the shards are is for the
+    carrier of the requests.
+    """
+
+    def __init__(self, shards: int, created: int = 0) -> None:
+        self.shard_count = shards
+        self.calls = Calls(self, created)
+
+    @cached_property
+    def homes(self) -> KeyHomes:
+        """On which shard each record is found."""
+        return first_homes(self.shard_count)
+
+    @property
+    @abstractmethod
+    def now(self) -> int:
+        """Microseconds; it does not go back."""
+
+    @property
+    @abstractmethod
+    def definitions(self) -> Definitions: ...
+
+    @property
+    def known_definitions(self) -> Definitions:
+        """Those that were last seen, at no cost; a definition that a reply names is among them."""
+        return self.definitions
+
+    @abstractmethod
+    def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT) -> Deployment | Refusal:
+        """Files by name; all of them or none."""
+
+    @abstractmethod
+    def tick(self) -> int:
+        """Carry out what has fallen due: timers, then jobs that come back, then expiries. Answers how much it was."""
+
+    @abstractmethod
+    def ask(self, shard: int, request: Request) -> Reply:
+        """Carry out a request on a shard, and everything that follows from it."""
+
+    @abstractmethod
+    def ready_jobs(self, type_: str, limit: int, tenant_ids: Sequence[str]) -> list[ReadyJob]:
+        """So many of the oldest jobs of each shard and tenant."""
+
+    def late_answer(self, shard: int, message_key: int) -> e.Event | None:
+        """The answer to a synchronous message that another one has to bring about first."""
+        return None
+
+    def wait_for(self, call: Call[_A]) -> _A:
+        try:
+            step = next(call)
+            while True:
+                step = call.send(self.ask(*step) if type(step) is Ask else step.function())  # type: ignore[union-attr]
+        except StopIteration as over:
+            answer: _A = over.value
+            return answer
+
+    def create_instance(
+        self, process_id: str, variables: Variables, version: int = 0, business_id: str = "", tenant_id: str = ""
+    ) -> CreatedInstance | Refusal:
+        new = NewInstance(process_id, variables, version, business_id, tenant_id or DEFAULT_TENANT)
+        return self.wait_for(self.calls.create_instance(new))
+
+    def activate_jobs(
+        self, type_: str, limit: int, worker: str = "worker", timeout_ms: int = 300_000, tenant_id: str = DEFAULT_TENANT
+    ) -> list[ActivatedJob] | Refusal:
+        """The oldest jobs of all shards."""
+        wanted = JobsWanted(type_, worker, timeout_ms, limit, tenant_ids=(tenant_id,))
+        return self.wait_for(self.calls.activate_jobs(wanted))
+
+    publish = _waiting(Calls.publish)
+    correlate = _waiting(Calls.correlate)
+    complete_job = _waiting(Calls.complete_job)
+    fail_job = _waiting(Calls.fail_job)
+    throw_error = _waiting(Calls.throw_error)
+    update_retries = _waiting(Calls.update_retries)
+    update_timeout = _waiting(Calls.update_timeout)
+    assign_task = _waiting(Calls.assign_task)
+    cancel_instance = _waiting(Calls.cancel_instance)
+    set_variables = _waiting(Calls.set_variables)
+    resolve_incident = _waiting(Calls.resolve_incident)
+    broadcast_signal = _waiting(Calls.broadcast_signal)

@@ -1,6 +1,6 @@
 """How far a file of messages was taken: its last line on each shard, noted in the commit that takes it.
 
-So a run that was interrupted goes on where it stopped, also when nobody knows whether its last commit happened. When a
+So a run that was interrupted goes on where it stopped, also when the outcome of its last commit is unknown. When a
 file is done its notes go, and the same file may be published again on purpose.
 """
 
@@ -31,15 +31,11 @@ class FileProgress:
     @property
     def is_done(self) -> bool:
         """All lines were taken, and the run ended before all its notes were gone."""
-        with closing(self._store.shard(self._last).reader()) as shard:
-            snapshot = shard.begin()
-            try:
-                return bool(snapshot.positions(SOURCE, [self.run + _DONE]))
-            finally:
-                snapshot.abandon()
+        with closing(self._store.shard(self._last).reader()) as shard, shard.begin() as snapshot:
+            return bool(snapshot.positions(SOURCE, [self.run + _DONE]))
 
     def finish(self) -> None:
-        """The last shard says that all is done while the notes of the others go: a crash leaves no half of them."""
+        """The last shard notes that all is done while the notes of the others go: a crash leaves no half of them."""
         self._forget(self._last, self.run, PositionRow(SOURCE, self.run + _DONE, "1"))
         for shard in range(self._last):
             self._forget(shard, self.run)

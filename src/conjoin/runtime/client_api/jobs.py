@@ -1,6 +1,6 @@
 """Jobs for workers: which ones a worker wants, and a job as its worker sees it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from conjoin.kernel.keys import rank_of
@@ -39,7 +39,11 @@ def job_order(job: ActivatedJob) -> int:
     return rank_of(job.key)
 
 
-def activated_job(state: ProcessState, event: JobActivated) -> ActivatedJob:
+def activated_jobs(state: ProcessState, decided: Iterable[object]) -> list[ActivatedJob]:
+    return [_activated_job(state, event) for event in decided if isinstance(event, JobActivated)]
+
+
+def _activated_job(state: ProcessState, event: JobActivated) -> ActivatedJob:
     job = state.jobs[event.key]
     it = state.elements[job.element_key]
     instance = it.instance

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conjoin.kernel.correlation import Message
+from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.policies import Policies
+from conjoin.kernel.process import commands as c
 from conjoin.kernel.storable import LARGEST_INT64, LONGEST_KEY, unstorable_text
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.client_api.answers import Refusal
@@ -89,6 +91,11 @@ def accepted(message: NewMessage, key: int, at: int, policies: Policies) -> Mess
     made = Message(key, name, at, deadline, policy, message.message_id, business_id, dict(message.variables))
     made.sync, made.subscriptions_only = message.sync, message.subscriptions_only
     return made
+
+
+def order_of(new: NewMessage, message: Message, at: int) -> c.ForKey:
+    kind = correlation.CorrelateMessage if new.sync else correlation.PublishMessage
+    return c.ForKey(new.tenant_id, new.key, kind(message, at))
 
 
 def refusal_of(event: e.MessageRefused, key: str) -> Refusal:

@@ -1,7 +1,8 @@
-"""An instance as one JSON text: everything alive inside, nested as it is in the model.
+"""An instance as rows: one with everything alive inside as JSON, and those by which it is found.
 
-An element is a list, by position: key, element id, state, own variables, what a scope has inside, waits, trigger, job,
-incident, and the instance it called. What is empty at the end is left out. Children stand in their order.
+In the JSON an element is a list, by position: key, element id, state, own variables, what a scope has inside, waits,
+trigger, job, incident, and the instance it called. What is empty at the end is left out. Children stand in their order.
+The other rows are those of its jobs, timers, incidents, signals and scopes, derived from its state.
 """
 
 from collections.abc import Iterator
@@ -25,8 +26,15 @@ from conjoin.kernel.process.state import (
     Trigger,
 )
 from conjoin.runtime.codec.json_text import json_text, read_json
-from conjoin.store.rows import InstanceRow
+from conjoin.store import tables as t
+from conjoin.store.rows import IncidentRow, InstanceRow, JobRow, ScopeRow, SignalRow, TimerRow
+from conjoin.store.tables import Table
 
+Wait = Subscription | Timer | SignalWait
+IndexRow = JobRow | TimerRow | IncidentRow | SignalRow | ScopeRow
+IndexRows = dict[tuple[Table, int], IndexRow]
+"""By table and key."""
+_COMING_BACK = ("activated", "backing_off")
 _STATES = {ACTIVE: 0, ACTIVATING: 1, TERMINATING: 2}
 _BY_NUMBER = tuple(_STATES)
 _NOTHING = [None] * 10
@@ -39,50 +47,60 @@ def body_of(instance: Instance, state: ProcessState) -> str:
     return json_text(_element(instance, state))
 
 
+def ended_body(instance: Instance) -> str:
+    """Of an ended instance its variables are kept."""
+    return json_text([instance.key, instance.element.id, 0, instance.variables])
+
+
+def instance_row(
+    instance: Instance, tree_key: int, state: str, times: tuple[int, int | None], incidents: int, body: str
+) -> InstanceRow:
+    """`times` are those of its begin and its end."""
+    definition = instance.definition
+    which = (definition.key, definition.process_id, definition.version, instance.tenant_id)
+    came = (instance.business_id, instance.started, instance.parent_key, instance.lock_key)
+    return InstanceRow(instance.key, tree_key, *which, *came, state, *times, incidents, body)
+
+
 def _element(it: ElementInstance, state: ProcessState) -> list[Any]:
     inside = _inside(it, state) if isinstance(it, Scope) else None
     waits = [_wait(wait) for wait in it.waits] if it.waits else None
-    said = [it.key, it.element.id, _STATES[it.state], it.variables, inside, waits]
+    written = [it.key, it.element.id, _STATES[it.state], it.variables, inside, waits]
     if it.trigger is not None or it.work_key or it.incident_key:
-        job = state.jobs.get(it.work_key)
-        said += [it.trigger, _job(job), _incident(state.incidents.get(it.incident_key)), 0 if job else it.work_key]
-    while not said[-1]:
-        said.pop()
-    return said
+        job, incident = state.jobs.get(it.work_key), state.incidents.get(it.incident_key)
+        written += [
+            it.trigger,
+            job and (job.key, job.type, job.retries, job.state, job.worker, job.deadline, job.message),
+            incident and (incident.key, incident.job_key, incident.error_type, incident.text),
+            0 if job else it.work_key,
+        ]
+    while not written[-1]:
+        written.pop()
+    return written
 
 
-def _wait(wait: Any) -> tuple[Any, ...]:
-    if type(wait) is Subscription:
+def _wait(wait: Wait) -> tuple[Any, ...]:
+    if isinstance(wait, Subscription):
         return (_MESSAGE, wait.key, wait.element_id, wait.name, wait.payload)
-    if type(wait) is Timer:
+    if isinstance(wait, Timer):
         return (_TIMER, wait.key, wait.element_id, wait.due_at, wait.repetitions, wait.interval)
     return (_SIGNAL, wait.key, wait.element_id, wait.name)
-
-
-def _job(job: Job | None) -> tuple[Any, ...] | None:
-    if job is None:
-        return None
-    return (job.key, job.type, job.retries, job.state, job.worker, job.deadline, job.message)
-
-
-def _incident(incident: Incident | None) -> tuple[Any, ...] | None:
-    return None if incident is None else (incident.key, incident.job_key, incident.error_type, incident.text)
 
 
 def _inside(scope: Scope, state: ProcessState) -> list[Any]:
     flags = scope.interrupted * _INTERRUPTED | scope.ending * _ENDING | scope.shut * _SHUT
     children = [_element(child, state) for child in scope.children()]
-    said = [scope.tokens, children, flags, scope.arrived, scope.moving, scope.pending]
+    written = [scope.tokens, children, flags, scope.arrived, scope.moving, scope.pending]
     if isinstance(scope, LoopBody):
         index_of = list(scope.index_of.items())
-        return [*said, (scope.items, index_of, scope.started, scope.completed, scope.terminated)]
-    while len(said) > 1 and not said[-1]:
-        said.pop()
-    return said
+        return [*written, (scope.items, index_of, scope.started, scope.completed, scope.terminated)]
+    while len(written) > 1 and not written[-1]:
+        written.pop()
+    return written
 
 
 class WrittenElement(NamedTuple):
-    """An element as it stands in a body, for those who read one without loading it."""
+    """An element as it stands in a body, for readers that do not load it."""
 
     key: int
     element_id: str
@@ -97,7 +115,7 @@ class WrittenElement(NamedTuple):
 
     @property
     def is_loop(self) -> bool:
-        """A multi-instance body says how far it has come, behind everything else that is inside."""
+        """A multi-instance body has its progress behind everything else that is inside."""
         return bool(self.inside) and len(self.inside or ()) > _LOOP
 
     @property
@@ -106,8 +124,8 @@ class WrittenElement(NamedTuple):
         return [(wait[4], wait[1]) for wait in self.waits or () if wait[0] == _MESSAGE]
 
 
-def written_element(said: list[Any]) -> WrittenElement:
-    return WrittenElement(*said)
+def written_element(values: list[Any]) -> WrittenElement:
+    return WrittenElement(*values)
 
 
 def children_of(it: WrittenElement) -> Iterator[WrittenElement]:
@@ -129,9 +147,9 @@ def read_instance(state: ProcessState, row: InstanceRow) -> Instance:
     return instance
 
 
-def _fill(state: ProcessState, it: ElementInstance, said: list[Any]) -> None:
-    said += _NOTHING[len(said) :]
-    _, _, number, it.variables, inside, waits, trigger, job, incident, called = said
+def _fill(state: ProcessState, it: ElementInstance, values: list[Any]) -> None:
+    values += _NOTHING[len(values) :]
+    _, _, number, it.variables, inside, waits, trigger, job, incident, called = values
     state.elements[it.key] = it
     if number:
         it.state = _BY_NUMBER[number]
@@ -152,8 +170,8 @@ def _fill(state: ProcessState, it: ElementInstance, said: list[Any]) -> None:
         state.incidents[key] = Incident(key, it.key, job_key, error_type, text)
 
 
-def _read_wait(state: ProcessState, it: ElementInstance, said: list[Any]) -> Any:
-    kind, key, element_id, *rest = said
+def _read_wait(state: ProcessState, it: ElementInstance, values: list[Any]) -> Wait:
+    kind, key, element_id, *rest = values
     instance = it.instance
     if kind == _MESSAGE:
         process_id = instance.definition.plan.process_id
@@ -168,26 +186,35 @@ def _read_wait(state: ProcessState, it: ElementInstance, said: list[Any]) -> Any
     return wait
 
 
-def _put_job(state: ProcessState, it: ElementInstance, said: list[Any]) -> None:
-    key, type_, retries, job_state, worker, deadline, message = said
+def _put_job(state: ProcessState, it: ElementInstance, values: list[Any]) -> None:
+    key, type_, retries, job_state, worker, deadline, message = values
     job = Job(key, it.key, type_, retries)
     job.state, job.worker, job.deadline, job.message = job_state, worker, deadline, message
     it.work_key = key
     state.jobs[key] = job
     if job_state == "ready":
         state.job_index.add_again(it.instance.tenant_id, type_, key)
-    elif job_state in ("activated", "backing_off"):
+    elif job_state in _COMING_BACK:
         state.watch_job(job)
 
 
 def _fill_scope(state: ProcessState, scope: Scope, inside: list[Any]) -> None:
     scope.tokens = inside[0]
+    plan = scope.instance.definition.plan
     if scope.element.id in scope.instance.definition.merging:
         scope.moving = {}
     if len(inside) > 2:
         _fill_rarities(scope, inside)
     for child in inside[1] if len(inside) > 1 else ():
-        it = _empty(scope, child)
+        key, element = child[0], plan.elements[child[1]]
+        its_inside = child[4] if len(child) > 4 else None
+        it: ElementInstance
+        if its_inside is None:
+            it = ElementInstance(key, element, scope, None)
+        elif len(its_inside) > _LOOP:
+            it = LoopBody(key, element, scope, None, ())
+        else:
+            it = Scope(key, element, scope, None)
         scope.add(it)
         _fill(state, it, child)
 
@@ -204,18 +231,48 @@ def _fill_rarities(scope: Scope, inside: list[Any]) -> None:
         scope.index_of = dict(index_of)
 
 
-def _empty(scope: Scope, said: list[Any]) -> ElementInstance:
-    key, element_id = said[0], said[1]
-    element = scope.instance.definition.plan.elements[element_id]
-    inside = said[4] if len(said) > 4 else None
-    if inside is None:
-        return ElementInstance(key, element, scope, None)
-    return LoopBody(key, element, scope, None, ()) if len(inside) > 6 else Scope(key, element, scope, None)
+def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
+    found: IndexRows = {}
+    if not (state.jobs or state.timers or state.incidents or state.signals) and not any(
+        child.work_key or isinstance(child, Scope) for child in instance.children()
+    ):
+        # Most instances wait for a message and nothing else, and are not walked through.
+        return found
+    for it in _all_inside(instance):
+        element = (it.instance.key, it.key, it.element.id)
+        job = state.jobs.get(it.work_key) if it.work_key else None
+        if job is not None:
+            due_at = job.deadline if job.state in _COMING_BACK else None
+            which = (job.key, *element, it.instance.tenant_id, job.type)
+            found[t.JOB, job.key] = JobRow(*which, job.state, job.retries, due_at, job.worker, job.message)
+        if it.incident_key:
+            incident = state.incidents[it.incident_key]
+            why = (incident.job_key, incident.error_type, incident.text)
+            found[t.INCIDENT, incident.key] = IncidentRow(incident.key, *element, *why)
+        if it is not instance and (isinstance(it, Scope) or (it.work_key and job is None)):
+            found[t.SCOPE, it.key] = ScopeRow(it.key, instance.key)
+        for wait in it.waits:
+            if isinstance(wait, Timer):
+                found[t.TIMER, wait.key] = timer_row(wait, instance.key, instance.tenant_id, "")
+            elif isinstance(wait, SignalWait):
+                found[t.SIGNAL, wait.key] = SignalRow(wait.key, instance.key, instance.tenant_id, wait.name)
+    return found
 
 
-def all_inside(it: ElementInstance) -> Iterator[ElementInstance]:
+def _all_inside(it: ElementInstance) -> Iterator[ElementInstance]:
     """An element instance and everything in it, outermost first."""
     yield it
     if isinstance(it, Scope):
         for child in it.children():
-            yield from all_inside(child)
+            yield from _all_inside(child)
+
+
+def put_start_timer(state: ProcessState, row: TimerRow) -> None:
+    interval = (row.months, row.microseconds)
+    state.watch_timer(Timer(row.key, row.owner_key, row.element_id, row.due_at, row.repetitions, interval))
+    state.start_timers.setdefault((row.tenant_id, row.process_id), []).append(row.key)
+
+
+def timer_row(timer: Timer, instance_key: int, tenant_id: str, process_id: str) -> TimerRow:
+    when = (timer.due_at, timer.repetitions, *timer.interval)
+    return TimerRow(timer.key, instance_key, timer.owner_key, timer.element_id, *when, tenant_id, process_id)

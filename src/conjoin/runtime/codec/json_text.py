@@ -69,7 +69,7 @@ def _has_many(text: bytes, bracket: bytes) -> bool:
 
 
 def unstorable_json(value: Any) -> str | None:
-    """Why a value cannot be stored; None: it can. The kernel's rule, asked only where encoding leaves a doubt."""
+    """Why a value cannot be stored; None: it can. The kernel's rule, applied only where encoding leaves a doubt."""
     try:
         text = _encode(value)
     except (TypeError, ValueError, RecursionError, OverflowError):

@@ -1,10 +1,10 @@
 """A key space as rows: its subscriptions, messages and locks, and back.
 
 A subscription that was closed while a message was on its way to it is kept until the answer has come; of the others
-that were closed, the last one of each name, because an explanation tells of it.
+that were closed, the last one of each name, for explanations.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -14,13 +14,9 @@ from conjoin.kernel.correlation.apply import add_subscription
 from conjoin.kernel.correlation.events import InstanceStarted, SubscriptionClosed
 from conjoin.kernel.correlation.state import Lock
 from conjoin.kernel.keys import key_of_rank, rank_of
-from conjoin.kernel.policies import Policy
-from conjoin.runtime.codec.messages import read_message
+from conjoin.runtime.codec.messages import PolicyOf, read_message
 from conjoin.store.port import KeyRows
 from conjoin.store.rows import LockRow, MessageRow, SubscriptionRow
-
-PolicyOf = Callable[[str, int], Policy]
-"""Of a message name, in a version of the catalog."""
 
 
 @dataclass(slots=True)
@@ -38,7 +34,7 @@ class Loaded:
     kept: dict[str, int] = field(default_factory=dict)
     """The last one closed of each name, by its key."""
     oldest_up_to: int = 0
-    """Only so many of its live messages are here; 0 when it is all of them."""
+    """Live messages are here up to this key; 0 when it is all of them."""
     reached: dict[str, int | None] = field(default_factory=dict)
     """Of a name, the last message loaded; None when there are no more."""
     rows: dict[int, SubscriptionRow] = field(default_factory=dict)
@@ -80,16 +76,12 @@ def lock_row(place: tuple[str, str], lock: Lock) -> LockRow:
     return LockRow(*place, lock.process_id, lock.instance_id, lock.since, lock.message.key if lock.message else 0)
 
 
-def read_spaces(tenant_id: str, keys: list[str], rows: KeyRows, policy_of: PolicyOf) -> dict[str, Loaded]:
+def read_spaces(tenant_id: str, keys: Iterable[str], rows: KeyRows, policy_of: PolicyOf) -> dict[str, Loaded]:
     """The key spaces of these keys, empty ones included."""
     found = {key: Loaded(KeySpace(tenant_id, key)) for key in keys}
     subscriptions = {}
     for row in rows.subscriptions:
-        subscription = _read_subscription(row)
-        subscriptions[row.key] = subscription
-        loaded = found[row.correlation_key]
-        loaded.rows[row.key] = row
-        _put(loaded, row, subscription)
+        subscriptions[row.key] = _put_subscription(found[row.correlation_key], row)
     for message_row in rows.messages:
         loaded = found[message_row.correlation_key]
         _put_message(loaded, message_row, policy_of, subscriptions)
@@ -103,7 +95,7 @@ def read_spaces(tenant_id: str, keys: list[str], rows: KeyRows, policy_of: Polic
     return found
 
 
-def _read_subscription(row: SubscriptionRow) -> Subscription:
+def _put_subscription(loaded: Loaded, row: SubscriptionRow) -> Subscription:
     its = Subscription(
         row.key,
         rank_of(row.element_key),
@@ -116,43 +108,33 @@ def _read_subscription(row: SubscriptionRow) -> Subscription:
         row.business_id,
         row.correlation_key,
     )
-    its.closed = row.closed_at is not None
+    loaded.rows[row.key] = row
+    if row.closed_at is None:
+        add_subscription(loaded.space, its)
+        return its
+    its.closed = True
+    if row.busy_with:
+        loaded.awaiting[row.key] = its
+    else:
+        topic = loaded.space.topics.get(row.name) or loaded.space.new_topic(row.name)
+        topic.last_closed = SubscriptionClosed(its, row.closed_at)
+        loaded.kept[row.name] = row.key
     return its
 
 
-def _put(loaded: Loaded, row: SubscriptionRow, subscription: Subscription) -> None:
-    space = loaded.space
-    if row.closed_at is None:
-        add_subscription(space, subscription)
-        return
-    if row.busy_with:
-        loaded.awaiting[row.key] = subscription
-        return
-    topic = space.topics.get(row.name) or space.new_topic(row.name)
-    topic.last_closed = SubscriptionClosed(subscription, row.closed_at)
-    loaded.kept[row.name] = row.key
-
-
 def add_subscriptions(loaded: Loaded, rows: Iterable[SubscriptionRow]) -> None:
-    """Those that were not read before. Whoever is busy points at a message that is here already."""
-    added = {}
+    """Those that were not read before. One that is busy points at a message that is here already."""
+    added: dict[int, Subscription] = {}
     for row in rows:
         if row.key not in loaded.rows:
-            loaded.rows[row.key] = row
-            added[row.key] = subscription = _read_subscription(row)
-            _put(loaded, row, subscription)
+            subscription = added[row.key] = _put_subscription(loaded, row)
             if row.busy_with:
                 subscription.busy_with = loaded.messages[row.busy_with]
-    if added and loaded.messages:
-        _point_at(added, loaded.messages.values())
-
-
-def _point_at(added: dict[int, Subscription], messages: Iterable[Message]) -> None:
-    """A message knows who has it; of somebody who was not here when it was read it has a copy."""
-    for message in messages:
-        for told in (*message.targets, message.given_back):
-            if told is not None and not isinstance(told, InstanceStarted) and told.subscription.key in added:
-                told.subscription = added[told.subscription.key]
+    # A message knows who has it; of a subscription that was not here when it was read it has a copy.
+    for message in loaded.messages.values() if added else ():
+        for it in (*message.targets, message.given_back):
+            if it is not None and not isinstance(it, InstanceStarted) and it.subscription.key in added:
+                it.subscription = added[it.subscription.key]
 
 
 def add_messages(loaded: Loaded, rows: Iterable[MessageRow], policy_of: PolicyOf) -> None:

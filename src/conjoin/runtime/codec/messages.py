@@ -1,10 +1,11 @@
 """A message as a row. What the rules know of it beyond its columns is its `record`: a JSON list, by position.
 
 Flags, marks, who has it, who gave it back, what ended it. Who has it is written with enough of the subscription or
-start event to tell it later, when those are long gone.
+start event to show it later, when those are long gone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conjoin.kernel.catalog import StartSubscription
@@ -20,17 +21,21 @@ from conjoin.store.rows import MessageRow
 _STORED, _HELD, _SYNC, _REMEMBERED, _SUBSCRIPTIONS_ONLY = 1, 2, 4, 8, 16
 _TAKEN, _STARTED = range(2)
 _ENDED = (e.MessageExpired, e.MessageDiscarded, e.MessageRefused)
+Target = e.MessageCorrelated | e.InstanceStarted
+End = e.MessageExpired | e.MessageDiscarded | e.MessageRefused
+PolicyOf = Callable[[str, int], Policy]
+"""Of a message name, in a version of the catalog."""
+Subscriptions = Mapping[int, Subscription]
+"""Those that are loaded: the one that a message was given to is the same object."""
 
 
+@dataclass(slots=True)
 class Standing:
-    """What the state around a message says about it: kept in queues, not in the message."""
+    """What follows about a message from the state around it: kept in queues, not in the message."""
 
-    __slots__ = ("held", "on_its_way", "remembered")
-
-    def __init__(self, held: bool = False, remembered: bool = False, on_its_way: bool = False) -> None:
-        self.held = held
-        self.remembered = remembered
-        self.on_its_way = on_its_way
+    held: bool = False
+    remembered: bool = False
+    on_its_way: bool = False
 
 
 NOTHING_SPECIAL = Standing()
@@ -41,6 +46,11 @@ def message_row(
 ) -> MessageRow:
     """`version` is that of the policies that it was accepted under."""
     live = message.stored or standing.held or standing.remembered or standing.on_its_way
+    due_at = NEVER
+    if message.stored:
+        due_at = message.deadline
+    if standing.remembered:
+        due_at = min(due_at, remembered_until(message))
     return MessageRow(
         message.key,
         *place,
@@ -50,7 +60,7 @@ def message_row(
         message.published_at,
         message.deadline,
         int(live),
-        _due_at(message, standing) if live else None,
+        None if due_at == NEVER else due_at,
         version,
         verdict.verdict,
         verdict.reason,
@@ -60,43 +70,30 @@ def message_row(
     )
 
 
-def _due_at(message: Message, standing: Standing) -> int | None:
-    """When something happens to it by itself."""
-    ends = []
-    if message.stored:
-        ends.append(message.deadline)
-    if standing.remembered:
-        ends.append(remembered_until(message))
-    due_at = min(ends, default=NEVER)
-    return None if due_at == NEVER else due_at
-
-
 def _record(message: Message, standing: Standing) -> str:
     flags = message.stored * _STORED | standing.held * _HELD | message.sync * _SYNC | standing.remembered * _REMEMBERED
     flags |= message.subscriptions_only * _SUBSCRIPTIONS_ONLY
-    said = [
+    written = [
         flags,
         list(message.marks),
         [_target(target) for target in message.targets],
         _given_back(message.given_back),
         _end(message.ended),
     ]
-    while len(said) > 1 and not said[-1]:
-        said.pop()
-    return json_text(said)
+    while len(written) > 1 and not written[-1]:
+        written.pop()
+    return json_text(written)
 
 
-def _target(target: Any) -> tuple[Any, ...]:
-    if type(target) is e.MessageCorrelated:
-        before = _given_back(target.before)
-        return (_TAKEN, target.reason, target.at, *_who(target.subscription), before)
-    start: StartSubscription = target.start
+def _target(target: Target) -> tuple[Any, ...]:
+    if isinstance(target, e.MessageCorrelated):
+        return (_TAKEN, target.reason, target.at, *_who(target.subscription), _given_back(target.before))
+    start = target.start
     which = (start.process_id, start.element_id, start.definition_key, start.from_at)
     return (_STARTED, target.reason, target.at, target.instance_id, which, target.locks, target.freed_by)
 
 
-def _who(subscription: Subscription) -> tuple[Any, ...]:
-    its = subscription
+def _who(its: Subscription) -> tuple[Any, ...]:
     return (its.key, its.rank, its.process_id, its.instance_id, its.element_id, its.interrupting, its.opened_at)
 
 
@@ -104,15 +101,11 @@ def _given_back(event: e.CorrelationGivenBack | None) -> tuple[Any, ...] | None:
     return None if event is None else (*_who(event.subscription), event.at, event.why)
 
 
-def _end(event: Any) -> tuple[Any, ...] | None:
+def _end(event: End | None) -> tuple[Any, ...] | None:
     if event is None:
         return None
-    said = event.parameters if type(event) is e.MessageRefused else event.near_misses
-    return (_ENDED.index(type(event)), event.at, event.reason, said)
-
-
-Subscriptions = Mapping[int, Subscription]
-"""Those that are loaded: what a message was given to is the same object."""
+    why = event.parameters if isinstance(event, e.MessageRefused) else event.near_misses
+    return (_ENDED.index(type(event)), event.at, event.reason, why)
 
 
 def read_message(row: MessageRow, policy: Policy, loaded: Subscriptions) -> tuple[Message, Standing]:
@@ -126,21 +119,23 @@ def read_message(row: MessageRow, policy: Policy, loaded: Subscriptions) -> tupl
         row.business_id,
         read_json(row.variables),
     )
-    said = read_json(row.record)
-    said += [None] * (5 - len(said))
-    flags, marks, targets, given_back, end = said
+    written = read_json(row.record)
+    written += [None] * (5 - len(written))
+    flags, marks, targets, given_back, end = written
     message.stored = bool(flags & _STORED)
     message.sync = bool(flags & _SYNC)
     message.subscriptions_only = bool(flags & _SUBSCRIPTIONS_ONLY)
     message.marks = tuple(marks or ())
     message.targets = [_read_target(message, target, row.tenant_id, loaded) for target in targets or ()]
     message.given_back = _read_given_back(message, given_back, loaded)
-    message.ended = _read_end(message, end)
+    if end is not None:
+        kind, at, reason, why = end
+        message.ended = _ENDED[kind](message, at, reason, why)
     return message, Standing(bool(flags & _HELD), bool(flags & _REMEMBERED))
 
 
-def _read_target(message: Message, said: list[Any], tenant_id: str, loaded: Subscriptions) -> Any:
-    kind, reason, at, *rest = said
+def _read_target(message: Message, values: list[Any], tenant_id: str, loaded: Subscriptions) -> Target:
+    kind, reason, at, *rest = values
     if kind == _TAKEN:
         *who, before = rest
         subscription = _subscription(message.name, who, loaded)
@@ -162,15 +157,25 @@ def _subscription(name: str, who: list[Any], loaded: Subscriptions) -> Subscript
     return gone
 
 
-def _read_given_back(message: Message, said: list[Any] | None, loaded: Subscriptions) -> Any:
-    if said is None:
+def _read_given_back(
+    message: Message, values: list[Any] | None, loaded: Subscriptions
+) -> e.CorrelationGivenBack | None:
+    if values is None:
         return None
-    *who, at, why = said
+    *who, at, why = values
     return e.CorrelationGivenBack(_subscription(message.name, who, loaded), message, at, why)
 
 
-def _read_end(message: Message, said: list[Any] | None) -> Any:
-    if said is None:
-        return None
-    kind, at, reason, told = said
-    return _ENDED[kind](message, at, reason, told)
+def stored_answer(rows: Iterable[MessageRow], policy_of: PolicyOf) -> e.Event | None:
+    """What became of a synchronous message, by its row, when another process has brought it about.
+
+    None while it is still undecided, or on its way to a subscription that has not answered.
+    """
+    for row in rows:
+        message, _ = read_message(row, policy_of(row.name, row.policy_version), {})
+        if isinstance(message.ended, e.MessageRefused):
+            return message.ended
+        if message.targets and not message.sync:
+            first = message.targets[0]
+            return e.MessageAnswered(message, first.instance_id, first.at)
+    return None

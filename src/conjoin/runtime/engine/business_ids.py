@@ -1,22 +1,23 @@
 """Business ids that may be held by one running instance of a process at a time (Q8-Q15), if that is switched on.
 
 Who holds which id, and which stored messages bring one, over all shards of an engine in memory; a run on a store begins
-with nothing and looks up what it is asked for. It listens to the events, answers the kernel whether an id is free, and
-says whose turn it is when one has become free. Whether that message may start its process is for the kernel to decide:
-if it may not, the next one is asked.
+with nothing and looks up what is needed. It listens to the events, answers the kernel whether an id is free, and finds
+which message is next when one has become free. Whether that message may start its process is for the kernel to decide:
+if it may not, the next one is tried.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from conjoin.errors import InputError
-from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.marks import is_taken_by_process
+from conjoin.kernel.coupling import Order
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
+from conjoin.kernel.process.step import Item
 from conjoin.store.port import IdHolder
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class BusinessIdSource(Protocol):
     def holders(self, tenant_id: str, business_ids: Sequence[str]) -> Iterable[IdHolder]: ...
 
     def stored(self, tenant_id: str, business_id: str) -> Iterator[Stored]:
-        """The messages with an id, oldest first, looked up as far as they are asked for."""
+        """The messages with an id, oldest first, looked up as far as they are consumed."""
 
 
 def refuse_unless_one(shards: int) -> None:
@@ -53,10 +54,10 @@ class BusinessIds:
         self._ids: dict[int, _Id] = {}
         self._stored: dict[tuple[str, str], dict[int, Stored]] = {}
         self._turns: dict[_Id, tuple[int, Iterator[Stored]]] = {}
-        """The message that has been asked to start since the id became free, and those behind it."""
+        """The message that may start since the id became free, and those behind it."""
 
     def look_up(self, tenant_id: str, business_ids: Iterable[str]) -> None:
-        """Who holds these ids, many at a time."""
+        """Who holds these ids, in bulk."""
         if self._source is None:
             return
         new = [it for it in dict.fromkeys(business_ids) if (tenant_id, it) not in self._looked_up]
@@ -78,17 +79,13 @@ class BusinessIds:
 
     def holder(self, tenant_id: str, process_id: str, business_id: str) -> int | None:
         """The instance that has it."""
-        return self._holder((tenant_id, process_id, business_id))
-
-    def _holder(self, place: _Id) -> int | None:
-        tenant_id, _, business_id = place
         self.look_up(tenant_id, [business_id])
-        return self._holders.get(place)
+        return self._holders.get((tenant_id, process_id, business_id))
 
     def is_free(self, tenant_id: str, process_id: str, message: Message) -> bool:
-        """Nobody holds it, and it is no other message's turn (Q8, Q12)."""
+        """No instance holds it, and it is no other message's turn (Q8, Q12)."""
         place = (tenant_id, process_id, message.business_id)
-        if self._holder(place) is not None:
+        if self.holder(*place) is not None:
             return False
         turn = self._turns.get(place)
         return turn is None or turn[0] == message.key
@@ -97,32 +94,38 @@ class BusinessIds:
         """Q15."""
         if not command.business_id:
             return None
-        holder = self._holder((command.tenant_id, command.process_id, command.business_id))
+        holder = self.holder(command.tenant_id, command.process_id, command.business_id)
         if holder is None:
             return None
         text = f"instance {holder} of {command.process_id} has the business id {command.business_id!r}"
         return pe.CommandRefused("ALREADY_EXISTS", text)
 
-    def note(self, shard: "Shard", command: Any, decided: Sequence[Any]) -> Iterator[c.ForKey]:
-        """Be told what a command has led to, after it was applied; the answers are the orders that follow from it."""
+    def note(self, shard: "Shard", command: Order, decided: Sequence[e.Event | Item]) -> Iterator[c.ForKey]:
+        """After what was decided is applied; the answers are the orders that follow from it."""
+        if isinstance(command, c.ForKey):
+            for event in decided:
+                if isinstance(event, e.InstanceStarted):
+                    self.hold(command.tenant_id, event.process_id, event.message.business_id, event.instance_id)
+                elif isinstance(event, e.MessagePublished):
+                    if event.message.stored:
+                        self.keep(command.tenant_id, command.key, event.message)
+                elif isinstance(event, e.MessageExpired):
+                    self._forget(command.tenant_id, event.message)
+            if isinstance(command.command, correlation.StartBuffered):
+                # It had its turn: if it may not start, the next one has.
+                turn = command.command
+                place = (command.tenant_id, turn.process_id, turn.message.business_id)
+                _, behind = self._turns.pop(place)
+                if not decided:
+                    yield from self._next_turn(place, behind, turn.at)
+            return
         for event in decided:
-            kind = type(event)
-            if kind is pe.InstanceCompleted or kind is pe.InstanceTerminated:
+            if isinstance(event, (pe.InstanceCompleted, pe.InstanceTerminated)):
                 yield from self._ended(shard, event.key, command.at)
-            elif kind is pe.InstanceCreated:
+            elif isinstance(event, pe.InstanceCreated) and not event.parent_key:
                 # A called instance holds nothing: its caller does.
-                if not event.parent_key:
-                    process_id = shard.definitions.by_key[event.definition_key].process_id
-                    self.hold(event.tenant_id, process_id, event.business_id, event.key)
-            elif kind is e.InstanceStarted:
-                self.hold(command.tenant_id, event.process_id, event.message.business_id, event.instance_id)
-            elif kind is e.MessagePublished:
-                if event.message.stored:
-                    self.keep(command.tenant_id, command.key, event.message)
-            elif kind is e.MessageExpired:
-                self._forget(command.tenant_id, event.message)
-        if type(command) is c.ForKey and type(command.command) is correlation.StartBuffered:
-            yield from self._asked(command.tenant_id, command.command, bool(decided))
+                process_id = shard.definitions.by_key[event.definition_key].process_id
+                self.hold(event.tenant_id, process_id, event.business_id, event.key)
 
     def _forget(self, tenant_id: str, message: Message) -> None:
         place = (tenant_id, message.business_id)
@@ -133,19 +136,18 @@ class BusinessIds:
                 del self._stored[place]
 
     def _ended(self, shard: "Shard", instance_key: int, at: int) -> Iterator[c.ForKey]:
-        """Whoever waited longest for the id that is free now may start (Q11)."""
+        """The message that waited longest for the id that is free now may start (Q11)."""
         place = self._ids.pop(instance_key, None)
         if place is None or self._holders.get(place) != instance_key:
             return
         del self._holders[place]
         starts = shard.catalog.starts_of(*place[:2], at)
         if starts:
-            yield from self._next_turn(place, self._candidates(place, starts), at)
+            yield from self._next_turn(place, self._candidates(place, {start.name for start in starts}), at)
 
-    def _candidates(self, place: _Id, starts: Sequence[StartSubscription]) -> Iterator[Stored]:
+    def _candidates(self, place: _Id, names: Collection[str]) -> Iterator[Stored]:
         """Stored messages that the latest version of the process could be started by, oldest first."""
         tenant_id, process_id, business_id = place
-        names = {start.name for start in starts}
         for key, message in self._waiting(tenant_id, business_id):
             if message.stored and message.name in names and not is_taken_by_process(message, process_id):
                 yield key, message
@@ -154,13 +156,6 @@ class BusinessIds:
         if self._source is not None:
             yield from self._source.stored(tenant_id, business_id)
         yield from list(self._stored.get((tenant_id, business_id), {}).values())
-
-    def _asked(self, tenant_id: str, asked: correlation.StartBuffered, started: bool) -> Iterator[c.ForKey]:
-        """It had its turn: if it may not start, the next one has."""
-        place = (tenant_id, asked.process_id, asked.message.business_id)
-        _, behind = self._turns.pop(place)
-        if not started:
-            yield from self._next_turn(place, behind, asked.at)
 
     def _next_turn(self, place: _Id, candidates: Iterator[Stored], at: int) -> Iterator[c.ForKey]:
         for key, message in candidates:

@@ -4,13 +4,14 @@ It only grows. A deployment is all or nothing; content that is already the lates
 kernel needs of it follows from the latest versions.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from conjoin.bpmn import Model, ModelError, read_model
 from conjoin.bpmn.document import DIALECTS
-from conjoin.kernel.catalog import Catalog, StartSubscription
+from conjoin.errors import PolicyError
+from conjoin.kernel.catalog import Catalog, NewInstance, StartSubscription
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.plan import MessageDefinition, Plan
 from conjoin.kernel.policies import Policies, read_policies
@@ -23,7 +24,15 @@ MOST_PROCESSES = 500
 """Of one deployment."""
 
 read_once = lru_cache(maxsize=1024)(read_model)
-"""Plans are never changed, so one content is read once for all who deploy it."""
+"""Plans are never changed, so one content is read once for all deployments."""
+
+
+def chosen_policies(profile: str, changes: Mapping[str, Mapping[str, Any]]) -> Policies:
+    """The policies of a profile with changes by message name; raises `PolicyError` with everything that is wrong."""
+    policies, problems = read_policies(profile, changes)
+    if problems:
+        raise PolicyError(problems)
+    return policies
 
 
 class New(NamedTuple):
@@ -62,15 +71,25 @@ class Deployments:
         """What deploying would bring. Everything or nothing: one bad model refuses the call, with all problems."""
         if not resources:
             return Refusal("INVALID_ARGUMENT", "there is nothing to deploy")
-        models, problems = self._read(resources)
-        problems += _named_twice(models) + _too_many(models)
+        models: list[Model] = []
+        problems: list[str] = []
+        for name, content in resources:
+            try:
+                models.append(self._model(name, content))
+            except ModelError as error:
+                problems += str(error).splitlines()
+        plans = [(model, plan) for model in models for plan in model.plans]
+        problems += _named_twice(plans)
+        if len(plans) > MOST_PROCESSES:
+            most = f"{MOST_PROCESSES:,} are the most: deploy them in parts"
+            problems.append(f"the deployment has {len(plans):,} processes, and {most}")
         if problems:
             return Refusal("INVALID_ARGUMENT", "\n".join(problems))
         by_name = dict(resources)
         deployment_key = self._last_key + 1
         processes: list[DeployedProcess] = []
         brought: list[New] = []
-        for model, plan in _plans(models):
+        for model, plan in plans:
             latest = self.definitions.latest(tenant_id, plan.process_id)
             is_new = latest is None or self._brought[latest.key].digest != model.digest
             if is_new:
@@ -87,17 +106,7 @@ class Deployments:
         self._last_key = max(self._last_key, new.definition.key)
         self.definitions.add(new.definition)
 
-    def _read(self, resources: Sequence[tuple[str, bytes]]) -> tuple[list[Model], list[str]]:
-        models: list[Model] = []
-        problems: list[str] = []
-        for name, content in resources:
-            try:
-                models.append(self.model(name, content))
-            except ModelError as error:
-                problems += str(error).splitlines()
-        return models, problems
-
-    def model(self, name: str, content: bytes) -> Model:
+    def _model(self, name: str, content: bytes) -> Model:
         """Where a model need not name its keys, the policies say how it matches, so it is read anew."""
         if not DIALECTS[self.profile].keyless:
             return read_once(content, name, self.profile)
@@ -108,7 +117,7 @@ class Deployments:
         new = self._brought[definition_key]
         return new.resource, new.content
 
-    def snapshot(self, new_instance: Callable[..., Any], business_ids: BusinessIds | None = None) -> Catalog:
+    def snapshot(self, new_instance: NewInstance, business_ids: BusinessIds | None = None) -> Catalog:
         """What the correlation half looks at: the message start events of the latest versions."""
         starts = [start for latest in self.definitions.all_latest() for start in self.starts_of(latest)]
         if business_ids is None:
@@ -118,39 +127,19 @@ class Deployments:
     def starts_of(self, definition: Definition) -> list[StartSubscription]:
         """Its message start events, in the order of the model."""
         at = self._brought[definition.key].deployed_at
+        process_id, tenant_id = definition.process_id, definition.tenant_id
         return [
             StartSubscription(
-                definition.process_id,
-                start.event.name({}, at),
-                definition.tenant_id,
-                start.id,
-                from_at=at,
-                definition_key=definition.key,
+                *(process_id, start.event.name({}, at), tenant_id, start.id), from_at=at, definition_key=definition.key
             )
             for start in definition.plan.starts
             if isinstance(start.event, MessageDefinition)
         ]
 
 
-def _plans(models: Sequence[Model]) -> Iterator[tuple[Model, Plan]]:
-    for model in models:
-        for plan in model.plans:
-            yield model, plan
-
-
-def _too_many(models: Sequence[Model]) -> list[str]:
-    count = sum(len(model.plans) for model in models)
-    if count <= MOST_PROCESSES:
-        return []
-    return [f"the deployment has {count:,} processes, and {MOST_PROCESSES:,} are the most: deploy them in parts"]
-
-
-def _named_twice(models: Sequence[Model]) -> list[str]:
+def _named_twice(plans: Sequence[tuple[Model, Plan]]) -> Iterator[str]:
     seen: dict[str, str] = {}
-    problems = []
-    for model in models:
-        for plan in model.plans:
-            first = seen.setdefault(plan.process_id, model.name)
-            if first != model.name:
-                problems.append(f"{model.name}: the process id {plan.process_id!r} is in {first} already")
-    return problems
+    for model, plan in plans:
+        first = seen.setdefault(plan.process_id, model.name)
+        if first != model.name:
+            yield f"{model.name}: the process id {plan.process_id!r} is in {first} already"

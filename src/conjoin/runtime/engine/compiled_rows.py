@@ -1,8 +1,8 @@
-"""What the rows of a catalog stand for: each definition compiled once, each change of policies that the models stand.
+"""What the rows of a catalog stand for: each definition compiled once, each change of policies that fits the models.
 
 Rows are taken in order of their versions, so that every process and every replay comes to the same. No row keeps a
-store from being opened: a model that cannot be compiled any more is set apart, a change of policies that a deployed
-model does not stand is not in force, and `troubles` names both.
+store from being opened: a model that cannot be compiled any more is set apart, a change of policies that contradicts a
+deployed model is not in force, and `troubles` names both.
 """
 
 import logging
@@ -55,7 +55,7 @@ class CompiledRows:
         """Keys of definitions that cannot be compiled, and why."""
 
     def prepared(self, brought: Sequence[New]) -> None:
-        """Compiled already by who deploys them: what the store will answer for these keys, if it takes them."""
+        """Compiled already for their deployment: what these keys will stand for, if the store takes them."""
         self._ready = {new.definition.key: new for new in brought}
 
     def take(self, definitions: Sequence[DefinitionRow], policies: Sequence[PolicyRow]) -> None:
@@ -68,15 +68,12 @@ class CompiledRows:
                 self._take_policy(row)
                 plans.clear()
             else:
-                self.news[row.key] = self._ready_made(row) or self._compiled(row, plans)
+                ready = self._ready.get(row.key)
+                if ready is None or (ready.digest, ready.definition.process_id) != (row.digest, row.process_id):
+                    ready = self._compiled(row, plans)
+                self._contents.setdefault(row.digest, ready.content)
+                self.news[row.key] = ready
         self._ready = {}
-
-    def _ready_made(self, row: DefinitionRow) -> New | None:
-        new = self._ready.get(row.key)
-        if new is None or (new.digest, new.definition.process_id) != (row.digest, row.process_id):
-            return None
-        self._contents.setdefault(row.digest, new.content)
-        return new
 
     def _compiled(self, row: DefinitionRow, plans: dict[tuple[str, str], dict[str, Plan]]) -> New:
         content = self._contents.get(row.digest)
@@ -85,10 +82,16 @@ class CompiledRows:
         try:
             found = plans.get((row.digest, row.resource))
             if found is None:
-                found = plans[(row.digest, row.resource)] = self._plans(row.resource, content, self.policies())
+                policies = read_policies(self._profile, self.changes)[0]
+                found = plans[(row.digest, row.resource)] = self._plans(row.resource, content, policies)
             plan = found[row.process_id]
         except Exception as error:  # noqa: BLE001 - a model of another version of us must not keep a store closed
-            plan = self._set_apart(row, error)
+            text = f"the file {row.resource} cannot be read any more: {error or type(error).__name__}"
+            reason = f"version {row.version} of the process {row.process_id!r} is set apart, {text}"
+            self.apart[row.key] = reason
+            _log.warning("%s", reason)
+            root = Element(row.process_id, "process")
+            plan = Plan(row.process_id, root, _Unreadable(row, reason), (), (), unreadable=reason)
         definition = Definition(row.key, row.version, row.tenant_id, plan)
         return New(definition, row.resource, content, row.digest, row.deployed_at)
 
@@ -96,16 +99,6 @@ class CompiledRows:
         if DIALECTS[self._profile].keyless:
             return _read(content, resource, self._profile, policies)
         return _read_once(content, resource, self._profile)
-
-    def _set_apart(self, row: DefinitionRow, error: Exception) -> Plan:
-        text = f"the file {row.resource} cannot be read any more: {error or type(error).__name__}"
-        reason = f"version {row.version} of the process {row.process_id!r} is set apart, {text}"
-        self.apart[row.key] = reason
-        _log.warning("%s", reason)
-        return unreadable_plan(row, reason)
-
-    def policies(self, profile: str | None = None, changes: PolicyChanges | None = None) -> Policies:
-        return read_policies(profile or self._profile, self.changes if changes is None else changes)[0]
 
     def _take_policy(self, row: PolicyRow) -> None:
         problems: list[str] = []
@@ -126,10 +119,10 @@ class CompiledRows:
         self.news.update(recompiled)
 
     def under(self, changes: PolicyChanges, problems: list[str]) -> dict[int, New]:
-        """Definitions that these policies change, compiled with them; what does not stand them is named."""
+        """Definitions that these policies change, compiled with them; contradictions are added to the problems."""
         if not DIALECTS[self._profile].keyless:
             return {}
-        policies = self.policies(changes=changes)
+        policies = read_policies(self._profile, changes)[0]
         plans: dict[tuple[str, str], dict[str, Plan]] = {}
         changed: dict[int, New] = {}
         for key, new in self.news.items():
@@ -150,7 +143,7 @@ class CompiledRows:
         return changed
 
     def troubles(self) -> list[str]:
-        """What of the catalog is not in force, in sentences; a later change of the same name mends a policy."""
+        """What of the catalog is not in force, in sentences; a later change of the same name fixes a policy."""
         set_since = {row.name: row.catalog_version for row in self.policy_rows}
         rows = {row.catalog_version: row for row in self.policy_rows}
         ignored = [
@@ -158,7 +151,7 @@ class CompiledRows:
             for version, reason in list(self.ignored.items())
             if set_since[rows[version].name] == version
         ]
-        return [*ignored, *list(self.apart.values())]
+        return [*ignored, *self.apart.values()]
 
 
 def _is_keyless(plan: Plan) -> bool:
@@ -168,7 +161,7 @@ def _is_keyless(plan: Plan) -> bool:
 
 
 class _Unreadable(dict[str, Element]):
-    """Nothing can be said about the elements of such a model; whoever asks is told why."""
+    """Nothing is known about the elements of such a model; looking one up raises why."""
 
     def __init__(self, row: DefinitionRow, reason: str) -> None:
         super().__init__()
@@ -176,8 +169,3 @@ class _Unreadable(dict[str, Element]):
 
     def __missing__(self, element_id: str) -> Element:
         raise ModelError([self._problem])
-
-
-def unreadable_plan(row: DefinitionRow, reason: str) -> Plan:
-    root = Element(row.process_id, "process")
-    return Plan(row.process_id, root, _Unreadable(row, reason), (), (), unreadable=reason)

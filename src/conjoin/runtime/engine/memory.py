@@ -1,33 +1,67 @@
 """The engine in memory: all shards in one process, sharing one queue. Nothing of it outlives the process.
 
-It is what tests run on, and the measure of what the kernel itself costs. Time is what the given clock says.
+It is what tests run on, and the measure of what the kernel itself costs. Time is that of the given clock.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
-from conjoin.kernel.correlation import commands as correlation
+from conjoin.errors import EndlessRequest
+from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import rank_of
 from conjoin.kernel.policies import Policies
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import events as pe
 from conjoin.runtime.client_api.answers import Deployment, Refusal
-from conjoin.runtime.client_api.api import Api
-from conjoin.runtime.client_api.calls import ReadyJob
-from conjoin.runtime.client_api.jobs import activated_job
-from conjoin.runtime.client_api.messages import NewMessage, accepted
+from conjoin.runtime.client_api.calls import Api, ReadyJob
+from conjoin.runtime.client_api.jobs import activated_jobs
+from conjoin.runtime.client_api.messages import NewMessage, accepted, order_of
 from conjoin.runtime.codec.orders import Request
+from conjoin.runtime.engine import shard as engine
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT, Deployments
 from conjoin.runtime.engine.placement import Placement, shard_of
-from conjoin.runtime.engine.router import Router
 from conjoin.runtime.engine.shard import Due, Listener, Shard, instance_keys, shard_in_memory
 from conjoin.runtime.run.batches import Reply
 
 MOST_AT_ONCE = 100_000
-"""So much falls due in one tick; a model that waits for no time at all, again and again, goes on in the next."""
+"""How much falls due in one tick; a model that waits for no time at all, again and again, goes on in the next."""
+
+
+class Router:
+    """What a shard hands on goes to the shard that it concerns.
+
+    A correlation key has one shard; what answers an element goes to the shard in its key; a signal goes to every shard,
+    and exactly one of them starts processes by it. All shards share one queue, so that several of them do what one
+    would do, as far as orders between keys are defined at all.
+    """
+
+    def __init__(self, shards: Sequence[Shard], placement: Placement) -> None:
+        self._shards = shards
+        self._placement = placement
+        self._sent = 0
+        self._queue: deque[tuple[Shard, Order]] = deque()
+
+    def send(self, sender: Shard, order: Order) -> None:
+        self._sent += 1
+        for index, sent in self._placement.receivers(sender.index, order, self._sent):
+            receiver = self._shards[index]
+            # A key handed out later must not look older than what led to it.
+            receiver.keys.follow(sender.keys.counter)
+            self._queue.append((receiver, sent))
+
+    def drain(self) -> None:
+        steps = 0
+        while self._queue:
+            if steps == engine.MOST_STEPS:
+                self._queue.clear()
+                raise EndlessRequest(steps)
+            steps += 1
+            shard, order = self._queue.popleft()
+            shard.carry_out(order)
+        for shard in self._shards:
+            shard.settle()
 
 
 class Engine(Api):
@@ -56,20 +90,14 @@ class Engine(Api):
                 shard.hand_on = partial(router.send, shard)
 
     def listen(self, listener: Listener) -> None:
-        """Be told every event, after it was applied, with the command that brought it."""
+        """To every event, after it was applied, with the command that brought it."""
         for shard in self.shards:
             shard.listener = listener
 
     @property
     def now(self) -> int:
-        return self._read_clock()
-
-    def _read_clock(self) -> int:
-        """Time does not go back, whatever the clock says."""
-        clock = self._clock
-        now = clock()
-        if now > self._time:
-            self._time = now
+        """Time does not go back, even if the clock does."""
+        self._time = max(self._time, self._clock())
         return self._time
 
     @property
@@ -91,25 +119,21 @@ class Engine(Api):
         home = self.shards[shard]
         if self.shard_count > 1:
             home.keys.follow(max(other.keys.counter for other in self.shards))
-        if type(request) is NewMessage:
+        if isinstance(request, NewMessage):
             return self._offer(home, request)
-        if type(request) is c.BroadcastSignal:
+        if isinstance(request, c.BroadcastSignal):
             home.hand_on(request)
             self._drain()
             return Reply()
-        decided: list[Any] = home.carry_out(request)  # type: ignore[arg-type]
+        decided = home.carry_out(request)
         self._drain()
-        if type(request) is c.ActivateJobs:
-            activated = [event for event in decided if type(event) is pe.JobActivated]
-            return Reply(decided, jobs=[activated_job(home.state, event) for event in activated])
-        return Reply(decided)
+        return Reply(decided, jobs=activated_jobs(home.state, decided) if isinstance(request, c.ActivateJobs) else ())
 
     def _offer(self, shard: Shard, new: NewMessage) -> Reply:
-        now = self._read_clock()
+        now = self.now
         key = shard.keys.take()
         message = accepted(new, key, now, self.catalog.policies)
-        order = correlation.CorrelateMessage if new.sync else correlation.PublishMessage
-        shard.carry_out(c.ForKey(new.tenant_id, new.key, order(message, now)))
+        shard.carry_out(order_of(new, message, now))
         self._drain()
         return Reply((), key, shard.answers.pop(key, None))
 
@@ -123,18 +147,16 @@ class Engine(Api):
 
     def tick(self) -> int:
         now, happened = self.now, 0
-        for when, order in (
-            (Shard.due_timer, Shard.fire),
-            (Shard.due_job, Shard.return_job),
-            (Shard.due_expiry, Shard.expire),
-        ):
+        due: tuple[tuple[Callable[[Shard], Due | None], Callable[[Shard], Order]], ...] = (
+            (Shard.due_timer, lambda shard: c.FireTimers(now)),
+            (Shard.due_job, lambda shard: c.ReturnJobs(now)),
+            (Shard.due_expiry, lambda shard: shard.expire(now)),
+        )
+        for when, order in due:
             for _ in range(MOST_AT_ONCE):
-                due = self._earliest(when)
-                if due is None or due[0] > now:
+                earliest = min((it for it in map(when, self.shards) if it is not None), default=None)
+                if earliest is None or earliest[0] > now:
                     break
-                self.ask(due[2], order(self.shards[due[2]], now))
+                self.ask(earliest[2], order(self.shards[earliest[2]]))
                 happened += 1
         return happened
-
-    def _earliest(self, when: Callable[[Shard], Due | None]) -> Due | None:
-        return min((due for due in map(when, self.shards) if due is not None), default=None)

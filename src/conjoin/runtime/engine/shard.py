@@ -5,13 +5,12 @@ Invariant: between two calls from outside the queue is empty.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import Any
 
 from conjoin.errors import EndlessRequest
-from conjoin.kernel.catalog import Catalog, NewInstance, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message
+from conjoin.kernel.catalog import Catalog, NewInstance
+from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
 from conjoin.kernel.correlation.decide import DECIDE as DECIDE_CORRELATION
@@ -24,19 +23,20 @@ from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.commands import ForKey
 from conjoin.kernel.process.decide import decide_in
-from conjoin.kernel.process.step import Step
+from conjoin.kernel.process.events import ProcessEvent
+from conjoin.kernel.process.step import Item, Step
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.key_spaces import KeySpaces, Place, SpaceStore
 
-Listener = Callable[["Shard", Any, Any], None]
+Decided = Sequence[Event | Item]
+"""Events, and the orders that follow from them."""
+Listener = Callable[["Shard", Order, Event | Item], None]
 Due = tuple[int, int, int]
 """An instant, the key of what is due then, and the shard."""
 
-_apply_of = APPLY_PROCESS.get
-_ANSWERS = frozenset((MessageAnswered, MessageRefused))
 _NOTHING_DEPLOYED = Catalog()
 MOST_STEPS = 1_000_000
-"""So many may follow from one request. A signal that a hundred thousand instances catch takes half of that."""
+"""How many may follow from one request. A signal that a hundred thousand instances catch takes half of that."""
 
 
 class Shard:
@@ -61,84 +61,72 @@ class Shard:
         self._touched: dict[Place, KeySpace] = {}
 
     def know(self, definitions: Definitions, catalog: Catalog) -> None:
-        """What is deployed and decided from here on."""
+        """What is deployed, and the policies in force, from here on."""
         self.definitions = self.state.definitions = definitions
         self.catalog = catalog
         self._step = Step(self.state, definitions)
 
-    def carry_out(self, command: Order) -> Any:
+    def carry_out(self, command: Order) -> Decided:
         """One command, without what follows from it: that waits in the queue. Answers with what was decided."""
-        return self.correlate(command) if type(command) is ForKey else self.advance(command)
+        return self.correlate(command) if isinstance(command, ForKey) else self.advance(command)
 
     def drain(self) -> None:
-        for command in self.steps():
-            self.carry_out(command)
-        self.settle()
-
-    def steps(self) -> Iterator[Order]:
-        """What waits in the queue, and what is added to it meanwhile."""
         queue, steps = self.queue, 0
         while queue:
             if steps == MOST_STEPS:
                 raise EndlessRequest(steps)
             steps += 1
-            yield queue.popleft()
+            self.carry_out(queue.popleft())
+        self.settle()
 
     def settle(self) -> None:
-        """Nothing is under way: the keys that were touched come to rest."""
+        """The queue is empty: the keys that were touched come to rest."""
         self.spaces.settle(self._touched)
         self._touched.clear()
 
-    def advance(self, command: Any) -> Any:
-        state, hand_on, listener = self.state, self.hand_on, self.listener
-        decided: Any = decide_in(self._step, command) if self.business_ids is None else self._decide_with_ids(command)
+    def advance(self, command: c.Command) -> Sequence[Item]:
+        state, hand_on, listener, ids = self.state, self.hand_on, self.listener, self.business_ids
+        refused = ids.refusal(command) if ids is not None and isinstance(command, c.CreateInstance) else None
+        decided: list[Item] = decide_in(self._step, command) if refused is None else [refused]
         for item in decided:
-            apply = _apply_of(type(item))
-            if apply is None:
+            if not isinstance(item, ProcessEvent):
                 hand_on(item)
-            else:
-                apply(state, item)
-                if listener is not None:
-                    listener(self, command, item)
-        if self.business_ids is not None:
-            self._note_business_ids(command, decided)
+                continue
+            APPLY_PROCESS[type(item)](state, item)
+            if listener is not None:
+                listener(self, command, item)
+        if ids is not None:
+            for order in ids.note(self, command, decided):
+                hand_on(order)
         return decided
 
-    def correlate(self, command: ForKey) -> Any:
+    def correlate(self, command: ForKey) -> Sequence[Event]:
         place = (command.tenant_id, command.key)
         space = self._touched.get(place)
         if space is None:
             space = self._touched[place] = self.spaces.at(place)
         inner, listener = command.command, self.listener
         orders: list[Order] = []
-        decided: Any = DECIDE_CORRELATION[type(inner)](space, inner, self.catalog)
+        decided = DECIDE_CORRELATION[type(inner)](space, inner, self.catalog)
         for event in decided:
             kind = type(event)
             APPLY_CORRELATION[kind](space, event)
             if kind in ORDER_OF:
                 orders.append(ORDER_OF[kind](space, event))
-            elif kind is MessagePublished:
-                if event.message.stored:
-                    heappush(self._deadlines, (event.message.deadline, event.message.key, place))
-            elif kind in _ANSWERS:
+            elif isinstance(event, MessagePublished):
+                message = event.message
+                if message.stored:
+                    heappush(self._deadlines, (message.deadline, message.key, place))
+            elif isinstance(event, (MessageAnswered, MessageRefused)):
                 self.answers[event.message.key] = event
             if listener is not None:
                 listener(self, command, event)
         for order in starts_first(orders) if len(orders) > 1 else orders:
             self.hand_on(order)
         if self.business_ids is not None:
-            self._note_business_ids(command, decided)
+            for order in self.business_ids.note(self, command, decided):
+                self.hand_on(order)
         return decided
-
-    def _decide_with_ids(self, command: Any) -> Any:
-        assert self.business_ids is not None
-        refused = self.business_ids.refusal(command) if type(command) is c.CreateInstance else None
-        return decide_in(self._step, command) if refused is None else [refused]
-
-    def _note_business_ids(self, command: Any, decided: Any) -> None:
-        assert self.business_ids is not None
-        for order in self.business_ids.note(self, command, decided):
-            self.hand_on(order)
 
     def due_timer(self) -> Due | None:
         heap = self.state.due_timers
@@ -151,12 +139,6 @@ class Shard:
     def due_expiry(self) -> Due | None:
         return (self._deadlines[0][0], 0, self.index) if self._deadlines else None
 
-    def fire(self, at: int) -> Order:
-        return c.FireTimers(at)
-
-    def return_job(self, at: int) -> Order:
-        return c.ReturnJobs(at)
-
     def expire(self, at: int) -> Order:
         _, _, (tenant_id, key) = heappop(self._deadlines)
         return ForKey(tenant_id, key, correlation.ExpireMessages(at))
@@ -168,8 +150,4 @@ def shard_in_memory(index: int, definitions: Definitions) -> Shard:
 
 def instance_keys(keys: Keys) -> NewInstance:
     """The key of an instance that a message starts. Two of one message get two: taking it is final."""
-
-    def new_instance(tenant_id: str, key: str, message: Message, start: StartSubscription) -> int:
-        return keys.take()
-
-    return new_instance
+    return lambda tenant_id, key, message, start: keys.take()

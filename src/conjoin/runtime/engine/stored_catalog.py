@@ -5,10 +5,10 @@ Definitions and policies are only appended; a plan is never stored: every proces
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from threading import Lock
 from typing import Any
 
@@ -18,17 +18,18 @@ from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.policies import WHILE_BUFFERED, Policies, Policy, read_policies
 from conjoin.kernel.storable import unstorable_text
 from conjoin.runtime.client_api.answers import Deployment, Refusal
-from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.catalog import Deployments, New
 from conjoin.runtime.engine.compiled_rows import CompiledRows, PolicyChanges, PolicyHistory
 from conjoin.store import tables as t
-from conjoin.store.port import CatalogStore
+from conjoin.store.catalog import CatalogStore
+from conjoin.store.port import Frozen
 from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
+from conjoin.store.tables import Table
+from conjoin.times.iso8601 import instant_text
 
 INBOX_PROFILE = "correlate"
-Kept = Callable[[Policies], Policies]
-"""What is kept of policies as they were set."""
 
 
 def inbox_version(version: int) -> int:
@@ -40,22 +41,29 @@ class PoliciesOverTime:
     """Those of a profile at each version of the catalog. Only the latest are all made: a store has as many versions as
     changes, and to make all of each takes the square of their number."""
 
-    def __init__(self, profile: str, changes: PolicyChanges, history: PolicyHistory, kept: Kept) -> None:
+    def __init__(self, profile: str, changes: PolicyChanges, history: PolicyHistory, remembers: bool = True) -> None:
         self._profile = profile
         self._history = history
-        self._kept = kept
-        self.latest = kept(read_policies(profile, changes)[0])
+        self._remembers = remembers
+        self.latest = self._read(changes)
 
     def of(self, name: str, version: int) -> Policy:
         """In force for a message name at a version: the last that was set up to then."""
-        found = {it: self._set(it, version) for it in ("*", name)}
-        changes = {it: values for it, values in found.items() if values is not None}
-        return self._kept(read_policies(self._profile, changes)[0]).of(name)
+        changes = {}
+        for it in ("*", name):
+            history = self._history.get(it, [])
+            count = bisect_right(history, version, key=itemgetter(0))
+            if count:
+                changes[it] = history[count - 1][1]
+        return self._read(changes).of(name)
 
-    def _set(self, name: str, version: int) -> Mapping[str, Any] | None:
-        told = self._history.get(name, [])
-        count = bisect_right(told, version, key=itemgetter(0))
-        return told[count - 1][1] if count else None
+    def _read(self, changes: PolicyChanges) -> Policies:
+        policies = read_policies(self._profile, changes)[0]
+        if self._remembers:
+            return policies
+        # Ids are known while their messages are buffered, and no longer.
+        by_name = {name: replace(policy, dedup=WHILE_BUFFERED) for name, policy in policies.by_name.items()}
+        return Policies(replace(policies.default, dedup=WHILE_BUFFERED), by_name)
 
 
 class CatalogView:
@@ -70,44 +78,33 @@ class CatalogView:
         rows: Sequence[DefinitionRow],
     ) -> None:
         self.version = version
-        self._rows = rows
+        self.rows = rows
         self.deployments = deployments
         self.definitions: Definitions = deployments.definitions
         self._policies = policies
         self._inbox_policies = inbox_policies
+        self.policies = policies.latest
+        self.inbox_policies = inbox_policies.latest
+        """For messages that the inbox offers: the same changes, over the profile `correlate`. The inbox knows its ids
+        for as long as it keeps its messages, so the engine need not remember them as well."""
         self.policy_of = lru_cache(maxsize=10_000)(self._policy_of)
 
-    @property
-    def policies(self) -> Policies:
-        return self._policies.latest
-
-    @property
-    def inbox_policies(self) -> Policies:
-        """For messages that the inbox offers: the same changes, over the profile `correlate`.
-
-        The inbox knows its ids for as long as it keeps its messages, so the engine need not remember them as well.
-        """
-        return self._inbox_policies.latest
-
     def _policy_of(self, name: str, version: int) -> Policy:
-        """A version that was turned over (`inbox_version`) asks for the policies of the inbox."""
+        """A negative version (`inbox_version`) stands for the policies of the inbox."""
         if version < 0:
             return self._inbox_policies.of(name, inbox_version(version))
         return self._policies.of(name, version)
-
-    def deployed_after(self, version: int) -> list[DefinitionRow]:
-        return [row for row in self._rows if row.catalog_version > version]
 
     def kernel_catalog(self, business_ids: BusinessIds | None = None) -> Catalog:
         return self.deployments.snapshot(_no_key, business_ids)
 
 
-def _no_key(*asked: Any) -> int:
+def _no_key(*_: Any) -> int:
     raise AssertionError("a run gives out the keys")
 
 
 class StoredCatalog:
-    def __init__(self, store: CatalogStore, profile: str) -> None:
+    def __init__(self, store: "CatalogStore | _AsOf", profile: str) -> None:
         self._store = store
         self._profile = profile
         self._turn = Lock()
@@ -124,7 +121,7 @@ class StoredCatalog:
 
     @property
     def last_seen(self) -> CatalogView:
-        """As it was when somebody in this process last looked; the store is not asked."""
+        """As it was when this process last looked; the store is not read."""
         return self._view
 
     def _refresh(self, version: int) -> None:
@@ -138,8 +135,8 @@ class StoredCatalog:
 
     def _built(self, version: int) -> CatalogView:
         known = self._known
-        policies = PoliciesOverTime(self._profile, known.changes, known.history, _as_they_are)
-        inbox_policies = PoliciesOverTime(INBOX_PROFILE, known.changes, known.history, _without_memory)
+        policies = PoliciesOverTime(self._profile, known.changes, known.history)
+        inbox_policies = PoliciesOverTime(INBOX_PROFILE, known.changes, known.history, remembers=False)
         deployments = Deployments(policies.latest, self._profile)
         deployments.version = version
         for new in known.news.values():
@@ -147,7 +144,7 @@ class StoredCatalog:
         return CatalogView(version, deployments, policies, inbox_policies, tuple(known.rows))
 
     def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str, at: int) -> Deployment | Refusal:
-        """The models are compiled before anything is written, and where nobody waits for it."""
+        """The models are compiled before anything is written, outside of any lock."""
         while True:
             view = self.view()
             prepared = view.deployments.prepare(resources, tenant_id, at)
@@ -158,15 +155,14 @@ class StoredCatalog:
                 return deployment
             with self._turn:
                 self._known.prepared(brought)
-            if self._append(view.version, _rows(brought, view.version + 1)):
+            if self._store.append(view.version, _rows(brought, view.version + 1)):
                 self.view()
                 return deployment
 
     def set_policy(self, name: str, values: Mapping[str, Any], at: int) -> None:
         """For a message name, or `*` for all without their own.
 
-        Raises `PolicyError` for what makes no sense, and for what a deployed model does not stand; nothing is written
-        then.
+        Raises `PolicyError` for what makes no sense or contradicts a deployed model; nothing is written then.
         """
         wrong = unstorable_text(name)
         if wrong is not None or not name.strip():
@@ -181,7 +177,7 @@ class StoredCatalog:
             if problems:
                 raise PolicyError(problems)
             row = PolicyRow(version + 1, name, json_text(values), at)
-            if self._append(version, {t.POLICY: [row]}):
+            if self._store.append(version, {t.POLICY: [row]}):
                 self.view()
                 return
 
@@ -190,31 +186,31 @@ class StoredCatalog:
         self.view()
         return list(self._known.policy_rows)
 
+    def policies_as_json(self) -> dict[str, Any]:
+        changes = []
+        for row in self.policies_set():
+            try:
+                policy = read_json(row.policy)
+            except ValueError:
+                # It is not in force, and named below.
+                policy = {}
+            which = {"catalog_version": row.catalog_version, "name": row.name}
+            changes.append({**which, "policy": policy, "set_at": instant_text(row.set_at)})
+        now = {"profile": self._profile, "policies": self.in_force()}
+        return {**now, "changes": changes, "not_in_force": self.troubles()}
+
     def in_force(self) -> dict[str, Mapping[str, Any]]:
         """What is set now, by message name; everything else is answered by the profile."""
         self.view()
         return {name: answers for name, answers in self._known.changes.items() if answers}
 
     def troubles(self) -> list[str]:
-        """What of the catalog is not in force, and why; empty when all is well."""
+        """What of the catalog is not in force, and why."""
         self.view()
         return self._known.troubles()
 
-    def _append(self, version: int, put: Mapping[Any, Sequence[Any]]) -> bool:
-        return self._store.append(version, put)
 
-
-def _as_they_are(policies: Policies) -> Policies:
-    return policies
-
-
-def _without_memory(policies: Policies) -> Policies:
-    """Ids are known while their messages are buffered, and no longer."""
-    by_name = {name: replace(policy, dedup=WHILE_BUFFERED) for name, policy in policies.by_name.items()}
-    return Policies(replace(policies.default, dedup=WHILE_BUFFERED), by_name)
-
-
-def _rows(brought: Sequence[New], version: int) -> dict[Any, list[Any]]:
+def _rows(brought: Sequence[New], version: int) -> dict[Table, list[Any]]:
     definitions = [
         DefinitionRow(
             *(new.definition.key, version, new.definition.tenant_id, new.definition.process_id),
@@ -224,3 +220,55 @@ def _rows(brought: Sequence[New], version: int) -> dict[Any, list[Any]]:
     ]
     resources = {new.digest: ResourceRow(new.digest, new.content) for new in brought}
     return {t.RESOURCE: list(resources.values()), t.DEFINITION: definitions}
+
+
+class CatalogVersions:
+    """The catalog as it was at each of its versions, read from one frozen view of a store."""
+
+    def __init__(self, frozen: Frozen, profile: str) -> None:
+        self._definitions: list[DefinitionRow] = _in_order(frozen, t.DEFINITION)
+        self._policies: list[PolicyRow] = _in_order(frozen, t.POLICY)
+        self._resources = {row.digest: bytes(row.content) for row in frozen.catalog_rows(t.RESOURCE)}
+        self._profile = profile
+        self._views: dict[int, CatalogView] = {}
+
+    @property
+    def newest(self) -> int:
+        deployed = (row.catalog_version for row in self._definitions)
+        return max(*deployed, *(row.catalog_version for row in self._policies), 0, 0)
+
+    def at(self, version: int) -> CatalogView:
+        view = self._views.get(version)
+        if view is None:
+            as_of = _AsOf(version, self._definitions, self._policies, self._resources)
+            view = self._views[version] = StoredCatalog(as_of, self._profile).view()
+        return view
+
+
+def _in_order(frozen: Frozen, table: Table) -> list[Any]:
+    return sorted(frozen.catalog_rows(table), key=attrgetter("catalog_version", *table.key))
+
+
+@dataclass(frozen=True)
+class _AsOf:
+    """A catalog that ends at a version, and takes nothing new."""
+
+    ends_at: int
+    all_definitions: Sequence[DefinitionRow]
+    all_policies: Sequence[PolicyRow]
+    resources: Mapping[str, bytes]
+
+    def version(self) -> int:
+        return self.ends_at
+
+    def definitions(self, after: int = 0) -> Sequence[DefinitionRow]:
+        return [row for row in self.all_definitions if after < row.catalog_version <= self.ends_at]
+
+    def policies(self, after: int = 0) -> Sequence[PolicyRow]:
+        return [row for row in self.all_policies if after < row.catalog_version <= self.ends_at]
+
+    def resource(self, digest: str) -> bytes:
+        return self.resources[digest]
+
+    def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
+        raise AssertionError("the past does not change")

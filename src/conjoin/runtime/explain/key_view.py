@@ -17,8 +17,8 @@ from conjoin.runtime.codec.key_spaces import Loaded
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.working_set import crowds
-from conjoin.runtime.run.working_set.loaded_spaces import load_spaces
+from conjoin.runtime.run.working_set import loaded_spaces
+from conjoin.runtime.run.working_set.loaded_spaces import Crowd, load_spaces
 from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import MessageRow
 
@@ -49,7 +49,7 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
     with closing(shard.reader()) as reader:
         snapshot = reader.begin()
         found = find(snapshot)
-        rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, crowds.MOST_WAITING)
+        rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, loaded_spaces.MOST_WAITING)
         messages = {row.key: row for row in (*rows.messages, *found)}
         rows = rows._replace(messages=[messages[number] for number in sorted(messages)])
         [(_, loaded, crowd)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
@@ -66,7 +66,7 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
     return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
 
 
-def _look_into_crowd(crowd: crowds.Crowd, loaded: Loaded, keys: Sequence[int], unsent: NewMessage | None) -> None:
+def _look_into_crowd(crowd: Crowd, loaded: Loaded, keys: Sequence[int], unsent: NewMessage | None) -> None:
     """Where very many wait, an explanation is about the first thousand of each process, and all that took it."""
     messages = [loaded.messages[key] for key in keys]
     names = {message.name for message in messages} | ({unsent.name} if unsent else set())

@@ -25,8 +25,7 @@ from conjoin.runtime.inbox.on_shard.attempts import goes_on_after, is_on_its_way
 from conjoin.runtime.inbox.on_shard.due_groups import DueGroup, look_at, rests_until, to_plan
 from conjoin.runtime.inbox.placement import MOVING, SPANNING, home_of, stored_group
 from conjoin.runtime.inbox.rows import read_row, with_content
-from conjoin.runtime.run.isolation import blamed
-from conjoin.runtime.run.sweeping import is_items
+from conjoin.runtime.run.isolation import blamed, is_items
 from conjoin.runtime.upkeep.supervision import text_of
 from conjoin.store.port import ShardSnapshot, Store
 
@@ -51,7 +50,7 @@ class Shards:
         """An attempt that fails by a mistake of ours is booked as failed; the others of the request are made."""
         while True:
             try:
-                reply: r.InboxReply = self._broker.carrier.ask(shard, request).inbox  # type: ignore[arg-type]
+                reply: r.InboxReply = self._broker.carrier.ask(shard, request).inbox
             except Exception as error:  # noqa: BLE001 - which message it was is found out
                 request = without_failing(request, error)
             else:

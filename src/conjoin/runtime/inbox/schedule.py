@@ -14,7 +14,7 @@ from conjoin.kernel.inbox.due import CLEANUP, RUN, next_job_at
 from conjoin.kernel.instants import after
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.metrics import Counts
-from conjoin.store.port import CatalogStore
+from conjoin.store.catalog import CatalogStore
 
 JOBS = (RUN, CLEANUP)
 Clock = Callable[[], int]

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from conjoin.kernel.process.commands import DeliverMessage, ForKey
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.events import LoggedEvent
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.notices.notice import Notice
-from conjoin.runtime.run.log import read_block, without_requests
+from conjoin.runtime.run.log import LoggedEvent, read_block, without_requests
 from conjoin.runtime.run.run import commit_changes
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.store import tables as t
-from conjoin.store.port import CatalogStore, Changes, ShardSnapshot, ShardStore
+from conjoin.store.catalog import CatalogStore
+from conjoin.store.port import Changes, ShardSnapshot, ShardStore
 from conjoin.store.rows import LogRow, MessageRow, PositionRow
 
 SOURCE = "notices"

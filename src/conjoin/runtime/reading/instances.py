@@ -17,8 +17,8 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.instances import WrittenElement, children_of, written_element
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.reading.finding import rows_with
-from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED
-from conjoin.runtime.run.working_set.elements_by_key import instances_with_elements
+from conjoin.runtime.run.changes import ACTIVE, COMPLETED
+from conjoin.runtime.run.working_set.loaded_instances import instances_with_elements
 from conjoin.runtime.visibility.hiding import Hiding
 from conjoin.store import tables as t
 from conjoin.store.rows import InstanceRow, SubscriptionRow

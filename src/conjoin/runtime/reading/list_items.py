@@ -9,8 +9,8 @@ from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.explain.explanation import Attempt, attempts_of, storage_of
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import elements_of, shown_text
+from conjoin.runtime.run.limits import order_text
 from conjoin.runtime.run.set_aside import MAIL
-from conjoin.runtime.run.travels import order_text
 from conjoin.runtime.visibility.hiding import MARK
 from conjoin.store.rows import InstanceRow
 

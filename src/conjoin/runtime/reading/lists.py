@@ -19,7 +19,7 @@ from conjoin.runtime.explain.explanation import STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
 from conjoin.runtime.reading import list_items, paging
 from conjoin.runtime.reading.paging import AT_ONCE, MergedScans, Scan, ScanStep
-from conjoin.runtime.run.instance_changes import ACTIVE, COMPLETED, TERMINATED
+from conjoin.runtime.run.changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
 from conjoin.runtime.run.set_aside import KINDS as SET_ASIDE_KINDS
 from conjoin.store import tables as t

@@ -2,33 +2,33 @@
 
 It decides with the same kernel as a run and shares nothing with it beyond that: it loads no rows and writes none, so a
 row that a run forgot to load or to write is found by comparing. What it knows at the end is turned into rows by
-`replayed_keys.py` and `replayed_instances.py`.
+`keys.py` and `instances.py`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from heapq import heapify
 from typing import Any
 
 from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
+from conjoin.kernel.correlation.events import Event
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import Keys
 from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process import commands as c
-from conjoin.runtime.client_api.messages import NewMessage, accepted
-from conjoin.runtime.codec.events import written_events
+from conjoin.kernel.process.step import Item
+from conjoin.runtime.client_api.messages import NewMessage, accepted, order_of
 from conjoin.runtime.codec.json_text import json_bytes, json_text, read_json
-from conjoin.runtime.codec.orders import written_order
+from conjoin.runtime.codec.orders import Request, stamped, with_own_records, written_order
 from conjoin.runtime.engine.business_ids import BusinessIds
-from conjoin.runtime.engine.key_homes import KeyHomes
 from conjoin.runtime.engine.key_spaces import Place, SpaceStore
-from conjoin.runtime.engine.placement import Placement
-from conjoin.runtime.engine.shard import Shard, instance_keys
+from conjoin.runtime.engine.placement import KeyHomes, Placement
+from conjoin.runtime.engine.shard import Decided, Shard, instance_keys
 from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
-from conjoin.runtime.replay.instances import ReplayedInstances
-from conjoin.runtime.replay.keys import ReplayedKeys
-from conjoin.runtime.run.log import Entry
+from conjoin.runtime.replay.rows import ReplayedInstances, ReplayedKeys
+from conjoin.runtime.run.log import Entry, written_events
 from conjoin.store.port import Facts
 from conjoin.store.rows import OutboxRow
 
@@ -37,7 +37,7 @@ _BETWEEN_SHARDS = (
     *(correlation.OpenSubscription, correlation.CloseSubscription, correlation.AcknowledgeCorrelation),
     *(correlation.RejectCorrelation, correlation.EndInstance, correlation.StartBuffered),
 )
-"""What nobody outside asks for: in a log it came from another shard."""
+"""What no client sends: in a log it came from another shard."""
 
 
 class WholeSpaces(SpaceStore):
@@ -72,37 +72,37 @@ class ReplayedShard(Shard):
         self.instance_rows = ReplayedInstances(self.state)
         self._shards = shards
         self._homes = homes
-        self._decided: list[Any] = []
+        self._decided: list[Event | Item] = []
         self._outbox: list[tuple[int, Order]] = []
-        self._placement = Placement(shards, self.definitions, homes)
         self.keys.number_as(homes.number_of(index))
-        if shards > 1:
-            self.hand_on = self._hand_on
 
     def learn(self, view: CatalogView) -> None:
         """What was deployed and decided when a commit was made."""
         self.know(view.definitions, view.kernel_catalog(self.business_ids).asking(instance_keys(self.keys)))
-        self._placement = Placement(self._shards, view.definitions, self._homes)
+        if self._shards > 1:
+            placement = Placement(self._shards, view.definitions, self._homes)
+            self.hand_on = partial(placement.hand_on, self, self._outbox)
         self._view = view
 
     def replay(self, entry: Entry) -> list[Any]:
         """Carry a request out again; the answer is its events, as a log holds them."""
         self.keys.next = entry.next_key
         request = entry.request
-        if _is_from_another_shard(request):
+        inner = request.command if isinstance(request, c.ForKey) else request
+        if isinstance(inner, _BETWEEN_SHARDS) or (isinstance(inner, c.BroadcastSignal) and not inner.starts):
             self.taken.append(json_text(written_order(request)))
-        _stamp(request, entry.at)
         order = self._order_of(request, entry.at)
         self._decided.clear()
-        if type(order) is c.ForKey and type(order.command) is correlation.ExpireMessages:
+        if isinstance(order, c.ForKey) and isinstance(order.command, correlation.ExpireMessages):
             self._expire(order, [event.message for event in entry.events if event.kind == "MessageExpired"])
-        elif type(order) is c.BroadcastSignal and order.starts:
+        elif isinstance(order, c.BroadcastSignal) and order.starts:
             # It concerns every shard, and each of them carries out its own.
             self.hand_on(order)
         else:
             self.carry_out(order)
         self.drain()
-        return read_json(json_bytes(list(written_events(self._decided))))  # type: ignore[no-any-return]
+        events: list[Any] = read_json(json_bytes(written_events(self._decided)))
+        return events
 
     def end_commit(self, at: int, catalog_version: int) -> None:
         self.key_rows.end_commit(at, catalog_version, self.catalog)
@@ -115,12 +115,15 @@ class ReplayedShard(Shard):
         self._deadlines.clear()
         self.answers.clear()
 
-    def carry_out(self, command: Order) -> Any:
-        if type(command) is c.ForKey and type(command.command) is correlation.RejectCorrelation:
-            command.command = self._with_own_records(command)
-        decided: Sequence[Any] = super().carry_out(command)
+    def carry_out(self, command: Order) -> Decided:
+        if isinstance(command, c.ForKey) and isinstance(command.command, correlation.RejectCorrelation):
+            key = command.command.subscription.key
+            space = self.spaces.at((command.tenant_id, command.key))
+            own = space.subscriptions.get(key) or self.key_rows.awaiting_answer(key)
+            command.command = with_own_records(command.command, own)
+        decided = super().carry_out(command)
         self._decided += decided
-        if type(command) is c.ForKey:
+        if isinstance(command, c.ForKey):
             self.key_rows.note(command, decided)
         else:
             self.instance_rows.note(command, decided)
@@ -131,25 +134,17 @@ class ReplayedShard(Shard):
             self.carry_out(self.queue.popleft())
         self.settle()
 
-    def _order_of(self, request: Any, at: int) -> Order:
-        if type(request) is not NewMessage:
-            return request  # type: ignore[no-any-return]
+    def _order_of(self, request: Request, at: int) -> Order:
+        if not isinstance(request, NewMessage):
+            return stamped(request, at)
         policies = self._view.inbox_policies if request.from_inbox else self.catalog.policies
         message = accepted(request, self.keys.take(), at, policies)
         if request.from_inbox:
             self.key_rows.accepted_under[message.key] = inbox_version(self._view.version)
-        kind = correlation.CorrelateMessage if request.sync else correlation.PublishMessage
-        return c.ForKey(request.tenant_id, request.key, kind(message, at))
-
-    def _hand_on(self, order: Order) -> None:
-        for receiver, sent in self._placement.receivers(self.index, order, self.keys.counter):
-            if receiver == self.index:
-                self.queue.append(sent)
-            else:
-                self._outbox.append((receiver, sent))
+        return order_of(request, message, at)
 
     def _expire(self, order: c.ForKey, logged: list[int]) -> None:
-        """A sweep is bounded and may have looked at some of the messages only: which ones, the log says."""
+        """A sweep is bounded and may have looked at some of the messages only: which ones, is in the log."""
         space = self.spaces.at((order.tenant_id, order.key))
         every, known = space.deadlines, self.key_rows.known
         looked_at = [known[key].message for key in logged if key in known]
@@ -158,29 +153,3 @@ class ReplayedShard(Shard):
         self.carry_out(order)
         space.deadlines = every
         space.forget_ended()
-
-    def _with_own_records(self, order: c.ForKey) -> correlation.RejectCorrelation:
-        """What came from another shard names the subscription and the message; the records are the ones here."""
-        command = order.command
-        assert isinstance(command, correlation.RejectCorrelation)
-        key = command.subscription.key
-        own = self.spaces.at((order.tenant_id, order.key)).subscriptions.get(key) or self.key_rows.awaiting_answer(key)
-        if own is None or own is command.subscription:
-            return command
-        on_its_way = own.busy_with
-        same = on_its_way is not None and on_its_way.key == command.message.key
-        message = on_its_way if on_its_way is not None and same else command.message
-        return correlation.RejectCorrelation(own, message, command.at, command.why)
-
-
-def _is_from_another_shard(request: Any) -> bool:
-    if type(request) is c.BroadcastSignal:
-        return not request.starts
-    return type(request.command if type(request) is c.ForKey else request) in _BETWEEN_SHARDS
-
-
-def _stamp(request: Any, at: int) -> None:
-    if type(request) is c.ForKey:
-        request.command.at = at
-    elif type(request) is not NewMessage:
-        request.at = at

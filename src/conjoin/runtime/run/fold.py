@@ -2,34 +2,29 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
+from conjoin.kernel.coupling import Order
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import events as pe
-from conjoin.runtime.client_api.jobs import activated_job
+from conjoin.runtime.client_api.jobs import activated_jobs
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.events import write_events
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.codec.orders import read_order, written_order
-from conjoin.runtime.engine.business_ids import BusinessIds
+from conjoin.runtime.codec.orders import read_order, stamped, written_order
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.inbox.on_shard.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.run.batches import PROBE, Batch, Commit, Origin, Reply
-from conjoin.runtime.run.changes import KeyChanges
+from conjoin.runtime.run.batches import PROBE, Batch, Commit, Mail, Origin, Reply
+from conjoin.runtime.run.changes import InstanceChanges, KeyChanges
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
-from conjoin.runtime.run.execution import Execution, RequestMark, stamp
-from conjoin.runtime.run.instance_changes import InstanceChanges
 from conjoin.runtime.run.isolation import Blame
-from conjoin.runtime.run.log import block_of
-from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold
-from conjoin.runtime.run.set_aside import REQUESTS as SET_ASIDE_REQUESTS
-from conjoin.runtime.run.travels import MOST, left_of, order_text
-from conjoin.runtime.run.working_set.working_set import WorkingSet
+from conjoin.runtime.run.limits import MOST, left_of, order_text
+from conjoin.runtime.run.log import block_of, write_events
+from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, SetAsideRequest
+from conjoin.runtime.run.working_set.working_set import Execution, RequestMark, WorkingSet
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head
-from conjoin.store.rows import LogRow, OutboxRow, PositionRow, ReceivedRow
+from conjoin.store.rows import LogRow, MessageRow, PositionRow, ReceivedRow
 
 _REPEATED = object()
 """In place of a request that an earlier run has carried out."""
@@ -46,54 +41,53 @@ class Fold:
         """How far each part of the source has been read when this run is over."""
         self._inbox: InboxFold | None = None
         self._aside: SetAsideFold | None = None
-        self._requests: Sequence[Any] = ()
-        """Those of the batch that no earlier run has carried out."""
+        self._requests: Sequence[object] = ()
+        """Those of the batch, without those that an earlier run has carried out."""
         self.replies: list[Reply] = []
-        self._begun: list[Any] = []
+        self._begun: list[object] = []
         """The deliveries and requests that were begun."""
         self._parts: list[int] = []
         """Keys of what has fallen due and was begun."""
         self._swept: list[tuple[Kind, int]] = []
         self._is_carrying_out = False
         self._is_probed = False
-        self._decided: Sequence[Any] = ()
+        self._decided: Sequence[MessageRow] = ()
         self._sent_by_mail = 0
 
     @property
     def culprit(self) -> Blame:
         """Which item a failure of this run belongs to: the one that was being carried out, or the only one."""
         parts = [*self._parts, *(self._inbox.tried if self._inbox is not None else ())]
-        is_known, is_part_known = (self._is_carrying_out or len(its) == 1 for its in (self._begun, parts))
+        is_known = self._is_carrying_out or len(self._begun) == 1
         item = self._begun[-1] if self._begun and is_known else None
+        is_part_known = self._is_carrying_out or len(parts) == 1
         return Blame(item, parts[-1] if parts and item is not None and is_part_known else 0)
 
     def load(self, batch: Batch) -> None:
         """What the messages of the batch touch, in bulk; the rest is fetched when its turn comes."""
+        its = self._its
         self._requests = batch.requests if batch.origin is None else self._not_repeated(batch.origin, batch.requests)
         published: dict[str, list[tuple[str, str]]] = {}
         for request in self._requests:
-            if type(request) is NewMessage:
+            if isinstance(request, NewMessage):
                 published.setdefault(request.tenant_id, []).append((request.key, request.name))
         for tenant_id, some in published.items():
-            self._its.spaces.fetch(tenant_id, (key for key, _ in some))
-            self._its.fetch_receivers(tenant_id, some)
-        if self._its.state.business_ids is not None:
-            self._look_up_ids(self._its.state.business_ids, self._requests)
-
-    def _look_up_ids(self, ids: BusinessIds, requests: Sequence[Any]) -> None:
-        """Who holds those that are brought, in bulk; the rest is looked up when its turn comes."""
+            its.spaces.fetch(tenant_id, (key for key, _ in some))
+            its.fetch_receivers(tenant_id, some)
+        if its.state.business_ids is None:
+            return
         brought: dict[str, list[str]] = {}
-        for request in requests:
+        for request in self._requests:
             if isinstance(request, (NewMessage, c.CreateInstance)) and request.business_id:
                 brought.setdefault(request.tenant_id, []).append(request.business_id)
-        for tenant_id, some in brought.items():
-            ids.look_up(tenant_id, some)
+        for tenant_id, business_ids in brought.items():
+            its.state.business_ids.look_up(tenant_id, business_ids)
 
-    def _not_repeated(self, origin: Origin, requests: Sequence[Any]) -> list[Any]:
-        """Places grow, so what is not beyond the last one of its part was taken before."""
+    def _not_repeated(self, origin: Origin, requests: Sequence[object]) -> list[object]:
+        """Positions grow, so what is not beyond the last one of its part was taken before."""
         parts = sorted({part for part, _ in origin.places})
         taken = {part: int(place) for part, place in self._its.snapshot.positions(origin.source, parts).items()}
-        fresh = []
+        fresh: list[object] = []
         for request, (part, place) in zip(requests, origin.places, strict=True):
             if place > taken.get(part, -1):
                 taken[part] = self._reached[part] = place
@@ -110,24 +104,29 @@ class Fold:
         for request in self._requests:
             self._begun.append(request)
             self._parts.clear()
-            if request is _REPEATED:
-                self.replies.append(Reply(repeated=True))
-            elif type(request) is DeadLetter:
-                self.replies.append(self._execution.keep_dead_letter(request))
-            elif type(request) is Sweep:
-                self.replies.append(self._sweep(request))
-            elif type(request) is NewMessage:
+            if isinstance(request, NewMessage):
                 self.replies.append(self._execution.publish(request))
-            elif request is PROBE:
-                self._is_probed = True
-                self.replies.append(Reply())
-            elif type(request) in SET_ASIDE_REQUESTS:
-                self.replies.append(self._of_set_aside(request))
-            elif isinstance(request, InboxRequest):
-                self.replies.append(self._in_inbox(request))
             else:
-                self.replies.append(self._command(request))
+                self.replies.append(self._reply_to(request))
         self._is_carrying_out = False
+
+    def _reply_to(self, request: object) -> Reply:
+        if request is _REPEATED:
+            return Reply(repeated=True)
+        if request is PROBE:
+            self._is_probed = True
+            return Reply()
+        if isinstance(request, DeadLetter):
+            return self._execution.keep_dead_letter(request)
+        if isinstance(request, Sweep):
+            return self._sweep(request)
+        if isinstance(request, SetAsideRequest):
+            return self._of_set_aside(request)
+        if isinstance(request, InboxRequest):
+            if self._inbox is None:
+                self._inbox = InboxFold(self._execution)
+            return self._inbox.carry_out(request)
+        return self._command(cast(Order, request))
 
     def _sweep(self, sweep: Sweep) -> Reply:
         orders, swept = due_orders(self._its, sweep, self._now)
@@ -138,15 +137,7 @@ class Fold:
                 self._swept.append((sweep.kind, key))
         return Reply(swept=swept)
 
-    def _set_aside_unmoved(self, instances: InstanceChanges) -> None:
-        """A row that is due, and that nothing has come of, would be swept for ever, before all others."""
-        moved = instances.moved() if self._swept else {}
-        for kind, key in self._swept:
-            table, name = UNMOVED[kind]
-            if key not in moved[table]:
-                self._of_set_aside(SetAside(name, key, NO_EFFECT, may_pass=False))
-
-    def _take(self, deliveries: Sequence[tuple[int, OutboxRow]]) -> None:
+    def _take(self, deliveries: Mail) -> None:
         """What other shards have sent, each once, in the order of its sender."""
         taken = dict(self._its.snapshot.received())
         for delivery in deliveries:
@@ -156,38 +147,29 @@ class Fold:
                 taken[sender] = self._received[sender] = row.seq
                 self._its.keys.follow(row.counter)
                 self._execution.allow(left_of(row.command))
-                said = read_json(order_text(row.command))
-                order = read_order(said)
-                stamp(order, self._now)
-                self._execution.order(order, said)
+                written = read_json(order_text(row.command))
+                self._execution.order(stamped(read_order(written), self._now), written)
         self._execution.allow(MOST)
         self._sent_by_mail = len(self._its.outbox)
 
-    def _in_inbox(self, request: InboxRequest) -> Reply:
-        if self._inbox is None:
-            self._inbox = InboxFold(self._execution)
-        return self._inbox.carry_out(request)
-
-    def _of_set_aside(self, request: Any) -> Reply:
+    def _of_set_aside(self, request: SetAsideRequest) -> Reply:
         if self._aside is None:
             self._aside = SetAsideFold(self._execution, self._received)
         return self._aside.carry_out(request)
 
-    def _command(self, request: Any) -> Reply:
-        stamp(request, self._now)
-        if type(request) is c.BroadcastSignal:
+    def _command(self, request: Order) -> Reply:
+        stamped(request, self._now)
+        if isinstance(request, c.BroadcastSignal):
             return self._execution.broadcast(request)
-        if type(request) is c.ActivateJobs:
-            self._its.fetch_ready(request)
+        if not isinstance(request, c.ActivateJobs):
+            return Reply(self._execution.order(request, written_order(request)))
+        self._its.fetch_ready(request)
         decided = self._execution.order(request, written_order(request))
-        if type(request) is c.ActivateJobs:
-            activated = [event for event in decided if isinstance(event, pe.JobActivated)]
-            return Reply(decided, jobs=[activated_job(self._its.state, event) for event in activated])
-        return Reply(decided)
+        return Reply(decided, jobs=activated_jobs(self._its.state, decided))
 
     def changes(self, batch: Batch) -> Changes | None:
         """The rows of this commit; None when there is nothing to write."""
-        its = self._its
+        its, head = self._its, self._its.snapshot.head
         if not self._has_changes(batch) and (batch.requests or not batch.taken):
             return None
         keys = KeyChanges(its, self._now, self._view.version)
@@ -197,9 +179,13 @@ class Fold:
         instances.finish()
         block = block_of(entries)
         keys.finish()
-        self._set_aside_unmoved(instances)
+        # A row that is due, and that nothing has come of, would be swept for ever, before all others.
+        moved = instances.moved() if self._swept else {}
+        for kind, key in self._swept:
+            table, name = UNMOVED[kind]
+            if key not in moved[table]:
+                self._of_set_aside(SetAside(name, key, NO_EFFECT, may_pass=False))
         self._decided = keys.decided
-        head = its.snapshot.head
         sent = self._execution.outbox_rows(head.sent)
         changes = Changes(Head(head.version + 1, its.keys.counter, self._now, head.sent + len(sent)))
         changes.put = {**keys.put, **instances.put}
@@ -238,23 +224,29 @@ class Fold:
         """One walk over everything that was decided: what changed is noted, and the entries of the log are made."""
         journal = self._its.journal
         entries = []
-        for (said, before, begin), (_, _, end) in pairwise([*self._execution.marks, RequestMark([], 0, len(journal))]):
+        end = RequestMark([], 0, len(journal))
+        for (written, before, begin), (_, _, until) in pairwise([*self._execution.marks, end]):
             events: list[tuple[Any, ...]] = []
-            for order, decided in journal[begin:end]:
+            for order, decided in journal[begin:until]:
                 write_events(decided, events)
-                if type(order) is c.ForKey:
+                if isinstance(order, c.ForKey):
                     keys.note(order, decided)
                 else:
                     instances.note(order, decided)
-            entries.append((said, self._now, before, events))
+            entries.append((written, self._now, before, events))
         return entries
 
     def done(self, changes: Changes | None) -> Commit:
-        head = self._its.snapshot.head if changes is None else changes.head
-        receivers = {receiver for receiver, _ in self._its.outbox}
-        asked = {receiver for receiver, _ in self._its.outbox[self._sent_by_mail :]}
-        written = {} if changes is None else changes.put
-        rows = (written.get(t.MESSAGE, ()), written.get(t.JOB, ()), written.get(t.INSTANCE, ()))
+        outbox, put = self._its.outbox, {} if changes is None else changes.put
         return Commit(
-            self.replies, head, self._its.shard.answers, receivers, asked, changes is not None, *rows, self._decided
+            self.replies,
+            self._its.snapshot.head if changes is None else changes.head,
+            self._its.shard.answers,
+            {receiver for receiver, _ in outbox},
+            {receiver for receiver, _ in outbox[self._sent_by_mail :]},
+            changes is not None,
+            put.get(t.MESSAGE, ()),
+            put.get(t.JOB, ()),
+            put.get(t.INSTANCE, ()),
+            self._decided,
         )

@@ -1,11 +1,11 @@
-"""Isolation: a batch that failed is carried out without the item that made it fail; nobody suffers for another's item.
+"""Isolation: a batch that failed is carried out without the item that made it fail, so that no other suffers from it.
 
-A run says on the error which item it was carrying out, if it knows (`blame`); else the batch is halved until the item
-stands alone. What the store itself could not do (`is_worlds`) is nobody's fault: it is tried again later, as it is.
+A run notes on the error which item it was carrying out, if it knows (`blame`); else the batch is halved until the item
+stands alone. A failure of the store or the machine (`is_worlds`) is no item's fault: all of it is retried later.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from conjoin.errors import ConjoinError, TooMuchFollows
 
@@ -17,7 +17,7 @@ _NOTE = "conjoin_blame"
 class Blame(NamedTuple):
     """What is known about an error of a run."""
 
-    item: Any = None
+    item: object = None
     """The request, or the delivery, that it was carrying out; None if it is not known."""
     key: int = 0
     """The part of it: what had fallen due, or the row of the inbox; 0 if it is not known."""
@@ -31,7 +31,7 @@ def blame(error: BaseException, blame: Blame) -> None:
 
 
 def blame_what_follows(error: BaseException) -> None:
-    """Whatever was noted of it: the commit of what was asked is there, and this came after it."""
+    """Whatever was noted: the commit of the request is there, and this error came after it."""
     error.__dict__[_NOTE] = Blame(is_committed=True)
 
 
@@ -41,10 +41,18 @@ def blamed(error: BaseException) -> Blame:
 
 
 def is_worlds(error: BaseException) -> bool:
-    """The store or the machine has failed, not what was asked of it."""
-    if isinstance(error, TooMuchFollows):
-        return False
-    return isinstance(error, (ConjoinError, OSError))
+    """The store or the machine has failed, not the request."""
+    return isinstance(error, (ConjoinError, OSError)) and not isinstance(error, TooMuchFollows)
+
+
+def is_items(error: BaseException) -> bool:
+    """It is the fault of the item, and nothing of it was done."""
+    return not is_worlds(error) and not blamed(error).is_committed
+
+
+def may_pass(error: BaseException) -> bool:
+    """Consequences that have no end, or are too large, are so the next time, too."""
+    return not isinstance(error, TooMuchFollows)
 
 
 def isolated(
@@ -55,8 +63,8 @@ def isolated(
 ) -> Iterator[tuple[Sequence[_T], _R | Exception]]:
     """In their order: what came of some items, or why a single one cannot be carried out.
 
-    `is_blamed` knows the item that a run blames; `first` is how all of them together have failed already. When the
-    world fails, all that is left is answered with its error.
+    `is_blamed` tells whether a run blames an item; `first` is the error with which all of them together have failed
+    already. When the world fails, all that is left is answered with its error.
     """
     waiting: list[tuple[Sequence[_T], Exception | None, bool]] = [(items, first, False)]
     while waiting:
@@ -64,33 +72,47 @@ def isolated(
         if not some:
             continue
         if error is None:
-            result, error = _tried(run, some)
-            if error is None:
-                yield some, result  # type: ignore[misc]
+            try:
+                result = run(some)
+            except Exception as failed:  # noqa: BLE001 - whatever it was, it is one item's, and the others go on
+                error = failed
+            else:
+                yield some, result
                 continue
         if is_final or blamed(error).is_committed:
             yield some, error
-        elif is_worlds(error):
+            continue
+        if is_worlds(error):
             yield [*some, *(one for rest, _, _ in reversed(waiting) for one in rest)], error
             return
+        it = blamed(error)
+        at = 0 if len(some) == 1 else next((number for number, one in enumerate(some) if is_blamed(one, it)), None)
+        if at is None:
+            middle = len(some) // 2
+            waiting += [(some[middle:], None, False), (some[:middle], None, False)]
         else:
-            waiting += _parts(some, error, is_blamed)
+            waiting += [(some[at + 1 :], None, False), ([some[at]], error, True), (some[:at], None, False)]
 
 
-def _tried(run: Callable[[Sequence[_T]], _R], some: Sequence[_T]) -> tuple[_R | None, Exception | None]:
+def once_more(run: Callable[[Sequence[_T]], _R], some: Sequence[_T], error: Exception) -> _R | Exception:
+    """What comes of an item that has failed: the failure may have been transient."""
+    if not is_items(error) or not may_pass(error):
+        return error
     try:
-        return run(some), None
-    except Exception as error:  # noqa: BLE001 - whatever it was, it is one item's, and the others go on
-        return None, error
+        return run(some)
+    except Exception as again:  # noqa: BLE001 - the caller gets it
+        return again
 
 
-def _parts(
-    some: Sequence[_T], error: Exception, is_blamed: Callable[[_T, Blame], bool]
-) -> list[tuple[Sequence[_T], Exception | None, bool]]:
-    """What to try next; the last comes first."""
-    it = blamed(error)
-    at = 0 if len(some) == 1 else next((number for number, one in enumerate(some) if is_blamed(one, it)), None)
-    if at is None:
-        middle = len(some) // 2
-        return [(some[middle:], None, False), (some[:middle], None, False)]
-    return [(some[at + 1 :], None, False), ([some[at]], error, True), (some[:at], None, False)]
+def carried_out(
+    run: Callable[[Sequence[_T]], _R],
+    items: Sequence[_T],
+    is_blamed: Callable[[_T, Blame], bool],
+    first: Exception | None = None,
+) -> Iterator[tuple[Sequence[_T], _R | Exception]]:
+    """What came of some items, or why a single one cannot be carried out. A failure of the world is raised."""
+    for some, outcome in isolated(run, items, is_blamed, first):
+        final = once_more(run, some, outcome) if isinstance(outcome, Exception) else outcome
+        if isinstance(final, Exception) and not is_items(final):
+            raise final
+        yield some, final

@@ -1,16 +1,24 @@
 """The log: one block a commit, with the requests, when each was carried out, and every event that followed.
 
-A block is JSON, compressed unless it is small: a list of entries, each the request as it was asked, its instant, where
-the keys stood, and its events in order. Blocks are only appended; replaying them gives the state again (`replay.py`).
+A block is JSON, compressed unless it is small: a list of entries, each the request as it was received, its instant,
+where the keys stood, and its events in order. An event is a list: its name, then its values by position. Records are
+written as their keys: a message as the number it got, a subscription as its own. Blocks are only appended; replaying
+them gives the state again (`replay.py`).
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
-from conjoin.runtime.codec.events import LoggedEvent, read_event
+from conjoin.kernel.correlation import events as e
+from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
+from conjoin.kernel.process import APPLY as APPLY_PROCESS
+from conjoin.kernel.process import events as pe
+from conjoin.kernel.process.step import Item
 from conjoin.runtime.codec.json_text import json_bytes, read_json
 from conjoin.runtime.codec.orders import read_order
 from conjoin.store import tables as t
@@ -21,6 +29,72 @@ _FAST = 1
 _SMALL_BYTES = 4_096
 """Below this, compressing takes longer than it saves."""
 _texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_PATHS = {
+    "message": ("message.key",),
+    "subscription": ("subscription.key",),
+    "holder": ("holder.key",),
+    "start": ("start.process_id", "start.element_id"),
+    "before": (),
+}
+"""What is written of a field that is a record."""
+_TEXT_MESSAGES = (pe.JobFailed, pe.ErrorThrown)
+"""Their `message` is a text."""
+_ALL: tuple[type, ...] = (*APPLY_CORRELATION, *APPLY_PROCESS)
+
+
+def _paths(kind: type) -> tuple[str, ...]:
+    names = [field.name for field in fields(kind)]
+    if kind in _TEXT_MESSAGES:
+        return tuple(names)
+    return tuple(path for name in names for path in _PATHS.get(name, (name,)))
+
+
+def _values(kind: type) -> Callable[[Any], tuple[Any, ...]]:
+    paths = _paths(kind)
+    get = attrgetter(*paths)
+    return get if len(paths) > 1 else lambda event: (get(event),)
+
+
+_PATHS_OF = {kind.__name__: _paths(kind) for kind in _ALL}
+_VALUES = {kind: (kind.__name__, _values(kind)) for kind in _ALL}
+
+
+def write_events(decided: Iterable[e.Event | Item], into: list[tuple[Any, ...]]) -> None:
+    """The events among what was decided; the orders that follow have events of their own."""
+    known, append = _VALUES.get, into.append
+    for event in decided:
+        its = known(type(event))
+        if its is not None:
+            append((its[0], *its[1](event)))
+
+
+def written_events(decided: Iterable[e.Event | Item]) -> list[tuple[Any, ...]]:
+    written: list[tuple[Any, ...]] = []
+    write_events(decided, written)
+    return written
+
+
+@dataclass(slots=True, repr=False, eq=False)
+class LoggedEvent:
+    """An event of the log: its kind, and its values by name; records are their keys (`message`, `subscription`)."""
+
+    kind: str
+    values: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+
+
+def read_event(written: list[Any]) -> LoggedEvent:
+    kind, *values = written
+    paths = (path.removesuffix(".key").replace(".", "_") for path in _PATHS_OF[kind])
+    return LoggedEvent(kind, dict(zip(paths, values, strict=True)))
 
 
 class Entry(NamedTuple):
@@ -44,14 +118,13 @@ def without_requests(snapshot: ShardSnapshot, catalog_version: int) -> Changes:
 
 
 def read_block(block: bytes) -> Iterator[Entry]:
-    for said in read_json(_text_of(block)):
-        yield _entry(said)
+    yield from map(_entry, read_json(_text_of(block)))
 
 
 def raw_entries(block: bytes) -> list[Any]:
     """As they are written, by position: see `Entry`."""
-    said: list[Any] = read_json(_text_of(block))
-    return said
+    entries: list[Any] = read_json(_text_of(block))
+    return entries
 
 
 def read_wanted(block: bytes, is_wanted: Callable[[bytes], bool]) -> Iterator[Entry]:
@@ -67,6 +140,6 @@ def _text_of(block: bytes) -> bytes:
     return block if block.startswith(b"[") else zlib.decompress(block)
 
 
-def _entry(said: list[Any]) -> Entry:
-    request, at, next_key, events = said
+def _entry(written: list[Any]) -> Entry:
+    request, at, next_key, events = written
     return Entry(read_order(request), at, next_key, [read_event(event) for event in events])

@@ -3,19 +3,21 @@
 Reading is not taking: a run takes what was read, in the commit that carries it out, and skips what was taken before.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
+from conjoin.runtime.run.batches import Batch, Commit, Mail
+from conjoin.runtime.run.isolation import carried_out
+from conjoin.runtime.run.set_aside import mail_set_aside
 from conjoin.store.port import ShardStore, Store
 from conjoin.store.rows import OutboxRow
 
-Mail = list[tuple[int, OutboxRow]]
-"""Orders with the shard that sent them, each sender's in their order."""
-
+Run = Callable[[Batch], Commit]
+"""One commit on a shard."""
 _AT_ONCE = 1_000
 
 
 class Mailbox:
-    """For one thread. It has its own way to the other shards, whose runs are not disturbed."""
+    """For one thread, with its own connections to the other shards, whose runs are not disturbed."""
 
     def __init__(self, store: Store, receiver: int) -> None:
         self._receiver = receiver
@@ -24,8 +26,8 @@ class Mailbox:
         }
         self._taken: dict[int, int] = {}
 
-    def collect(self, senders: Iterable[int] | None = None, most: int | None = None) -> Mail:
-        """What was sent and not taken yet, from some shards or from all; so many of each at most, or everything."""
+    def collect(self, senders: Iterable[int] | None = None, most: int | None = None) -> list[tuple[int, OutboxRow]]:
+        """What was sent and not taken yet, from some shards or from all; about `most` of each, or everything."""
         return [
             (sender, row)
             for sender in sorted(senders or self._senders)
@@ -37,8 +39,7 @@ class Mailbox:
         return [row for row in self._from(sender, 0) if row.seq <= taken]
 
     def _from(self, sender: int, after: int, most: int | None = None) -> list[OutboxRow]:
-        snapshot = self._senders[sender].begin()
-        try:
+        with self._senders[sender].begin() as snapshot:
             found: list[OutboxRow] = []
             while True:
                 rows = snapshot.outbox(self._receiver, after, _AT_ONCE)
@@ -46,11 +47,9 @@ class Mailbox:
                 if len(rows) < _AT_ONCE or (most is not None and len(found) >= most):
                     return found
                 after = rows[-1].seq
-        finally:
-            snapshot.abandon()
 
-    def took(self, mail: Sequence[tuple[int, OutboxRow]]) -> dict[int, list[int]]:
-        """A commit has taken it: the numbers by sender, who may forget them."""
+    def took(self, mail: Mail) -> dict[int, list[int]]:
+        """A commit has taken it: the numbers by sender, which may delete them."""
         numbers: dict[int, list[int]] = {}
         for sender, row in mail:
             numbers.setdefault(sender, []).append(row.seq)
@@ -60,3 +59,12 @@ class Mailbox:
     def close(self) -> None:
         for sender in self._senders.values():
             sender.close()
+
+
+def take_mail(run: Run, mail: Mail) -> Iterator[tuple[Mail, Commit]]:
+    """What other shards have sent; what cannot be carried out is set aside."""
+    for some, done in carried_out(lambda them: run(Batch(deliveries=them)), mail, lambda one, it: one is it.item):
+        if isinstance(done, Exception):
+            [(sender, row)] = some
+            done = run(Batch([mail_set_aside(sender, row, done)]))
+        yield some, done

@@ -1,4 +1,4 @@
-"""run: load what a batch touches, fold it, commit. Whoever loses the race for the shard loads again.
+"""run: load what a batch touches, fold it, commit. A run that loses the race for the shard loads again.
 
 Everything that follows from a request on this shard happens in the same commit; what concerns other shards is in the
 outbox of that commit. A request is carried out once, whatever crashes: either its commit is there, or nothing of it.
@@ -14,8 +14,7 @@ from typing import TypeVar
 from conjoin.fault_points import passing
 from conjoin.kernel.catalog import Catalog
 from conjoin.runtime.clock import ForwardClock
-from conjoin.runtime.engine.key_homes import KeyHomes, homes_of
-from conjoin.runtime.engine.placement import Placement
+from conjoin.runtime.engine.placement import KeyHomes, Placement, homes_of
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.run.batches import Batch, Commit
 from conjoin.runtime.run.fold import Fold
@@ -24,7 +23,7 @@ from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.store.port import Changes, Facts, ShardSnapshot, ShardStore
 
 RACES_BEFORE_LOCKING = 2
-"""A large batch is not starved by small ones: after so many lost races it takes the shard's lock before it loads."""
+"""A large batch is not starved by small ones: after so many lost races it locks the shard before it loads."""
 RACES_OF_UPKEEP = 5
 """Others go first for so long; then it takes its turn, which is short."""
 _T = TypeVar("_T")
@@ -55,8 +54,8 @@ class Runner:
     def run(self, batch: Batch, view: CatalogView) -> Commit:
         collects = gc.isenabled()
         # Nothing of a run is garbage before its end; looking for some in between takes a quarter of the time. It is for
-        # the whole process, whose other threads do the same: whoever found it on turns it on again, so it never stays
-        # off, and what a run may make meanwhile is bounded (`consequences.py`).
+        # the whole process, whose other threads do the same: who found it on turns it on again, so it never stays off,
+        # and what a run may make meanwhile is bounded (`limits.py`).
         gc.disable()
         try:
             return until_committed(self.store, partial(self._try, batch, view), RACES_BEFORE_LOCKING)
@@ -66,20 +65,18 @@ class Runner:
 
     def rehearse(self, batch: Batch, view: CatalogView) -> None:
         """All of a run but its commit; raises what the run would."""
-        snapshot = self.store.begin()
-        try:
+        with self.store.begin() as snapshot:
             fold = Fold(self._begin(snapshot, view), view, self._clock.follow(snapshot.head.time))
             fold.load(batch)
             fold.carry_out(batch)
             fold.changes(batch)
             fold.done(None)
-        finally:
-            snapshot.abandon()
 
     def _try(self, batch: Batch, view: CatalogView, snapshot: ShardSnapshot) -> Commit | None:
-        """None: somebody else has committed in the meantime."""
+        """None: another run has committed in the meantime."""
         began = perf_counter()
         fold = Fold(self._begin(snapshot, view), view, self._clock.follow(snapshot.head.time))
+        timings = self.timings
         try:
             passing("begun")
             fold.load(batch)
@@ -91,18 +88,24 @@ class Runner:
             changes = fold.changes(batch)
             encoded = perf_counter()
             passing("encoded")
-            if not _committed(snapshot, changes):
-                self.timings.lost_races += 1
+            if changes is None:
+                snapshot.abandon()
+            elif not snapshot.commit(changes):
+                timings.lost_races += 1
                 return None
         except BaseException as error:  # which item it was that could not be carried out, or written
             blame(error, fold.culprit)
             raise
-        timings = self.timings
         timings.load += loaded - began
         timings.decide += decided - loaded
         timings.encode += encoded - decided
         timings.commit += perf_counter() - encoded
-        return _done(fold, changes)
+        try:
+            passing("committed")
+            return fold.done(changes)
+        except BaseException as error:  # the commit is there: whatever comes now, nothing of it is carried out again
+            blame(error, Blame(is_committed=changes is not None))
+            raise
 
     def _begin(self, snapshot: ShardSnapshot, view: CatalogView) -> WorkingSet:
         if self._homes is None:
@@ -116,39 +119,17 @@ class Runner:
         return its
 
 
-def _committed(snapshot: ShardSnapshot, changes: Changes | None) -> bool:
-    """False: somebody else was faster."""
-    if changes is None:
-        snapshot.abandon()
-        return True
-    return snapshot.commit(changes)
-
-
-def _done(fold: Fold, changes: Changes | None) -> Commit:
-    try:
-        passing("committed")
-        return fold.done(changes)
-    except BaseException as error:  # the commit is there: whatever comes now, nothing of it is carried out again
-        blame(error, Blame(is_committed=changes is not None))
-        raise
-
-
 def until_committed(
     shard: ShardStore, attempt: Callable[[ShardSnapshot], _T | None], races_before_locking: int = RACES_OF_UPKEEP
 ) -> _T:
-    """What an attempt answers; None says that somebody else has committed in the meantime.
+    """What an attempt answers; None means that another run has committed in the meantime.
 
-    After so many lost races the shard is locked before it is looked at. Whatever an attempt raises, its snapshot does
-    not stay open.
+    After so many lost races the shard is locked before it is read.
     """
     races = 0
     while True:
-        snapshot = shard.begin(locked=races >= races_before_locking)
-        try:
+        with shard.begin(locked=races >= races_before_locking) as snapshot:
             answer = attempt(snapshot)
-        except BaseException:  # whatever it was, the snapshot must not stay open
-            snapshot.abandon()
-            raise
         if answer is not None:
             return answer
         races += 1

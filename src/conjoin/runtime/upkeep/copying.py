@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from conjoin.errors import StoreDamaged, StoreExists
 from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.store import tables as t
-from conjoin.store.port import CatalogStore, Store
+from conjoin.store.catalog import CatalogStore
+from conjoin.store.port import Store
 from conjoin.store.sqlite.data_folder import system_errors
 from conjoin.store.tables import Table
 

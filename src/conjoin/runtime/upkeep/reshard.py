@@ -1,7 +1,7 @@
 """Resharding: a store with another number of shards, made from one that rests.
 
 What belongs to a correlation key goes to the shard that the key has now; an instance, with all that is inside, stays on
-its shard, or goes to shard mod N when there are only N. The keys of records stay; `key_homes.py` says how they are
+its shard, or goes to shard mod N when there are only N. The keys of records stay; `placement.py` says how they are
 found. The log stays with the old store: the new one begins with a log of its own.
 """
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.errors import InputError
-from conjoin.runtime.engine import key_homes
+from conjoin.runtime.engine import placement
 from conjoin.runtime.engine.business_ids import refuse_unless_one
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.placement import MESSAGE_TABLES, inbox_groups, inbox_rows
 from conjoin.runtime.inbox.requests import RULES_SOURCE as INBOX
 from conjoin.runtime.notices.sources import SOURCE as NOTICES
-from conjoin.runtime.run.peek import SOURCE as CATALOG
+from conjoin.runtime.run.due import SOURCE as CATALOG
 from conjoin.runtime.run.set_aside import WAITING
 from conjoin.runtime.upkeep import copying
 from conjoin.runtime.upkeep.copying import OnProgress, Tallies, Tally
@@ -45,7 +45,7 @@ def reshard_store(
         plan.refuse_unless_at_rest()
         noted = [frozen.rows(index, t.POSITION) for index in range(plan.old)]
         positions = _merged_positions(noted, ingest_is_done)
-        plan.positions = [*positions, *key_homes.written_generations(plan.generations)]
+        plan.positions = [*positions, *placement.written_generations(plan.generations)]
         facts = store.facts._replace(shards=shards)
         with ExitStack() as stack:
             if isinstance(address, Path):
@@ -66,9 +66,9 @@ class _Plan:
         heads = [frozen.head(index) for index in range(old)]
         counter, time = max(head.next_key for head in heads), max(head.time for head in heads)
         self._head = Head(_FRESH, counter, time, 0)
-        before = key_homes.read_generations(frozen.rows(0, t.POSITION), old)
-        self.generations = (*before, key_homes.Generation(before[-1].first + old, new))
-        self._found_on = key_homes.KeyHomes(self.generations).shard_of_record
+        before = placement.read_generations(frozen.rows(0, t.POSITION), old)
+        self.generations = (*before, placement.Generation(before[-1].first + old, new))
+        self._found_on = placement.KeyHomes(self.generations).shard_of_record
 
     def refuse_unless_at_rest(self) -> None:
         """Nothing may be under way between shards: it would arrive where nothing waits for it any more."""
@@ -83,7 +83,7 @@ class _Plan:
         aside = sum(row.state == WAITING for _, row in self._all(t.SET_ASIDE))
         if aside:
             problems.append(f"items that are set aside: {aside}; conjoin store set-aside retries or deletes them")
-        if self.generations[-1].first + self.new > key_homes.MOST_NUMBERS:
+        if self.generations[-1].first + self.new > placement.MOST_NUMBERS:
             problems.append("the numbers of shards are used up: this store has been changed too often")
         if problems:
             raise InputError(problems)
@@ -114,7 +114,7 @@ class _Plan:
             if table in MESSAGE_TABLES:
                 yield from inbox_rows(self._frozen, old, table, index, self.new)
                 continue
-            stays = key_homes.moved(old, self.new) == index
+            stays = placement.moved(old, self.new) == index
             if table in _BY_KEY or table is t.TIMER or stays:
                 for row in self._frozen.rows(old, table):
                     if self._goes_to(table, row, old) == index:
@@ -125,7 +125,7 @@ class _Plan:
             return shard_of(row.correlation_key, self.new)
         if table is t.TIMER and not row.instance_key:
             return shard_of(row.process_id, self.new)
-        shard = key_homes.moved(old, self.new)
+        shard = placement.moved(old, self.new)
         assert self._found_on(row.key) == shard, f"{table.name} {row.key} would not be found on shard {shard}"
         return shard
 
@@ -140,7 +140,7 @@ def _merged_positions(shards: Sequence[Iterable[PositionRow]], ingest_is_done: b
     reached: dict[tuple[str, str], list[str]] = {}
     for rows in shards:
         for row in rows:
-            if row.source not in (key_homes.SOURCE, INBOX, NOTICES):
+            if row.source not in (placement.GENERATION, INBOX, NOTICES):
                 reached.setdefault((row.source, row.part), []).append(row.position)
     problems, merged = [], []
     for (source, part), positions in sorted(reached.items()):

@@ -13,12 +13,10 @@ from uuid import uuid4
 
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.keys import last_key_of, shard_of_key
-from conjoin.runtime.engine.key_homes import homes_in
-from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.replay.row_differences import key_of
+from conjoin.runtime.engine.placement import homes_in, shard_of
 from conjoin.runtime.upkeep.removal import AT_ONCE, HouseKeeper
 from conjoin.store import tables as t
-from conjoin.store.port import Before, Store
+from conjoin.store.port import Meets, Store
 from conjoin.store.rows import PositionRow
 from conjoin.store.tables import Table
 
@@ -31,7 +29,7 @@ FEW = 100
 _PAGE = 1_000
 _LOOKED_AT: dict[Table, Callable[[int], dict[str, Any]]] = {
     t.MESSAGE: lambda cut: {"live": 0},
-    t.SUBSCRIPTION: lambda cut: {"busy_with": 0, "closed_at": Before(cut)},
+    t.SUBSCRIPTION: lambda cut: {"busy_with": 0, "closed_at": Meets((("<", cut),))},
     t.INSTANCE: lambda cut: {"state": ("completed", "terminated")},
 }
 _BORN_AT = {t.MESSAGE: "published_at", t.INSTANCE: "started_at"}
@@ -120,7 +118,7 @@ class Retention:
                     shard = self._homes.shard_of_record(row.key)
                 else:
                     shard = shard_of(row.correlation_key, self._store.facts.shards)
-                by_shard.setdefault(shard, []).append(key_of(table, row))
+                by_shard.setdefault(shard, []).append(table.key_of(row))
             for shard, keys in by_shard.items():
                 yield from self._keepers[shard].remove(table, keys, cleaned)
 
@@ -131,7 +129,7 @@ class Retention:
             if found:
                 yield found
             last = rows[-1]
-            after = key_of(table, last)
+            after = table.key_of(last)
             if table in _BORN_AT and getattr(last, _BORN_AT[table]) >= cut:
                 after = (last_key_of(shard_of_key(last.key)),)
 

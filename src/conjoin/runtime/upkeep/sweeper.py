@@ -16,9 +16,8 @@ from conjoin.fault_points import passing
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.run.batches import PROBE, Reply
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
-from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep
-from conjoin.runtime.run.peek import peek
-from conjoin.runtime.run.sweeping import retry_due, sweep_carefully
+from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep, peek
+from conjoin.runtime.run.set_aside import retry_due, sweep_carefully
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, Cleaning, KeepFor
 from conjoin.runtime.upkeep.supervision import Repeating
 from conjoin.store.port import ShardSnapshot

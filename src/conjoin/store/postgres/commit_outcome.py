@@ -1,6 +1,6 @@
 """A commit whose answer was lost with the connection: it is found out whether it happened, never guessed.
 
-First the shard's row is written as it is. That waits for a transaction that is still at it, and whoever read the row
+First the shard's row is written as it is. That waits for a transaction that is still at it, and one that read the row
 before can no longer write it: from then on the old commit has happened or never will. Then its version is looked for.
 """
 

@@ -36,7 +36,7 @@ _MEANINGS = {
 """By the code of an error."""
 _DAMAGED = ("XX001", "XX002", "3F000", "42P01", "42703")
 """A damaged page or index; and a schema, table or column that is not there any more."""
-_AT_THE_DOOR = (
+_NOT_CONNECTED = (
     ("password", _LET_IN),
     ("pg_hba.conf", _LET_IN),
     ("authentication", _LET_IN),
@@ -53,7 +53,7 @@ _AT_THE_DOOR = (
     ("translate host", "there is no server of that name; look at the address"),
     ("", "the server does not answer; look whether it runs, and at the address"),
 )
-"""What is said to one who is not connected yet has no code: the first whose words are in it counts."""
+"""Errors before a connection exists have no code: the first entry whose words are in the text counts."""
 
 _OF_THE_ITEM = ("22", "23", "54")
 """Classes of codes: a value it cannot take, one that breaks a rule of a table, one beyond a limit of the server."""
@@ -77,7 +77,7 @@ LOOKING_UP = {
     "work_mem": "64MB",
     **dict.fromkeys(("enable_seqscan", "enable_bitmapscan", "enable_material"), "off"),
     **dict.fromkeys(("enable_hashjoin", "enable_mergejoin"), "off"),
-    # Whoever stopped in the middle of a transaction does not hold the others up for ever.
+    # A client that stopped in the middle of a transaction does not hold the others up for ever.
     "idle_in_transaction_session_timeout": "10min",
 }
 
@@ -98,7 +98,7 @@ class Connections:
         try:
             with translated_errors(self.place):
                 yield connection
-        except BaseException:  # whatever it was, nobody knows in which state it left the connection
+        except BaseException:  # whatever it was, the state of the connection is unknown
             connection.close()
             raise
         self.give_back(connection)
@@ -144,7 +144,7 @@ class Connections:
 
 
 def is_usable(connection: Connection) -> bool:
-    """Whether the server has said nothing to an idle connection: its only words there are that it ends."""
+    """Whether the server has sent nothing to an idle connection: all it sends there is that it ends."""
     if connection.closed:
         return False
     waiting = select.poll()
@@ -154,11 +154,17 @@ def is_usable(connection: Connection) -> bool:
 
 def place(url: str) -> str:
     """The address as it may be shown: without the password."""
-    given = _read(url)
-    parts = {name: value for name, value in given.items() if name in ("host", "port", "user", "dbname")}
-    host, port = parts.get("host", "localhost"), parts.get("port")
-    user = f"{parts['user']}@" if "user" in parts else ""
-    return f"postgresql://{user}{host}{f':{port}' if port else ''}/{parts.get('dbname', '')}"
+    # A password with signs that are not escaped would be taken for a host, and shown as one.
+    unreadable = InputError([f"{shown_url(url)}: PostgreSQL cannot read this URL; escape the signs in its password"])
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.Error:
+        raise unreadable from None
+    if any("@" in str(given.get(name, "")) for name in ("host", "port", "dbname")):
+        raise unreadable
+    user = f"{given['user']}@" if "user" in given else ""
+    port = f":{given['port']}" if given.get("port") else ""
+    return f"postgresql://{user}{given.get('host', 'localhost')}{port}/{given.get('dbname', '')}"
 
 
 def stoppable(connection: Connection) -> AbstractContextManager[None]:
@@ -167,21 +173,9 @@ def stoppable(connection: Connection) -> AbstractContextManager[None]:
     return nullcontext() if its is None else its.stopped_by(connection.cancel)
 
 
-def _read(url: str) -> dict[str, Any]:
-    """A password with signs that are not escaped would be taken for a host, and shown as one."""
-    unreadable = InputError([f"{shown_url(url)}: PostgreSQL cannot read this URL; escape the signs in its password"])
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.Error:
-        raise unreadable from None
-    if any("@" in str(given.get(name, "")) for name in ("host", "port", "dbname")):
-        raise unreadable
-    return given
-
-
 @contextmanager
 def translated_errors(place: str) -> Iterator[None]:
-    """What PostgreSQL says, as an error of ours that names the place and what to do."""
+    """Errors of PostgreSQL as errors of ours, which name the place and what to do."""
     try:
         yield
     except (psycopg.DataError, psycopg.IntegrityError):
@@ -200,6 +194,6 @@ def translated_errors(place: str) -> Iterator[None]:
 
 def not_connected(place: str, error: psycopg.OperationalError) -> StoreFailed:
     """The words of the server stay beside ours; they never hold the password."""
-    said = " ".join(str(error).rpartition("FATAL:")[2].split())
-    meaning = next(meaning for words, meaning in _AT_THE_DOOR if words in said)
-    return StoreFailed(f"{place}: {meaning} ({said})")
+    text = " ".join(str(error).rpartition("FATAL:")[2].split())
+    meaning = next(meaning for words, meaning in _NOT_CONNECTED if words in text)
+    return StoreFailed(f"{place}: {meaning} ({text})")

@@ -1,12 +1,10 @@
 """Who works on a store in PostgreSQL: an advisory lock of a session of its own, which ends with its connection.
 
 Everybody who writes holds it shared; who needs the store alone holds it exclusively. A session that was cut, by a
-restart of the server or by an administrator, holds nothing any more: whoever writes looks first (`Holding.check`), and
+restart of the server or by an administrator, holds nothing any more: a writer looks first (`Holding.check`), and
 takes the lock again or does not write. That costs no statement: the end of a session shows on its own socket.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
 
@@ -25,7 +23,7 @@ where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = 
 order by a.backend_start
 """
 _PAUSE_S = 0.5
-"""After a failure so long: many threads ask, and connecting may take its time."""
+"""After a failure: many threads check, and connecting may take its time."""
 
 
 class Holding:
@@ -40,7 +38,7 @@ class Holding:
         self._connection = self._taken()
 
     def check(self) -> None:
-        """Take it again if its session is over. Raises, with who is in the way, if that cannot be: nobody may write."""
+        """Take it again if its session is over. Raises, with who is in the way, if that cannot be."""
         if is_usable(self._connection):
             return
         with self._turn:
@@ -50,16 +48,13 @@ class Holding:
                 raise self._failed[1].with_traceback(None)
             if self._alone:
                 raise StoreInUse(f"{self._connections.place}: the lock of {self._task} was lost: begin it again")
-            self._take_again()
-
-    def _take_again(self) -> None:
-        try:
-            connection = self._taken()
-        except ConjoinError as error:
-            self._failed = monotonic(), error
-            raise
-        self.close()
-        self._connection, self._failed = connection, None
+            try:
+                connection = self._taken()
+            except ConjoinError as error:
+                self._failed = monotonic(), error
+                raise
+            self.close()
+            self._connection, self._failed = connection, None
 
     def _taken(self) -> Connection:
         connection, place = self._connections.connect(), self._connections.place
@@ -68,7 +63,9 @@ class Holding:
                 connection.execute("select set_config('application_name', %s, false)", (self._task,))
                 shared = "" if self._alone else "_shared"
                 if not connection.execute(f"select pg_try_advisory_lock{shared}(%s)", (_NUMBER,)).fetchall()[0][0]:
-                    raise StoreInUse(in_use(place, _holders(connection), alone=self._alone))
+                    found = connection.execute(_HOLDERS, (_NUMBER,)).fetchall()
+                    holders = [f"{task} (session {pid} from {host}, since {at})" for task, pid, host, at in found]
+                    raise StoreInUse(in_use(place, holders, alone=self._alone))
         except BaseException:  # whatever it was, the session must not live on
             connection.close()
             raise
@@ -76,29 +73,3 @@ class Holding:
 
     def close(self) -> None:
         self._connection.close()
-
-
-class Holdings:
-    """All that a store object holds, mostly one."""
-
-    def __init__(self) -> None:
-        self._all: list[Holding] = []
-
-    def check(self) -> None:
-        for holding in tuple(self._all):
-            holding.check()
-
-    @contextmanager
-    def held(self, connections: Connections, task: str, *, alone: bool = False) -> Iterator[None]:
-        holding = Holding(connections, task, alone)
-        self._all.append(holding)
-        try:
-            yield
-        finally:
-            self._all.remove(holding)
-            holding.close()
-
-
-def _holders(connection: Connection) -> list[str]:
-    found = connection.execute(_HOLDERS, (_NUMBER,)).fetchall()
-    return [f"{task} (session {pid} from {host}, since {since})" for task, pid, host, since in found]

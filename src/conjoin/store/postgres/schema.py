@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from conjoin.errors import StoreExists, StoreMissing, StoreTooNew
 from conjoin.store import schema
 from conjoin.store import tables as t
+from conjoin.store.catalog import CATALOG_QUERIES
 from conjoin.store.port import Facts
 from conjoin.store.postgres.connections import Connection, Connections
 from conjoin.store.postgres.dialect import DIALECT
-from conjoin.store.sql.catalog import CATALOG_QUERIES
 
 CATALOG = "catalog"
 VIEWS = "conjoin"
@@ -30,12 +30,18 @@ def schema_name(shard: int) -> str:
 
 
 def make_store(connections: Connections, facts: Facts) -> None:
-    """What a crash left half made is finished. The facts are written last: without them there is no store."""
+    """What a crash left incomplete is finished. The facts are written last: without them there is no store."""
     with _turn(connections) as connection:
         if _schema_version(connection, CATALOG) and connection.execute(_FACTS).fetchall():
             raise StoreExists(f"{connections.place} holds a store already: open it, or name another database")
-        for index in range(facts.shards):
-            _make_shard(connection, connections.place, index)
+        for name in map(schema_name, range(facts.shards)):
+            _take_steps(connection, name, "shard")
+            with connection.transaction():
+                connection.execute(f"set local search_path to {name}")
+                connection.execute(_NEW_SHARD)
+                if connection.execute("select version from shard").fetchall()[0][0]:
+                    why = f"{name} holds commits, but its catalog is gone: restore the store from a backup"
+                    raise StoreExists(f"{connections.place}: {why}")
         _make_views(connection, facts.shards)
         _take_steps(connection, CATALOG, "catalog")
         with connection.transaction():
@@ -95,18 +101,6 @@ def _take_steps(connection: Connection, name: str, part: str) -> None:
             for statement in statements:
                 connection.execute(statement)
             connection.execute("update schema_version set version = %s", (number,))
-
-
-def _make_shard(connection: Connection, place: str, index: int) -> None:
-    name = schema_name(index)
-    _take_steps(connection, name, "shard")
-    with connection.transaction():
-        connection.execute(f"set local search_path to {name}")
-        connection.execute(_NEW_SHARD)
-        if connection.execute("select version from shard").fetchall()[0][0]:
-            raise StoreExists(
-                f"{place}: {name} holds commits, but its catalog is gone: restore the store from a backup"
-            )
 
 
 def _make_views(connection: Connection, shards: int) -> None:

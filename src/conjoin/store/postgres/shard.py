@@ -35,7 +35,7 @@ _PAGE_ROWS = 1000
 
 class PostgresShard:
     def __init__(self, index: int, connections: Connections, check_held: Callable[[], None]) -> None:
-        """`check_held` raises where nobody may write."""
+        """`check_held` raises where writing is not allowed."""
         self.index = index
         self.check_held = check_held
         self.connections = connections
@@ -56,7 +56,7 @@ class PostgresShard:
             if not heads:
                 raise StoreDamaged(self.place, NO_HEAD)
         except BaseException:  # whatever it was, the state of the connection is unknown
-            self.end(failed=True)
+            self.end(True)
             raise
         self._snapshot = PostgresSnapshot(self, connection, Head._make(heads[0]))
         return self._snapshot
@@ -64,7 +64,7 @@ class PostgresShard:
     def reader(self) -> "PostgresShard":
         return PostgresShard(self.index, self.connections, self.check_held)
 
-    def end(self, *, failed: bool = False) -> None:
+    def end(self, failed: bool) -> None:
         """The snapshot is over. After a failure the state of the connection is unknown."""
         self._snapshot = None
         if failed and self._connection is not None:
@@ -106,7 +106,7 @@ class PostgresShard:
 
 class PostgresSnapshot(ShardSnapshot):
     def __init__(self, shard: PostgresShard, connection: Connection, head: Head) -> None:
-        super().__init__(head)
+        super().__init__(head, shard.end)
         self._shard = shard
         self._connection = connection
         self._seen = SeenRows()
@@ -134,55 +134,40 @@ class PostgresSnapshot(ShardSnapshot):
             return []
         return self._seen.note(t.INSTANCE, self._read("instances", number_array(list(dict.fromkeys(keys)))))
 
-    def commit(self, changes: Changes) -> bool:
-        assert changes.head.version > self.head.version, "a commit has a version of its own"
-        connection = self._ending()
-        try:
-            self._shard.check_held()
-            with translated_errors(self._shard.place):
-                won = self._write(connection, changes)
-        except BaseException:  # whatever it was, the state of the connection is unknown
-            self._shard.end(failed=True)
-            raise
-        self._shard.end()
-        return won
-
     def abandon(self) -> None:
         if not self._open:
             return
-        connection = self._ending()
+        self._open = False
         try:
             # Nothing was written, and after a rollback psycopg would prepare every statement anew.
-            connection.execute("commit")
-            self._shard.end()
+            self._connection.execute("commit")
+            self._end(False)
         except psycopg.Error:
             # Without its connection the transaction is over, too.
-            self._shard.end(failed=True)
+            self._end(True)
 
-    def _write(self, connection: Connection, changes: Changes) -> bool:
+    def commit(self, changes: Changes) -> bool:
         """The commit goes out behind the writes; when one of them fails the server skips the rest, and it too."""
-        try:
-            with connection.pipeline():
-                connection.execute(SQL["move_head"], (*changes.head, self.head.version), prepare=True)
-                passing("writing")
-                for statement, parameters in writes(changes, self._seen):
-                    connection.execute(statement, parameters, prepare=True)
-                passing("written")
-                connection.execute("commit")
-            return True
-        except (SerializationFailure, DeadlockDetected):
-            connection.execute("rollback")
-            return False
-        except psycopg.Error:
-            if connection.info.transaction_status in _NOT_COMMITTED:
-                raise
-            self._shard.end(failed=True)
-            return was_committed(self._shard.connections, changes)
-
-    def _ending(self) -> Connection:
-        assert self._open, "this snapshot is over"
-        self._open = False
-        return self._connection
+        connection = self._connection
+        with self._ending(changes), translated_errors(self._shard.place):
+            self._shard.check_held()
+            try:
+                with connection.pipeline():
+                    connection.execute(SQL["move_head"], (*changes.head, self.head.version), prepare=True)
+                    passing("writing")
+                    for statement, parameters in writes(changes, self._seen):
+                        connection.execute(statement, parameters, prepare=True)
+                    passing("written")
+                    connection.execute("commit")
+                return True
+            except (SerializationFailure, DeadlockDetected):
+                connection.execute("rollback")
+                return False
+            except psycopg.Error:
+                if connection.info.transaction_status in _NOT_COMMITTED:
+                    raise
+                self._end(True)
+                return was_committed(self._shard.connections, changes)
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         with self._reading():
@@ -202,7 +187,7 @@ class PostgresSnapshot(ShardSnapshot):
                 yield
         except BaseException:  # whatever it was, the state of the connection is unknown
             self._open = False
-            self._shard.end(failed=True)
+            self._end(True)
             raise
 
 

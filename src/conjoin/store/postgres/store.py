@@ -3,8 +3,8 @@
 A store object may be used from several threads, one thread a shard, and many processes may open the same database.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
@@ -13,23 +13,23 @@ import psycopg
 
 from conjoin.store import reading
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, CatalogStore, Facts, RowOrder
+from conjoin.store.catalog import CATALOG_QUERIES, CatalogStore
+from conjoin.store.port import BY_KEY, Facts, RowOrder
 from conjoin.store.postgres.commit_outcome import whole
 from conjoin.store.postgres.connections import LOOKING_UP, Connections, stoppable
 from conjoin.store.postgres.dialect import DIALECT
-from conjoin.store.postgres.in_use import Holdings
+from conjoin.store.postgres.in_use import Holding
 from conjoin.store.postgres.schema import CATALOG, VIEWS, make_store, migrate_store, missing, schema_name
 from conjoin.store.postgres.shard import PostgresShard
 from conjoin.store.postgres.whole_tables import FrozenSchemas, frozen_schemas
 from conjoin.store.postgres.writes import puts
-from conjoin.store.sql.catalog import CATALOG_QUERIES, SqlCatalog
 from conjoin.store.tables import Table
 
 _SQL = {name: text.format(p=DIALECT.p) for name, text in CATALOG_QUERIES.items()}
 _NOW = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint"
 
 
-class PostgresCatalog(SqlCatalog):
+class PostgresCatalog(CatalogStore):
     """The schema `catalog`, with a connection for each call."""
 
     def __init__(self, connections: Connections, check_held: Callable[[], None]) -> None:
@@ -41,7 +41,7 @@ class PostgresCatalog(SqlCatalog):
         facts = self._facts()
         if facts is None:
             raise missing(self._connections)
-        return facts
+        return Facts(*facts)
 
     def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
         self._check_held()
@@ -70,13 +70,12 @@ class PostgresStore:
     def __init__(self, url: str) -> None:
         self.address = url
         self.lists_go_on = False
-        self._holdings = Holdings()
+        self._holdings: list[Holding] = []
         self._connections = _connections(url)
         self._stoppable = _connections(url)
         migrate_store(self._connections)
-        catalog = PostgresCatalog(self._connections, self.check_held)
-        self.catalog: CatalogStore = catalog
-        self.facts = catalog.facts()
+        self.catalog = PostgresCatalog(self._connections, self.check_held)
+        self.facts = self.catalog.facts()
         self._shards = [
             PostgresShard(index, Connections(url, schema_name(index), **LOOKING_UP), self.check_held)
             for index in range(self.facts.shards)
@@ -120,14 +119,22 @@ class PostgresStore:
             return connection.execute(statement, parameters).fetchall()
 
     def frozen(self) -> AbstractContextManager[FrozenSchemas]:
-        """Nobody waits for it."""
+        """Commits do not wait for it."""
         return frozen_schemas(self._connections)
 
-    def held(self, task: str, *, alone: bool = False) -> AbstractContextManager[None]:
-        return self._holdings.held(self._connections, task, alone=alone)
+    @contextmanager
+    def held(self, task: str, *, alone: bool = False) -> Iterator[None]:
+        holding = Holding(self._connections, task, alone)
+        self._holdings.append(holding)
+        try:
+            yield
+        finally:
+            self._holdings.remove(holding)
+            holding.close()
 
     def check_held(self) -> None:
-        self._holdings.check()
+        for holding in tuple(self._holdings):
+            holding.check()
 
     def checkpoint(self, index: int) -> None:
         """The server does that by itself."""

@@ -3,12 +3,12 @@
 Of the large tables a snapshot notes where the rows lie that it has read. One that is put again is written at its
 place, without looking for it; one that would have been read and was not is new. That halves the work of a commit. All
 others are put in the place of those with the same key, if there are any. Invariant: a place is good for as long as its
-snapshot is: the server moves no row that a transaction can see, and lets nobody rewrite a table that it has read.
+snapshot is: the server moves no row that a transaction can see, and does not let a table be rewritten that it has read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
@@ -23,16 +23,6 @@ _WITHOUT_PLACE = itemgetter(slice(None, -1))
 _PLACE = itemgetter(-1)
 _KEY_OF: dict[Table, Callable[[Any], Any]] = {t.SUBSCRIPTION: itemgetter(0, 1, 2), t.INSTANCE: itemgetter(0)}
 """The key columns come first in every row, and a row to drop is its key columns."""
-
-
-class RowsByWrite(NamedTuple):
-    """Rows to put, by how they are written."""
-
-    places: Sequence[str]
-    there: Sequence[Any]
-    """Those at these places."""
-    new: Sequence[Any]
-    unknown: Sequence[Any]
 
 
 class SeenRows:
@@ -56,18 +46,25 @@ class SeenRows:
             for key in map(_KEY_OF[table], keys):
                 places.pop(key, None)
 
-    def sort(self, table: Table, rows: Sequence[Any]) -> RowsByWrite:
+    def statements(self, table: Table, rows: Sequence[Any]) -> Iterator[Statement]:
+        """How rows are put."""
         places = self._places.get(table)
-        if not places and not (table is t.SUBSCRIPTION and self._whole):
-            return RowsByWrite((), (), (), rows)
-        assert places is not None
-        # Taken out, so that a row that is put twice is not written twice at one place.
-        taken = [places.pop(key, None) for key in map(_KEY_OF[table], rows)]
-        there = [row for row, place in zip(rows, taken, strict=True) if place is not None]
-        others = [row for row, place in zip(rows, taken, strict=True) if place is None]
-        new = [row for row in others if row[:2] in self._whole] if table is t.SUBSCRIPTION else []
-        unknown = [row for row in others if row[:2] not in self._whole] if new else others
-        return RowsByWrite([place for place in taken if place is not None], there, new, unknown)
+        if places or (table is t.SUBSCRIPTION and self._whole):
+            assert places is not None
+            # Taken out, so that a row that is put twice is not written twice at one place.
+            taken = [places.pop(key, None) for key in map(_KEY_OF[table], rows)]
+            there = [row for row, place in zip(rows, taken, strict=True) if place is not None]
+            rows = [row for row, place in zip(rows, taken, strict=True) if place is None]
+            if there:
+                behind_key = itemgetter(slice(len(table.key), None))
+                split, values = arrays(behind_key(table.types), map(behind_key, there))
+                found = [place for place in taken if place is not None]
+                yield _UPDATE[table][split], [text_array(found), *values, len(there)]
+            new = [row for row in rows if row[:2] in self._whole] if table is t.SUBSCRIPTION else []
+            if new:
+                yield _bulk(_INSERT[table], arrays(table.types, new))
+                rows = [row for row in rows if row[:2] not in self._whole]
+        yield from puts(table, rows)
 
 
 def writes(changes: Changes, seen: SeenRows) -> Iterator[Statement]:
@@ -77,12 +74,7 @@ def writes(changes: Changes, seen: SeenRows) -> Iterator[Statement]:
             seen.forget(table, keys)
             yield _bulk(_DROP[table], arrays(_KEY_TYPES[table], keys))
     for table, rows in changes.put.items():
-        places, there, new, unknown = seen.sort(table, rows)
-        if there:
-            yield _update_at(table, places, there)
-        if new:
-            yield _bulk(_INSERT[table], arrays(table.types, new))
-        yield from puts(table, unknown)
+        yield from seen.statements(table, rows)
 
 
 def puts(table: Table, rows: Sequence[Any]) -> Iterator[Statement]:
@@ -95,12 +87,6 @@ def puts(table: Table, rows: Sequence[Any]) -> Iterator[Statement]:
 
 def _bulk(forms: _Forms, parameters: Arrays) -> Statement:
     return forms[parameters.split], parameters.values
-
-
-def _update_at(table: Table, places: Sequence[str], rows: Sequence[Any]) -> Statement:
-    behind_key = itemgetter(slice(len(table.key), None))
-    split, values = arrays(behind_key(table.types), map(behind_key, rows))
-    return _UPDATE[table][split], [text_array(places), *values, len(rows)]
 
 
 def _insert(table: Table, split: bool) -> str:

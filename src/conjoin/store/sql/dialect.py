@@ -1,4 +1,4 @@
-"""How each database says what both are asked: the words of its SQL, and the statements of lists, counts and scans.
+"""SQL dialects: the words of a database, and the statements of lists, counts and scans made of them.
 
 Names are looked up among those that there are, and values are parameters: nothing that a client sent becomes text of a
 statement unseen.
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, Before, Condition, Meets, RowOrder
+from conjoin.store.port import BY_KEY, Condition, Meets, RowOrder
 from conjoin.store.sql.statements import FIRST_OF_GROUPS, LOOKUPS, QUERIES, READS
 from conjoin.store.tables import Table
 
@@ -23,7 +23,7 @@ _AS_IN_SCHEMA = {
     ("live", "=", 1): "live = 1",
     ("parent_key", "<>", 0): "parent_key <> 0",
 }
-"""An index over some of the rows is used where its condition is asked in its own words."""
+"""An index over some of the rows is used where its condition is written in its own words."""
 _BY_BEGINNING = frozenset({("message", "name"), ("message", "correlation_key")})
 _BEGINNING = 100
 """An index holds so many characters of these columns."""
@@ -166,8 +166,6 @@ def _tests(value: Any) -> tuple[tuple[str, Any], ...]:
     """What a condition of a list asks of its column."""
     if isinstance(value, Meets):
         return value.tests
-    if isinstance(value, Before):
-        return (("<", value.value),)
     return (("in" if isinstance(value, tuple) else "=", value),)
 
 

@@ -1,4 +1,4 @@
-"""The statements that both databases share: the reads of a snapshot, by name. `port.py` says what each answers.
+"""The statements that both databases share: the reads of a snapshot, by name. See `port.py` for what each answers.
 
 `{texts}` and `{numbers}` are a table `many` of the values of one parameter: a bulk read is one statement, whatever its
 size. It stands first in a cross join, so that each value is looked up and the large table is never walked. Inbox reads

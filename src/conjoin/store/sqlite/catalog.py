@@ -14,8 +14,8 @@ from typing import Any
 from conjoin.errors import StoreExists
 from conjoin.store import schema
 from conjoin.store import tables as t
+from conjoin.store.catalog import CATALOG_QUERIES, CatalogStore
 from conjoin.store.port import Facts
-from conjoin.store.sql.catalog import CATALOG_QUERIES, SqlCatalog
 from conjoin.store.sqlite.data_folder import missing
 from conjoin.store.sqlite.files import (
     connect,
@@ -32,7 +32,7 @@ _SQL = {name: text.format(p="?") for name, text in CATALOG_QUERIES.items()}
 _PUT = {table: put_statement(table) for table in t.CATALOG}
 
 
-class SqliteCatalog(SqlCatalog):
+class SqliteCatalog(CatalogStore):
     def __init__(self, file: Path, *, synced: bool = True) -> None:
         self.place = str(file)
         self._file = file
@@ -54,7 +54,7 @@ class SqliteCatalog(SqlCatalog):
         facts = self._facts()
         if facts is None:
             raise missing(self._file.parent)
-        return facts
+        return Facts(*facts)
 
     def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
         with self._turn, writing(self._connection, self._file):

@@ -1,8 +1,8 @@
 """A commit that failed at the disk: it is found out whether it happened, never guessed.
 
-SQLite may have written the commit to the write-ahead log and failed to sync it: nobody sees it now, and a restart could
-still find it there. The next commit takes its place in the log, so one is made that changes nothing. After it the old
-one has happened or never will; if it fails too, the outcome is unknown.
+SQLite may have written the commit to the write-ahead log and failed to sync it: it cannot be seen now, and a restart
+could still find it there. The next commit takes its place in the log, so one is made that changes nothing. After it
+the old one has happened or never will; if it fails too, the outcome is unknown.
 """
 
 import sqlite3

@@ -42,7 +42,7 @@ _PATHS = {
 
 
 def system_error(place: Path, error: OSError) -> InputError | StoreFailed:
-    """What the operating system says of a file, as an error of ours."""
+    """An error of the operating system about a file, as one of ours."""
     number = error.errno or 0
     if number in _PATHS:
         return InputError([f"{place}: {_PATHS[number]}"])
@@ -124,7 +124,7 @@ def folder_held(folder: Path, task: str, *, alone: bool = False) -> Iterator[Non
         if alone:
             with system_errors(folder):
                 raise
-        # Where nothing can be written, nobody has to be kept from writing.
+        # Where nothing can be written, no lock is needed.
         yield
         return
     with closing(file):

@@ -65,18 +65,16 @@ def bound(parameters: list[Any]) -> list[Any]:
     return [json.dumps(value) if isinstance(value, list) else value for value in parameters]
 
 
-def put_statement(table: Table) -> str:
-    """A whole row, new or in place of the one with its key."""
-    places = ", ".join("?" * len(table.columns))
-    return f"insert or replace into {table.name} ({', '.join(table.columns)}) values ({places})"
+def put_statement(table: Table, rewritten: bool = False) -> str:
+    """A whole row, new or in place of the one with its key.
 
-
-def rewrite_statement(table: Table) -> str:
-    """The same for rows that are written again and again: replaced, a row would leave all indexes and come back."""
-    places, keys = ", ".join("?" * len(table.columns)), ", ".join(table.key)
+    `rewritten`: rows are written again and again. Replaced, one would leave all indexes and come back.
+    """
+    into = f"into {table.name} ({', '.join(table.columns)}) values ({', '.join('?' * len(table.columns))})"
+    if not rewritten:
+        return f"insert or replace {into}"
     changes = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in table.key)
-    into = f"insert into {table.name} ({', '.join(table.columns)}) values ({places})"
-    return f"{into} on conflict ({keys}) do update set {changes}"
+    return f"insert {into} on conflict ({', '.join(table.key)}) do update set {changes}"
 
 
 def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
@@ -131,7 +129,7 @@ def take_steps(connection: sqlite3.Connection, file: Path, part: str) -> None:
 
 @contextmanager
 def writing(connection: sqlite3.Connection, file: Path) -> Iterator[None]:
-    """A transaction beside which nobody else writes: all of it or nothing."""
+    """A transaction beside which no other writes: all of it or nothing."""
     with translated_errors(file):
         connection.execute("begin immediate")
         try:
@@ -155,13 +153,13 @@ def is_doubtful(error: sqlite3.OperationalError) -> bool:
 
 
 def checkpoint(file: Path) -> None:
-    """Copy what is committed from the write-ahead log into the file, as far as nobody still reads the old."""
+    """Copy what is committed from the write-ahead log into the file, as far as no reader needs the old."""
     with closing(connect(file)) as connection, translated_errors(file):
         connection.execute("pragma wal_checkpoint(passive)")
 
 
 class translated_errors:  # noqa: N801 - used as a function: with translated_errors(file)
-    """What SQLite says, as an error of ours that names the file and what to do."""
+    """Errors of SQLite as errors of ours, which name the file and what to do."""
 
     __slots__ = ("_file",)
 

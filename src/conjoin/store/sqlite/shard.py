@@ -29,7 +29,6 @@ from conjoin.store.sqlite.files import (
     is_doubtful,
     make_stoppable,
     put_statement,
-    rewrite_statement,
     schema_version,
     take_steps,
     translated_errors,
@@ -38,7 +37,7 @@ from conjoin.store.sqlite.files import (
 from conjoin.store.tables import Table
 
 _SQL = DIALECT.statements()
-_PUT = {table: put_statement(table) for table in t.SHARD} | {t.INBOX: rewrite_statement(t.INBOX)}
+_PUT = {table: put_statement(table, rewritten=table is t.INBOX) for table in t.SHARD}
 _DROP = {
     table: f"delete from {table.name} where {' and '.join(f'{column} = ?' for column in table.key)}"
     for table in t.SHARD
@@ -76,7 +75,7 @@ class SqliteShard:
                 connection.execute("begin immediate" if locked else "begin")
                 head = read_head(connection, self.file)
         except BaseException:  # whatever it was, no transaction stays open
-            self.end(failed=True)
+            self.end(True)
             raise
         self._snapshot = SqliteSnapshot(self, connection, head)
         return self._snapshot
@@ -84,7 +83,7 @@ class SqliteShard:
     def reader(self) -> "SqliteShard":
         return SqliteShard(self.file, self.index, synced=self._synced)
 
-    def end(self, *, failed: bool = False) -> None:
+    def end(self, failed: bool) -> None:
         """The snapshot is over. After a failure the state of the connection is unknown: the next begins a new one."""
         self._snapshot = None
         if failed:
@@ -132,28 +131,30 @@ class SqliteShard:
 
 class SqliteSnapshot(ShardSnapshot):
     def __init__(self, shard: SqliteShard, connection: sqlite3.Connection, head: Head) -> None:
-        super().__init__(head)
-        self._shard = shard
+        super().__init__(head, shard.end)
+        self._file = shard.file
         self._connection = connection
 
     def commit(self, changes: Changes) -> bool:
-        assert changes.head.version > self.head.version, "a commit has a version of its own"
-        connection = self._ending()
-        try:
-            with translated_errors(self._shard.file):
-                won = self._take_turn(changes.head)
-                if won:
-                    passing("writing")
-                    _write(connection, changes)
-                    passing("written")
-                    self._end_commit(connection, changes)
-                else:
-                    connection.execute("rollback")
-        except BaseException:  # whatever it was, no transaction stays open
-            self._shard.end(failed=True)
-            raise
-        self._shard.end()
-        return won
+        connection = self._connection
+        with self._ending(changes), translated_errors(self._file):
+            if not self._take_turn(changes.head):
+                connection.execute("rollback")
+                return False
+            passing("writing")
+            _write(connection, changes)
+            passing("written")
+            try:
+                connection.execute("commit")
+            except sqlite3.OperationalError as error:
+                # StoreFailed is raised only if the commit is not there.
+                if not is_doubtful(error):
+                    raise
+                # Its lock would keep the next one waiting.
+                self._end(True)
+                if not was_committed(self._file, changes, error):
+                    raise
+        return True
 
     def _take_turn(self, head: Head) -> bool:
         """Become the one who writes; only those whose snapshot is still the newest can."""
@@ -169,36 +170,19 @@ class SqliteSnapshot(ShardSnapshot):
                     raise
                 sleep(_PAUSE_S)
 
-    def _end_commit(self, connection: sqlite3.Connection, changes: Changes) -> None:
-        """Returns only if the commit is there; raises StoreFailed only if it is not."""
-        try:
-            connection.execute("commit")
-        except sqlite3.OperationalError as error:
-            if not is_doubtful(error):
-                raise
-            # Its lock would keep the next one waiting.
-            self._shard.end(failed=True)
-            if not was_committed(self._shard.file, changes, error):
-                raise
-
     def abandon(self) -> None:
         if not self._open:
             return
-        connection = self._ending()
-        try:
-            with translated_errors(self._shard.file):
-                connection.execute("rollback")
-        finally:
-            self._shard.end(failed=connection.in_transaction)
-
-    def _ending(self) -> sqlite3.Connection:
-        assert self._open, "this snapshot is over"
         self._open = False
-        return self._connection
+        try:
+            with translated_errors(self._file):
+                self._connection.execute("rollback")
+        finally:
+            self._end(self._connection.in_transaction)
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         assert self._open, "this snapshot is over"
-        with translated_errors(self._shard.file):
+        with translated_errors(self._file):
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
     def _many(self, values: Sequence[Any]) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from conjoin.errors import ConjoinError, StoreDamaged, StoreExists, StoreTooNew
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, CatalogStore, Facts, Head, RowOrder
+from conjoin.store.port import BY_KEY, Facts, Head, RowOrder
 from conjoin.store.sql.dialect import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
 from conjoin.store.sqlite.data_folder import CATALOG, folder_held, make_folder, require_store
@@ -40,13 +40,12 @@ class SqliteStore:
         self.broken: dict[int, ConjoinError] = {}
         """By shard: why it could not be read when it was last tried. For all threads, changed one item at a time."""
         self._temporary: TemporaryDirectory[str] | None = None
-        self._catalog = SqliteCatalog(folder / CATALOG, synced=synced)
+        self.catalog = SqliteCatalog(folder / CATALOG, synced=synced)
         try:
-            self.facts = self._catalog.facts(self._migrate_shards)
+            self.facts = self.catalog.facts(self._migrate_shards)
         except BaseException:  # whatever it was, no file stays open
-            self._catalog.close()
+            self.catalog.close()
             raise
-        self.catalog: CatalogStore = self._catalog
         self._shards = [
             SqliteShard(_shard_file(folder, index), index, synced=synced) for index in range(self.facts.shards)
         ]
@@ -86,7 +85,7 @@ class SqliteStore:
     ) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page.
 
-        A record that is looked up by its key is never said to be missing because its shard could not be read.
+        A record that is looked up by its key is never reported as missing because its shard could not be read.
         """
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
         statement, parameters = DIALECT.list_rows(table, where, after, limit, order)
@@ -163,7 +162,7 @@ class SqliteStore:
     def close(self) -> None:
         for shard in self._shards:
             shard.close()
-        self._catalog.close()
+        self.catalog.close()
         if self._temporary is not None:
             self._temporary.cleanup()
 

@@ -10,7 +10,7 @@ import yaml
 from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.storable import read_fraction
 from conjoin.plain_yaml import PlainLoader
-from conjoin.runtime.engine.policies_set import chosen_policies
+from conjoin.runtime.engine.catalog import chosen_policies
 from conjoin.times.durations import read_duration_ms
 
 

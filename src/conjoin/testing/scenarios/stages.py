@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.engine.catalog import chosen_policies
 from conjoin.runtime.engine.memory import Engine
-from conjoin.runtime.engine.policies_set import chosen_policies
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.testing.clock import FakeClock
 from conjoin.testing.observing.open_now import MemoryView

@@ -14,7 +14,6 @@ from conjoin.gateway.rest.conjoin_v1.list_query import parameters, read_list_que
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
 from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, INSTANT, TEXT, array, nullable, page, record, whole
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.engine.policies_set import policies_as_json
 from conjoin.runtime.reading import finding
 from conjoin.runtime.reading.list_items import DeadLetterItem, SetAsideItem
 from conjoin.runtime.reading.lists import LISTS, list_page
@@ -86,7 +85,7 @@ def _progress(broker: Broker) -> list[dict[str, Any]]:
 
 
 async def list_policies(call: RestCall) -> Response:
-    return answer(await call.service.look(policies_as_json, call.service.broker))
+    return answer(await call.service.look(call.service.broker.catalog.policies_as_json))
 
 
 async def set_policy(call: RestCall) -> Response:

@@ -20,15 +20,15 @@ from conjoin.kernel.inbox.settings import FAIL_FIRST
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import BUFFER, DISCARD, Policy
 from conjoin.kernel.verdicts.verdicts import verdict_of
-from conjoin.runtime.client_api.late_answers import stored_answer
 from conjoin.runtime.client_api.messages import NewMessage, refusal_of, unusable
 from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json
+from conjoin.runtime.codec.messages import stored_answer
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.on_shard.unit_of_work import InboxRows
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import Reply
-from conjoin.runtime.run.execution import Execution
+from conjoin.runtime.run.working_set.working_set import Execution
 
 JSON = "json"
 ATTEMPT = "attempt"
@@ -70,7 +70,7 @@ class Offers:
             return None
         answer = self._its.shard.answers.get(filed.message_key)
         if answer is None:
-            answer = stored_answer(self._its.snapshot, filed.message_key, self._view)
+            answer = stored_answer(self._its.snapshot.messages([filed.message_key]), self._view.policy_of)
         return self._outcome(answer, filed.message.hint.correlation_key)
 
     def as_planned(self, filed: Filed, horizon: int) -> InboxMessage:
@@ -91,6 +91,7 @@ class Offers:
         event = reply.decided[0]
         if isinstance(event, e.MessageRefused):
             return o.outcome_of_verdict("refused", event.reason, text=refusal_of(event, new.key).text)
+        assert isinstance(event, (e.MessagePublished, e.MessageHeld))
         message = event.message
         space = self._its.spaces.at((new.tenant_id, new.key))
         verdict = verdict_of(space, message, self._now, self._its.catalog)

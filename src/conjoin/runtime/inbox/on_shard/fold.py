@@ -14,7 +14,7 @@ from conjoin.runtime.inbox.on_shard.operations import clean_up, move_in, move_ou
 from conjoin.runtime.inbox.on_shard.runs import book_outcomes, intend_next, rest_group, run_groups, take_turn
 from conjoin.runtime.inbox.on_shard.unit_of_work import InboxRows
 from conjoin.runtime.run.batches import Reply
-from conjoin.runtime.run.execution import Execution
+from conjoin.runtime.run.working_set.working_set import Execution
 
 _CARRY_OUT: dict[type, Callable[[InboxWork, Any], r.InboxReply]] = {
     r.InboxArrivals: keep_arrivals,

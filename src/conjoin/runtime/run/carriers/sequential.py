@@ -1,8 +1,8 @@
-"""The post between shards, and every run on them: one after the other, whichever threads ask.
+"""The sequential carrier: runs on all shards, and the mail between them, one after the other, for any thread.
 
-An order for another shard lies in the outbox of the commit that gave it. It is delivered by a run of its receiver,
-which notes the number in the same commit, so it is carried out once, whoever delivers it and how often. Whoever filled
-an outbox empties it before answering; what a crash left is delivered by the next `tick`.
+An order for another shard lies in the outbox of the commit that made it. It is delivered by a run of its receiver,
+which notes the number in the same commit, so it is carried out once, however often it is delivered. A run that filled
+an outbox empties it before it is answered; what a crash left is delivered by the next `tick`.
 """
 
 import logging
@@ -10,21 +10,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any
 
 from conjoin.errors import ConjoinError
 from conjoin.fault_points import passing
 from conjoin.kernel.correlation import events as e
-from conjoin.runtime.client_api.late_answers import accepted_at_least
 from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.batches import Batch, Commit, Reply
-from conjoin.runtime.run.carriers.careful import take_mail
+from conjoin.runtime.run.batches import Batch, Commit, Reply, accepted_at_least
 from conjoin.runtime.run.isolation import blame_what_follows
-from conjoin.runtime.run.mailbox import Mailbox
+from conjoin.runtime.run.mailbox import Mailbox, take_mail
 from conjoin.runtime.run.run import Runner
 from conjoin.store.port import ShardSnapshot, Store
-from conjoin.store.rows import OutboxRow
 
 _log = logging.getLogger(__name__)
 
@@ -39,41 +35,34 @@ class Sequential:
         self._taken: dict[int, list[int]] = {}
         self._turn = RLock()
 
-    def ask(self, shard: int, request: Any) -> Reply:
+    def ask(self, shard: int, request: object) -> Reply:
         return self.run(shard, Batch([request])).replies[0]
 
     @contextmanager
     def look(self, shard: int) -> Iterator[ShardSnapshot]:
         """A shard as it is, to be read only."""
-        with self._turn:
-            snapshot = self.runners[shard].store.begin()
-            try:
-                yield snapshot
-            finally:
-                snapshot.abandon()
+        with self._turn, self.runners[shard].store.begin() as snapshot:
+            yield snapshot
 
     def run(self, shard: int, batch: Batch) -> Commit:
         """A batch and everything that follows from it, on all shards."""
+        failed: ConjoinError | None = None
         with self._turn:
             done = self._run(shard, batch)
-            failed = self._deliver_what_follows(done)
+            try:
+                done.answers |= self.deliver(sorted(done.receivers))
+            except ConjoinError as error:
+                # It stays in the outbox for the next `tick`: the commit that has put it there is done.
+                _log.warning("what follows from commit %s is delivered later: %s", done.head.version, error)
+                failed = error
+            except Exception as error:  # the commit is there: it must not be carried out again
+                blame_what_follows(error)
+                raise
         for reply in done.replies:
             reply.answer = done.answers.get(reply.key)
             if failed is not None and reply.awaits_answer and reply.answer is None:
                 raise accepted_at_least(failed) from failed
         return done
-
-    def _deliver_what_follows(self, done: Commit) -> ConjoinError | None:
-        """What fails stays in the outbox for the next `tick`: the commit that has put it there is done."""
-        try:
-            done.answers |= self.deliver(sorted(done.receivers))
-        except ConjoinError as error:
-            _log.warning("what follows from commit %s is delivered later: %s", done.head.version, error)
-            return error
-        except Exception as error:  # the commit is there: nobody may carry it out again
-            blame_what_follows(error)
-            raise
-        return None
 
     def deliver(self, receivers: Iterable[int] | None = None) -> dict[int, e.Event]:
         """Empty the mailboxes of some shards, or of all, and those that this fills."""
@@ -87,7 +76,7 @@ class Sequential:
         return answers
 
     def _deliver(self, receiver: int) -> Iterator[Commit]:
-        """One commit, unless something in it cannot be carried out: that is set aside."""
+        """In one commit, unless something in it cannot be carried out: that is set aside."""
         mail = self._mailboxes[receiver].collect()
         if not mail:
             return
@@ -99,20 +88,17 @@ class Sequential:
             yield done
 
     def forget_delivered(self) -> None:
-        """What lies in the outboxes of processes that are gone, and was taken, is dropped."""
+        """What lies in the outboxes of processes that are gone, and was taken, is deleted."""
         with self._turn:
             for shard, runner in enumerate(self.runners):
-                stale = [row.seq for receiver in range(len(self.runners)) for row in self._stale(shard, receiver)]
+                stale: list[int] = []
+                for receiver in (it for it in range(len(self.runners)) if it != shard):
+                    with self.look(receiver) as snapshot:
+                        taken = snapshot.received().get(shard, 0)
+                    stale += [row.seq for row in self._mailboxes[receiver].sent_before(shard, taken)]
                 if stale:
                     self._taken.pop(shard, None)
                     runner.run(Batch(taken=stale), self._view())
-
-    def _stale(self, sender: int, receiver: int) -> list[OutboxRow]:
-        if sender == receiver:
-            return []
-        with self.look(receiver) as snapshot:
-            taken = snapshot.received().get(sender, 0)
-        return self._mailboxes[receiver].sent_before(sender, taken)
 
     def _run(self, shard: int, batch: Batch) -> Commit:
         batch.counter = self._counter

@@ -1,8 +1,8 @@
-"""Shard threads: one thread a shard. Whatever arrives while a commit is under way is the next batch.
+"""Shard threads: one thread a shard. What arrives while a commit is under way is the next batch.
 
 A request is answered when everything that follows from it has been committed, on other shards too. A shard whose
 store fails answers its own requests with the error; the others go on. Invariant: whatever a request, its promise or a
-listener does, the thread goes on and everybody who waits is answered.
+listener does, the thread goes on and every request is answered.
 """
 
 import logging
@@ -10,28 +10,26 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager
 from threading import Condition, Event, Lock, Thread
-from typing import Any, Protocol
+from typing import Protocol
 
 from conjoin.errors import OutcomeUnknown, StoreFailed
 from conjoin.fault_points import passing
 from conjoin.kernel.correlation import events as e
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.late_answers import accepted_at_least
 from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.batches import Batch, Commit, Reply
-from conjoin.runtime.run.isolation import blamed, is_worlds, isolated
-from conjoin.runtime.run.mailbox import Mail, Mailbox
+from conjoin.runtime.run.batches import Batch, Commit, Mail, Reply, accepted_at_least
+from conjoin.runtime.run.isolation import blamed, is_items, is_worlds, isolated, once_more
+from conjoin.runtime.run.mailbox import Mailbox
 from conjoin.runtime.run.run import Runner, Timings
-from conjoin.runtime.run.set_aside import may_pass
-from conjoin.runtime.run.sweeping import is_items, mail_set_aside
+from conjoin.runtime.run.set_aside import mail_set_aside
 from conjoin.runtime.upkeep.supervision import Supervisor
 from conjoin.store.port import Store
 from conjoin.store.rows import OutboxRow
 
 MOST_IN_BATCH = 1_000
 ANSWER_S = 120.0
-"""A thread that waits for a shard waits no longer; what it asked for may still be done."""
+"""The timeout of a thread that waits for a shard; its request may still be carried out."""
 _log = logging.getLogger(__name__)
 
 
@@ -43,30 +41,22 @@ class ReplyPromise(Protocol):
     def set_exception(self, error: BaseException, /) -> None: ...
 
     def cancelled(self) -> bool:
-        """Nobody waits for it any more: it need not be carried out."""
+        """The client has gone: it need not be carried out."""
 
 
-Asked = tuple[Any, ReplyPromise]
-"""A request, and who waits for it."""
+PromisedRequest = tuple[object, ReplyPromise]
 
 
 class ReplyWait:
-    """Requests of one commit that wait until all post that followed from them was delivered."""
+    """Requests of one commit that wait until all mail that followed from them was delivered."""
 
-    def __init__(self) -> None:
+    def __init__(self, promised: Sequence[tuple[ReplyPromise, Reply]] = ()) -> None:
         self.answers: dict[int, e.Event] = {}
         self.failed: BaseException | None = None
-        self._asked: list[tuple[ReplyPromise, Reply]] = []
+        self.over = Event()
+        self._promised = promised
         self._under_way = 1
-        self._turn = Condition()
-        self._over = Event()
-
-    def wait(self, timeout_s: float) -> bool:
-        """False: it is not over yet."""
-        return self._over.wait(timeout_s)
-
-    def promise(self, promise: ReplyPromise, reply: Reply) -> None:
-        self._asked.append((promise, reply))
+        self._turn = Lock()
 
     def more(self, count: int) -> None:
         with self._turn:
@@ -77,8 +67,8 @@ class ReplyWait:
             self._under_way -= 1
             if self._under_way:
                 return
-        self._over.set()
-        for promise, reply in self._asked:
+        self.over.set()
+        for promise, reply in self._promised:
             reply.answer = self.answers.get(reply.key)
             if self.failed is not None and reply.answer is None and reply.awaits_answer:
                 _settle(promise, accepted_at_least(self.failed))
@@ -99,7 +89,7 @@ class ShardThreads:
         self.view = view
         self.supervisor = supervisor or Supervisor()
         self.listener: Callable[[Commit], None] | None = None
-        """Told every commit, in the thread of its shard."""
+        """Called with every commit, in the thread of its shard."""
         self._counting = Lock()
         self.workers = [_Worker(self, store, clock, index) for index in range(shards)]
         for worker in self.workers:
@@ -110,22 +100,22 @@ class ShardThreads:
         with self._counting:
             self.counter = max(self.counter, counter)
 
-    def hand_in(self, shard: int, asked: Sequence[Asked]) -> None:
-        self.workers[shard].hand_in(asked)
+    def hand_in(self, shard: int, requests: Sequence[PromisedRequest]) -> None:
+        self.workers[shard].hand_in(requests)
 
-    def submit(self, shard: int, request: Any) -> "Future[Reply]":
+    def submit(self, shard: int, request: object) -> "Future[Reply]":
         future: Future[Reply] = Future()
         self.hand_in(shard, [(request, future)])
         return future
 
-    def ask(self, shard: int, request: Any, timeout_s: float = ANSWER_S) -> Reply:
+    def ask(self, shard: int, request: object, timeout_s: float = ANSWER_S) -> Reply:
         try:
             return self.submit(shard, request).result(timeout_s)
         except TimeoutError:
             raise OutcomeUnknown(f"shard {shard} has not answered within {timeout_s:g} s") from None
 
     def notice(self, sender: int, receivers: Sequence[int]) -> None:
-        """There is mail; nobody waits for it."""
+        """There is mail, for which no request waits."""
         for receiver in receivers:
             self.workers[receiver].notice(sender, [])
 
@@ -139,7 +129,7 @@ class ShardThreads:
                     ticket.more(1)
                     self.workers[receiver].notice(sender, [ticket])
         ticket.one_done()
-        if not ticket.wait(ANSWER_S):
+        if not ticket.over.wait(ANSWER_S):
             raise StoreFailed(f"what lies between the shards was not delivered within {ANSWER_S:g} s")
 
     @property
@@ -147,7 +137,7 @@ class ShardThreads:
         return [worker.runner.timings for worker in self.workers]
 
     def close(self) -> None:
-        """What was asked before is still answered."""
+        """Requests that were handed in before are still answered."""
         for worker in self.workers:
             worker.stop()
         for worker in self.workers:
@@ -158,7 +148,7 @@ class ShardThreads:
 
 @contextmanager
 def shard_threads(broker: Broker) -> Iterator[ShardThreads]:
-    """The broker's requests are carried by threads from here on."""
+    """The broker's requests are carried by threads during the block."""
     runner = ShardThreads(broker.store, broker.clock, broker.catalog.view, broker.supervisor)
     carrier, broker.carrier = broker.carrier, runner
     try:
@@ -173,26 +163,26 @@ class _Worker(Thread):
         super().__init__(name=f"shard-{index}", daemon=True)
         self.runner = Runner(store.shard(index).reader(), clock, store.facts)
         self.job = shard_threads.supervisor.job(self.name, critical=True)
-        self._inline = shard_threads
+        self._threads = shard_threads
         self._index = index
         self.mailbox = Mailbox(store, index)
         self._news = Condition()
-        self._requests: list[Asked] = []
-        self._post: dict[int, list[ReplyWait]] = {}
+        self._requests: list[PromisedRequest] = []
+        self._senders: dict[int, list[ReplyWait]] = {}
         self._taken: list[int] = []
         self._stopping = False
 
-    def hand_in(self, asked: Sequence[Asked]) -> None:
+    def hand_in(self, requests: Sequence[PromisedRequest]) -> None:
         with self._news:
             if self._stopping:
                 raise RuntimeError("the runner is closed")
-            self._requests += asked
+            self._requests += requests
             self._news.notify()
 
     def notice(self, sender: int, tickets: list[ReplyWait]) -> None:
-        """There is post from another shard; each ticket waits for it."""
+        """There is mail from another shard; each ticket waits for it."""
         with self._news:
-            self._post.setdefault(sender, []).extend(tickets)
+            self._senders.setdefault(sender, []).extend(tickets)
             self._news.notify()
 
     def taken(self, numbers: list[int]) -> None:
@@ -206,66 +196,62 @@ class _Worker(Thread):
 
     def run(self) -> None:
         while (work := self._next()) is not None:
-            asked, post, taken = work
-            with self.job.working(f"carrying out {len(asked)} requests, and mail from {len(post)} shards"):
-                self._serve(asked, post, taken)
-        self._inline.supervisor.over(self.job)
+            requests, senders, taken = work
+            with self.job.working(f"carrying out {len(requests)} requests, and mail from {len(senders)} shards"):
+                tickets = [ticket for its in senders.values() for ticket in its]
+                try:
+                    self._serve(requests, senders, taken)
+                except BaseException as error:  # noqa: BLE001 - the border of a thread: it goes on, and all are answered
+                    self.job.count(error)
+                    self._fail(requests, tickets, error)
+        self._threads.supervisor.over(self.job)
 
-    def _next(self) -> tuple[list[Asked], dict[int, list[ReplyWait]], list[int]] | None:
+    def _next(self) -> tuple[list[PromisedRequest], dict[int, list[ReplyWait]], list[int]] | None:
         with self._news:
-            while not self._requests and not self._post:
+            while not self._requests and not self._senders:
                 if self._stopping:
                     return None
                 self._news.wait()
-            asked, self._requests = self._requests[:MOST_IN_BATCH], self._requests[MOST_IN_BATCH:]
-            post, self._post = self._post, {}
+            requests, self._requests = self._requests[:MOST_IN_BATCH], self._requests[MOST_IN_BATCH:]
+            senders, self._senders = self._senders, {}
             taken, self._taken = self._taken, []
-        return asked, post, taken
+        return requests, senders, taken
 
-    def _serve(self, asked: list[Asked], post: dict[int, list[ReplyWait]], taken: list[int]) -> None:
-        tickets = [ticket for its in post.values() for ticket in its]
-        try:
-            wanted = [one for one in asked if not one[1].cancelled()]
-            mail = self._collected(post) if post else []
-            self._carry_out(wanted, mail, taken, [ticket for its in post.values() for ticket in its])
-        except BaseException as error:  # noqa: BLE001 - the border of a thread: it goes on, and whoever waits gets the error
-            self.job.count(error)
-            self._fail(asked, tickets, error)
-
-    def _collected(self, post: dict[int, list[ReplyWait]]) -> Mail:
-        """A sender that cannot be read does not keep back what others ask for."""
-        mail: Mail = []
-        for sender in sorted(post):
+    def _serve(self, requests: list[PromisedRequest], senders: dict[int, list[ReplyWait]], taken: list[int]) -> None:
+        wanted = [one for one in requests if not one[1].cancelled()]
+        mail: list[tuple[int, OutboxRow]] = []
+        for sender in sorted(senders):
             try:
                 passing("delivering")
                 mail += self.mailbox.collect([sender])
-            except Exception as error:  # noqa: BLE001 - the mail stays where it is, and is looked for again
+            except Exception as error:  # noqa: BLE001 - the mail stays where it is, and the requests go on
                 self.job.count(error)
-                self._fail([], post.pop(sender), error)
-        return mail
-
-    def _carry_out(self, asked: list[Asked], mail: Mail, taken: list[int], tickets: list[ReplyWait]) -> None:
+                self._fail([], senders.pop(sender), error)
+        tickets = [ticket for its in senders.values() for ticket in its]
         try:
-            done = self._run(asked, mail, taken)
-        except Exception as error:  # noqa: BLE001 - of which request or which mail it was is found out
+            done = self._run(wanted, mail, taken)
+        except Exception as error:  # noqa: BLE001 - which request or which mail it was is found out
             self.taken(taken)
-            self._carry_out_rest(asked, mail, tickets, error)
+            self._carry_out_rest(wanted, mail, tickets, error)
             return
         if not done.committed:
             self.taken(taken)
-        self._answer(asked, mail, done, tickets)
+        self._answer(wanted, mail, done, tickets)
 
-    def _carry_out_rest(self, asked: list[Asked], mail: Mail, tickets: list[ReplyWait], error: Exception) -> None:
+    def _carry_out_rest(
+        self, requests: list[PromisedRequest], mail: Mail, tickets: list[ReplyWait], error: Exception
+    ) -> None:
         """What can be carried out of a batch that failed as a whole: the mail, then the requests."""
         if is_worlds(error) or blamed(error).is_committed:
             self._note(error)
-            self._fail(asked, tickets, error)
+            self._fail(requests, tickets, error)
             return
         item = blamed(error).item
-        is_mail = not asked or any(one is item for one in mail)
-        is_request = not mail or any(request is item for request, _ in asked)
+        is_mail = not requests or any(one is item for one in mail)
+        is_request = not mail or any(request is item for request, _ in requests)
         self._take_rest(mail, tickets, error if is_mail else None)
-        for some, done in isolated(self._ask, asked, lambda one, it: one[0] is it.item, error if is_request else None):
+        tried = isolated(self._ask, requests, lambda one, it: one[0] is it.item, error if is_request else None)
+        for some, done in tried:
             if isinstance(done, Commit):
                 self._answer(some, [], done, [])
             else:
@@ -286,36 +272,28 @@ class _Worker(Thread):
         for ticket in tickets:
             ticket.one_done()
 
-    def _set_aside(self, mail: Sequence[tuple[int, OutboxRow]], error: Exception) -> Commit | Exception:
-        """Once more, as it may have been a passing trouble; then it makes room for what comes behind it."""
-        if not is_items(error):
-            return error
+    def _set_aside(self, mail: Mail, error: Exception) -> Commit | Exception:
+        """What still fails must not block the mail behind it."""
+        outcome = once_more(self._take, mail, error)
+        if isinstance(outcome, Commit) or not is_items(outcome):
+            return outcome
         [(sender, row)] = mail
         try:
-            if may_pass(error):
-                return self._take(mail)
-        except Exception as again:  # noqa: BLE001 - it has failed by itself, twice
-            error = again
-        if not is_items(error):
-            return error
-        try:
-            return self._run([(mail_set_aside(sender, row, error), None)], [], [])
+            return self._run([(mail_set_aside(sender, row, outcome), None)], [], [])
         except Exception as failed:  # noqa: BLE001 - the mail stays where it is
             return failed
 
-    def _run(
-        self, asked: Sequence[tuple[Any, Any]], mail: Sequence[tuple[int, OutboxRow]], taken: Sequence[int]
-    ) -> Commit:
-        batch = Batch([request for request, _ in asked], mail, self._inline.counter, taken)
-        done = self.runner.run(batch, self._inline.view())
+    def _run(self, requests: Sequence[tuple[object, ReplyPromise | None]], mail: Mail, taken: Sequence[int]) -> Commit:
+        batch = Batch([request for request, _ in requests], mail, self._threads.counter, taken)
+        done = self.runner.run(batch, self._threads.view())
         if done.committed:
             self.job.succeeded()
         return done
 
-    def _ask(self, asked: Sequence[Asked]) -> Commit:
-        return self._run(asked, [], [])
+    def _ask(self, requests: Sequence[PromisedRequest]) -> Commit:
+        return self._run(requests, [], [])
 
-    def _take(self, mail: Sequence[tuple[int, OutboxRow]]) -> Commit:
+    def _take(self, mail: Mail) -> Commit:
         return self._run([], mail, [])
 
     def _note(self, error: Exception) -> None:
@@ -325,55 +303,40 @@ class _Worker(Thread):
         else:
             self.job.count(error)
 
-    def _answer(self, asked: Sequence[Asked], mail: Sequence[Any], done: Commit, tickets: list[ReplyWait]) -> None:
-        """The commit is there."""
-        self._inline.follow(done.head.next_key)
-        self._tell(done)
+    def _answer(self, requests: Sequence[PromisedRequest], mail: Mail, done: Commit, tickets: list[ReplyWait]) -> None:
+        """The commit is there. A request waits for the mail that follows from it; `tickets`, for all of it."""
+        self._threads.follow(done.head.next_key)
+        if self._threads.listener is not None:
+            try:
+                passing("telling")
+                self._threads.listener(done)
+            except Exception as error:  # noqa: BLE001 - the commit is there, and its requests are answered
+                self.job.count(error)
         for sender, numbers in self.mailbox.took(mail).items():
-            self._inline.workers[sender].taken(numbers)
-        self._hand_on(done, tickets, _ticket(asked, done) if asked else None)
-
-    def _tell(self, done: Commit) -> None:
-        listener = self._inline.listener
-        if listener is None:
-            return
-        try:
-            passing("telling")
-            listener(done)
-        except Exception as error:  # noqa: BLE001 - the commit is there, and its requests are answered, whoever listens
-            self.job.count(error)
-
-    def _hand_on(self, done: Commit, tickets: list[ReplyWait], own: ReplyWait | None) -> None:
-        """A request waits for the post that follows from it; whoever waits for mail, for all of it."""
+            self._threads.workers[sender].taken(numbers)
         waiting = [(ticket, done.receivers) for ticket in tickets]
-        if own is not None:
-            waiting.append((own, done.receivers_of_requests))
+        if requests:
+            promised = [(promise, reply) for (_, promise), reply in zip(requests, done.replies, strict=True)]
+            waiting.append((ReplyWait(promised), done.receivers_of_requests))
         for ticket, receivers in waiting:
             ticket.answers |= done.answers
             ticket.more(len(receivers))
         for receiver in sorted(done.receivers):
             noticed = [ticket for ticket, receivers in waiting if receiver in receivers]
-            self._inline.workers[receiver].notice(self._index, noticed)
+            self._threads.workers[receiver].notice(self._index, noticed)
         for ticket, _ in waiting:
             ticket.one_done()
 
-    def _fail(self, asked: Sequence[Asked], waiting: list[ReplyWait], error: BaseException) -> None:
-        for _, promise in asked:
+    def _fail(self, requests: Sequence[PromisedRequest], tickets: list[ReplyWait], error: BaseException) -> None:
+        for _, promise in requests:
             _settle(promise, error)
-        for ticket in waiting:
+        for ticket in tickets:
             ticket.failed = error
             ticket.one_done()
 
 
-def _ticket(asked: Sequence[Asked], done: Commit) -> ReplyWait:
-    ticket = ReplyWait()
-    for (_, promise), reply in zip(asked, done.replies, strict=True):
-        ticket.promise(promise, reply)
-    return ticket
-
-
 def _settle(promise: ReplyPromise, answer: Reply | BaseException) -> None:
-    """Whoever has taken a request back, or fails when it is answered, keeps no other from being answered."""
+    """A promise that was cancelled, or that fails, does not keep another from being answered."""
     try:
         if isinstance(answer, BaseException):
             promise.set_exception(answer)
@@ -382,5 +345,5 @@ def _settle(promise: ReplyPromise, answer: Reply | BaseException) -> None:
         passing("replying")
     except InvalidStateError:
         return
-    except Exception:  # noqa: BLE001 - the promise is somebody else's
+    except Exception:  # noqa: BLE001 - the promise is the caller's
         _log.exception("a request was carried out, and its answer could not be handed over")

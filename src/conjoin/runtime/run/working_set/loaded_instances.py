@@ -1,30 +1,34 @@
 """Loaded instances: the part of a shard's state that one run has loaded, and how the rest is fetched.
 
 An instance is loaded with those that called it, and without the others that these have called: what ends, fails or
-throws concerns its callers, up to the outermost; only whoever ends others by force needs them, and asks for each.
-Invariant: whoever called an instance that is loaded is loaded, too.
+throws concerns its callers, up to the outermost; only what terminates others needs them, and looks each up.
+Invariant: the callers of an instance that is loaded are loaded, too.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from conjoin.kernel.definitions import Definitions
-from conjoin.kernel.keys import Keys
+from conjoin.kernel.keys import COUNTER_BITS, Keys
 from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process.state import Instance
-from conjoin.runtime.codec.index_rows import IndexRows, index_rows, put_start_timer
-from conjoin.runtime.codec.instances import read_instance
+from conjoin.runtime.codec.instances import IndexRows, index_rows, put_start_timer, read_instance
 from conjoin.runtime.engine.business_ids import BusinessIds
-from conjoin.runtime.run.working_set.elements_by_key import instances_with_elements
+from conjoin.runtime.run.log import raw_entries
+from conjoin.store import tables as t
 from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import InstanceRow, TimerRow
 from conjoin.store.tables import Table
 
+NEAR = 64
+"""How far above the key of an instance its own elements are looked for."""
+_FIRST_KEY = 1 << COUNTER_BITS
 _FEW = 8
-"""So many that were called are looked up one by one; whoever ends more of them ends all, as a rule."""
+"""How many that were called are looked up one by one; what terminates more of them terminates all, as a rule."""
 
 
 class LoadedState(ProcessState):
-    """An instance that was called is fetched when it is asked for."""
+    """An instance that was called is fetched when it is looked up."""
 
     __slots__ = ("_called", "_looked_up", "_snapshot", "business_ids", "indexed", "live", "rows", "start_timer_rows")
 
@@ -44,13 +48,12 @@ class LoadedState(ProcessState):
     def instance(self, key: int) -> Instance | None:
         if key and key not in self.elements and key not in self._called:
             self._called.add(key)
-            self.fetch([key] if len(self._called) <= _FEW else self._all_called())
+            called = [key]
+            if len(self._called) > _FEW:
+                called = [it.work_key for it in self.elements.values() if it.work_key and it.work_key not in self.jobs]
+                self._called.update(called)
+            self.fetch(called)
         return super().instance(key)
-
-    def _all_called(self) -> list[int]:
-        called = [it.work_key for it in self.elements.values() if it.work_key and it.work_key not in self.jobs]
-        self._called.update(called)
-        return called
 
     def fetch(self, keys: Iterable[int]) -> None:
         """Instances, by their keys, with their callers."""
@@ -58,7 +61,9 @@ class LoadedState(ProcessState):
         if missing:
             rows = self._snapshot.instances(missing)
             self._put(rows)
-            self.fetch(self._callers_of(rows))
+            between = [row.parent_key for row in rows if row.parent_key and row.parent_key not in self.elements]
+            if between:
+                self.fetch(instances_with_elements(self._snapshot, list(dict.fromkeys(between))))
 
     def fetch_owner(self, table: Table, key: int) -> None:
         """The instance that a job or an incident is in."""
@@ -100,7 +105,7 @@ class LoadedState(ProcessState):
     def _put(self, rows: Sequence[InstanceRow]) -> None:
         for row in rows:
             if row.key in self.live:
-                # It may have ended in this run, of which the snapshot knows nothing.
+                # It may have ended in this run, which the snapshot does not show.
                 continue
             instance = read_instance(self, row)
             self.rows[row.key] = row
@@ -111,7 +116,47 @@ class LoadedState(ProcessState):
             if found:
                 self.indexed[row.key] = found
 
-    def _callers_of(self, rows: Iterable[InstanceRow]) -> list[int]:
-        """Instances between these and the outermost ones that are not loaded yet."""
-        missing = [row.parent_key for row in rows if row.parent_key and row.parent_key not in self.elements]
-        return instances_with_elements(self._snapshot, list(dict.fromkeys(missing))) if missing else []
+
+def instances_with_elements(snapshot: ShardSnapshot, keys: Sequence[int]) -> list[int]:
+    """The active instances that may hold these element instances; few for each, however many there are.
+
+    Nothing is written for this, and no table is walked. A scope or a call activity has a row. What was entered soon
+    after its instance began is in one of the few with keys just below. Of all others the log shows in which scope they
+    were entered: keys only grow, so the block is found by halving. Before the beginning of the log (it was cut, or the
+    store was resharded) instances that old are looked into.
+    """
+    found = snapshot.instances_of(t.SCOPE, keys)
+    others = (key for key in keys if key not in found and key >= _FIRST_KEY)
+    return [
+        *found.values(),
+        *(it for key in others for it in snapshot.instances_mentioning(key, key - NEAR) or _by_log(snapshot, key)),
+    ]
+
+
+def _by_log(snapshot: ShardSnapshot, key: int) -> Sequence[int]:
+    first, last = snapshot.log_ends()
+    entry = _entry_that_used(snapshot, key, first, last) if first else None
+    if entry is None:
+        return () if first == 1 else snapshot.instances_mentioning(key, 0)
+    scopes = {value for event in entry[3] if key in event for value in event if _is_key(value)}
+    held = snapshot.instances_of(t.SCOPE, sorted(scopes)).values()
+    return snapshot.those_mentioning(key, sorted({*scopes, *held}))
+
+
+def _is_key(value: object) -> bool:
+    return isinstance(value, int) and value >= _FIRST_KEY
+
+
+def _entry_that_used(snapshot: ShardSnapshot, key: int, low: int, high: int) -> list[Any] | None:
+    """The last one that began when the key was still free; None where the log begins later."""
+    found = None
+    while low <= high:
+        middle = (low + high) // 2
+        block = snapshot.log_from(middle)
+        entries = raw_entries(block[1]) if block is not None else []
+        if block is None or entries[0][2] > key:
+            high = middle - 1
+        else:
+            found, low = entries, block[0] + 1
+    # Of two that began with the same key, the first has used none.
+    return None if found is None else next(entry for entry in reversed(found) if entry[2] <= key)

@@ -1,15 +1,15 @@
-"""The working set of a run: a shard that finds in a store what it needs, and what was carried out on it so far.
+"""The working set of a run: a shard that finds in a store what it needs; and the execution of orders on it.
 
 Before an order is carried out, what it touches is fetched, unless it is here already. Orders for other shards go to
-the outbox. Nothing is written here; `changes.py` says what a run has changed.
+the outbox. Nothing is written here; `changes.py` derives what a run has changed.
 """
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import islice
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog
@@ -20,41 +20,34 @@ from conjoin.kernel.policies import ONCE_PER_PROCESS
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance
-from conjoin.runtime.codec.key_spaces import Loaded
+from conjoin.runtime.client_api.messages import NewMessage, accepted, order_of
+from conjoin.runtime.codec.orders import with_own_records, written_order
+from conjoin.runtime.engine import shard as engine
 from conjoin.runtime.engine.business_ids import BusinessIds
-from conjoin.runtime.engine.consequences import CHECK_EVERY, LONGEST_UNCHECKED_S, Consequences
 from conjoin.runtime.engine.placement import Placement
-from conjoin.runtime.engine.shard import MOST_STEPS, Shard, instance_keys
-from conjoin.runtime.engine.stored_catalog import CatalogView
-from conjoin.runtime.run.working_set.crowded_keys import fetch_next_receiver, fetch_waiting
-from conjoin.runtime.run.working_set.hot_keys import fetch_more
+from conjoin.runtime.engine.shard import Decided, Shard, instance_keys
+from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
+from conjoin.runtime.ingest.dead_letters import DeadLetter
+from conjoin.runtime.run import limits
+from conjoin.runtime.run.batches import Reply
+from conjoin.runtime.run.limits import (
+    CHECK_EVERY,
+    FEWEST_STEPS,
+    LONGEST_UNCHECKED_S,
+    Consequences,
+    shares,
+    written_mail,
+)
+from conjoin.runtime.run.working_set.large_keys import fetch_more, fetch_next_receiver, fetch_waiting
 from conjoin.runtime.run.working_set.loaded_instances import LoadedState
-from conjoin.runtime.run.working_set.loaded_spaces import LoadedSpaces
-from conjoin.runtime.run.working_set.stored_ids import StoredIds
+from conjoin.runtime.run.working_set.loaded_spaces import LoadedSpaces, StoredIds
 from conjoin.store import tables as t
 from conjoin.store.port import ShardSnapshot
+from conjoin.store.rows import DeadLetterRow, OutboxRow
 
 MOST_JOB_BYTES = 16 * 1024 * 1024
 """Of jobs with very large variables one activation hands out only the first: a worker asks again."""
 _JOBS_AT_ONCE = 32
-
-
-@dataclass(slots=True)
-class Outbox:
-    """Where orders go that follow from others: into the queue of this shard, or to another one."""
-
-    index: int
-    placement: Placement
-    keys: Keys
-    queue: deque[Order]
-    sent: list[tuple[int, Order]] = field(default_factory=list)
-
-    def hand_on(self, order: Order) -> None:
-        for receiver, sent in self.placement.receivers(self.index, order, self.keys.counter):
-            if receiver == self.index:
-                self.queue.append(sent)
-            else:
-                self.sent.append((receiver, sent))
 
 
 class WorkingSet:
@@ -73,14 +66,16 @@ class WorkingSet:
         self.spaces = LoadedSpaces(snapshot, view.policy_of)
         self.shard = Shard(index, self.state, self.spaces)
         self.shard.catalog = catalog.asking(instance_keys(keys))
-        self.journal: list[tuple[Order, Sequence[Any]]] = []
-        self.most_steps = MOST_STEPS
-        """So many may follow from what is carried out now."""
+        self.journal: list[tuple[Order, Decided]] = []
+        self.outbox: list[tuple[int, Order]] = []
+        """Orders for other shards, each with its receiver."""
+        self.most_steps = engine.MOST_STEPS
+        """How many may follow from what is carried out now."""
+        self.shard_count = placement.shards
+        self.is_one_of_many = placement.shards > 1
         self._placement = placement
-        self._outbox = Outbox(index, placement, keys, self.shard.queue)
-        self._consequences = Consequences(self.journal)
-        if placement.shards > 1:
-            self.shard.hand_on = self._outbox.hand_on
+        if self.is_one_of_many:
+            self.shard.hand_on = partial(placement.hand_on, self.shard, self.outbox)
 
     def know_business_ids(self) -> None:
         """One may be held by one instance at a time."""
@@ -92,61 +87,47 @@ class WorkingSet:
     def catalog(self) -> Catalog:
         return self.shard.catalog
 
-    @property
-    def outbox(self) -> list[tuple[int, Order]]:
-        return self._outbox.sent
-
-    @property
-    def shard_count(self) -> int:
-        return self._placement.shards
-
-    @property
-    def is_one_of_many(self) -> bool:
-        return self._placement.shards > 1
-
-    def carry_out(self, command: Order) -> Any:
+    def carry_out(self, command: Order) -> Decided:
         """One order, with everything that it touches fetched before."""
-        kind = type(command)
-        if kind is c.ForKey:
-            self._fetch_key(command)  # type: ignore[arg-type]
-            decided = self.shard.correlate(command)  # type: ignore[arg-type]
+        decided: Decided
+        if isinstance(command, c.ForKey):
+            self._fetch_key(command)
+            decided = self.shard.correlate(command)
         else:
+            kind = type(command)
             fetch = _FETCH.get(kind)
             if fetch is not None:
                 fetch(self, command)
             decided = self.shard.advance(command)
             if kind in _BEGINNING:
-                self._note_begun(decided)
+                for event in decided:
+                    if isinstance(event, pe.InstanceCreated):
+                        instance = self.state.elements[event.key]
+                        assert isinstance(instance, Instance)
+                        self.state.live[event.key] = instance
         self.journal.append((command, decided))
         return decided
 
-    def _note_begun(self, decided: Sequence[Any]) -> None:
-        for event in decided:
-            if type(event) is pe.InstanceCreated:
-                instance = self.state.elements[event.key]
-                assert isinstance(instance, Instance)
-                self.state.live[event.key] = instance
-
     def drain(self) -> None:
-        carry_out = self.carry_out
-        self._consequences = Consequences(self.journal)
+        queue, carry_out, steps = self.shard.queue, self.carry_out, 0
+        consequences = Consequences(self.journal)
         due = monotonic() + LONGEST_UNCHECKED_S
-        for step, order in enumerate(self.shard.steps(), 1):
-            carry_out(order)
-            if not step % CHECK_EVERY or monotonic() > due:
-                self._check(step)
+        while queue:
+            if steps == engine.MOST_STEPS:
+                raise EndlessRequest(steps)
+            carry_out(queue.popleft())
+            steps += 1
+            if not steps % CHECK_EVERY or monotonic() > due:
+                consequences.check(steps)
+                if steps > self.most_steps:
+                    raise EndlessRequest(steps, "many ways from shard to shard")
                 due = monotonic() + LONGEST_UNCHECKED_S
         self.shard.settle()
-
-    def _check(self, steps: int) -> None:
-        self._consequences.check(steps)
-        if steps > self.most_steps:
-            raise EndlessRequest(steps, "many ways from shard to shard")
 
     def fetch_receivers(self, tenant_id: str, published: Iterable[tuple[str, str]]) -> None:
         """The instances that messages of these keys and names will most likely reach, in bulk.
 
-        Of each process as many of the first who wait as there are messages; whoever else gets one is fetched then.
+        Of each process as many of the first who wait as there are messages; if another gets one, it is fetched then.
         """
         found: list[int] = []
         for (key, name), count in Counter(published).items():
@@ -159,10 +140,10 @@ class WorkingSet:
                 for lane in topic.lanes.values():
                     idle = (it.instance_id for it in lane if it.busy_with is None)
                     found += islice(idle, count) if once else idle
-        self.state.fetch(key for key in found if self._is_here(key))
-
-    def _is_here(self, instance_key: int) -> bool:
-        return not self.is_one_of_many or self._placement.homes.shard_of_record(instance_key) == self.index
+        if self.is_one_of_many:
+            home = self._placement.homes.shard_of_record
+            found = [key for key in found if home(key) == self.index]
+        self.state.fetch(found)
 
     def fetch_ready(self, order: c.ActivateJobs) -> None:
         """The oldest jobs that a worker wants; fewer of them where their variables would be very much together."""
@@ -191,33 +172,19 @@ class WorkingSet:
         crowd = self.spaces.crowds.get(place)
         if crowd is not None:
             fetch_waiting(crowd, loaded, self.catalog, command)
-        if type(command) is correlation.CloseSubscription:
-            _keep_awaiting(command, loaded)
-        elif type(command) is correlation.RejectCorrelation:
-            order.command = command = _with_own_records(command, loaded)
+        if isinstance(command, correlation.CloseSubscription):
+            # A message may be on its way to it; the answer, perhaps the next order of this run, finds it here.
+            closing = loaded.space.subscriptions.get(command.subscription_key)
+            if closing is not None and closing.busy_with is not None:
+                loaded.awaiting[closing.key] = closing
+        elif isinstance(command, correlation.RejectCorrelation):
+            key = command.subscription.key
+            own = loaded.space.subscriptions.get(key) or loaded.awaiting.get(key)
+            order.command = command = with_own_records(command, own)
             if crowd is not None:
                 fetch_next_receiver(crowd, loaded, self.catalog, command)
         if loaded.oldest_up_to:
             fetch_more(self.spaces, loaded, command, self.catalog)
-
-
-def _keep_awaiting(command: correlation.CloseSubscription, loaded: Loaded) -> None:
-    """A message may be on its way to it; the answer, perhaps the next order of this run, finds it here."""
-    closing = loaded.space.subscriptions.get(command.subscription_key)
-    if closing is not None and closing.busy_with is not None:
-        loaded.awaiting[closing.key] = closing
-
-
-def _with_own_records(command: correlation.RejectCorrelation, loaded: Loaded) -> correlation.RejectCorrelation:
-    """What came from another shard names the subscription and the message; the records are the ones here."""
-    key = command.subscription.key
-    own = loaded.space.subscriptions.get(key) or loaded.awaiting.get(key)
-    if own is None or own is command.subscription:
-        return command
-    message = own.busy_with
-    if message is None or message.key != command.message.key:
-        message = command.message
-    return correlation.RejectCorrelation(own, message, command.at, command.why)
 
 
 def _fetch_receiver(its: WorkingSet, order: c.DeliverMessage | c.RefuseSubscription) -> None:
@@ -229,23 +196,99 @@ def _fetch_start_timers(its: WorkingSet, order: c.ScheduleStarts) -> None:
     its.state.put_start_timers(its.snapshot.start_timers(definition.tenant_id, definition.process_id))
 
 
-def _fetch_job(its: WorkingSet, order: Any) -> None:
-    its.state.fetch_owner(t.JOB, order.key)
-
-
 _BEGINNING = (c.CreateInstance, c.StartInstance)
 _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
     c.DeliverMessage: _fetch_receiver,
     c.RefuseSubscription: _fetch_receiver,
     c.CancelInstance: lambda its, order: its.state.fetch([order.key]),
-    c.CompleteJob: _fetch_job,
-    c.FailJob: _fetch_job,
-    c.ThrowError: _fetch_job,
-    c.UpdateRetries: _fetch_job,
-    c.UpdateTimeout: _fetch_job,
-    c.AssignTask: _fetch_job,
+    **dict.fromkeys(
+        (c.CompleteJob, c.FailJob, c.ThrowError, c.UpdateRetries, c.UpdateTimeout, c.AssignTask),
+        lambda its, order: its.state.fetch_owner(t.JOB, order.key),
+    ),
     c.ResolveIncident: lambda its, order: its.state.fetch_owner(t.INCIDENT, order.key),
     c.SetVariables: lambda its, order: its.state.fetch_scope(order.scope_key),
     c.BroadcastSignal: lambda its, order: its.state.fetch(its.snapshot.signal_instances(order.tenant_id, order.name)),
     c.ScheduleStarts: _fetch_start_timers,
 }
+"""Each takes the kind of order that it stands for."""
+
+
+class RequestMark(NamedTuple):
+    """Of a request: how it is written in the log, the next key before it, and where its orders begin in the journal."""
+
+    written: list[Any]
+    next_key: int
+    begin: int
+
+
+class Execution:
+    """Messages and orders are carried out on the working set, each with all that follows from it.
+
+    It notes for the log how each request was written, where the keys stood and where its orders begin in the journal,
+    and how far what goes to other shards may go on from there. The parts of a run (`fold.py`, the inbox, what is set
+    aside) all work through it, and it knows none of them.
+    """
+
+    def __init__(self, its: WorkingSet, view: CatalogView, now: int) -> None:
+        self.its = its
+        self.view = view
+        self.now = now
+        self.marks: list[RequestMark] = []
+        self.dead_letters: list[DeadLetterRow] = []
+        self._left = limits.MOST
+        """How far what is carried out now may still go."""
+        self._shares: list[int] = []
+        """The same for each order in the outbox."""
+
+    def allow(self, left: int) -> None:
+        """What is carried out from here on may go so far."""
+        self._left = left
+        self.its.most_steps = max(left, FEWEST_STEPS)
+
+    def order(self, order: Order, written: list[Any], next_key: int = 0) -> Decided:
+        """Carry it out with all that follows; the answer is what was decided of the order itself."""
+        its = self.its
+        begin = len(its.journal)
+        self.marks.append(RequestMark(written, next_key or its.keys.next, begin))
+        decided = its.carry_out(order)
+        its.drain()
+        if len(its.outbox) > len(self._shares):
+            self._note_sent(len(its.journal) - begin)
+        return decided
+
+    def publish(self, new: NewMessage) -> Reply:
+        its = self.its
+        policies = self.view.inbox_policies if new.from_inbox else its.catalog.policies
+        message = accepted(new, its.keys.take(), self.now, policies)
+        if new.from_inbox:
+            its.spaces.fetch(new.tenant_id, [new.key])
+            its.spaces.by_place[new.tenant_id, new.key].versions[message.key] = inbox_version(self.view.version)
+        decided = self.order(order_of(new, message, self.now), written_order(new), message.key)
+        return Reply(decided, message.key, awaits_answer=new.sync)
+
+    def broadcast(self, signal: c.BroadcastSignal) -> Reply:
+        """It concerns every shard, so it goes the way of the orders that one shard gives to others."""
+        its = self.its
+        self.marks.append(RequestMark(written_order(signal), its.keys.next, len(its.journal)))
+        its.shard.hand_on(signal)
+        its.drain()
+        self._note_sent(0)
+        return Reply()
+
+    def keep_dead_letter(self, letter: DeadLetter) -> Reply:
+        """Nothing is decided of it: it is kept, with a key of its own."""
+        key = self.its.keys.take()
+        self.dead_letters.append(DeadLetterRow(key, *letter, self.now))
+        return Reply(key=key)
+
+    def outbox_rows(self, sent: int) -> list[OutboxRow]:
+        """What goes to other shards; so many went before."""
+        counter = self.its.keys.counter
+        return [
+            OutboxRow(sent + number, receiver, counter, written_mail(order, left))
+            for number, ((receiver, order), left) in enumerate(zip(self.its.outbox, self._shares, strict=True), 1)
+        ]
+
+    def _note_sent(self, steps: int) -> None:
+        fresh = [order for _, order in self.its.outbox[len(self._shares) :]]
+        self._shares += shares(self._left, fresh, self.its.shard_count, steps)

@@ -1,14 +1,17 @@
-"""The catalog: its statements, which both databases share, and what is made of them."""
+"""The catalog of a store, a part of the port: definitions and policies, only appended, under one version number.
+
+Its statements are shared by both databases, each of which runs them by name.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conjoin.errors import StoreDamaged, StoreUnfinished
 from conjoin.store import schema
 from conjoin.store import tables as t
-from conjoin.store.port import Facts
 from conjoin.store.rows import DefinitionRow, PolicyRow
+from conjoin.store.tables import Table
 
 LONGEST_LEASE_US = 24 * 3_600 * 1_000_000
 """One that ends later was taken when a clock was wrong, and is ignored."""
@@ -25,11 +28,11 @@ CATALOG_QUERIES: dict[str, str] = {
     " where catalog_version > {p} order by catalog_version, key",
     "policies": f"select {', '.join(t.POLICY.columns)} from policy"
     " where catalog_version > {p} order by catalog_version, name",
-    # One row touched: it was free, over or the holder's own. None: somebody else has it.
+    # One row touched: it was free, over or the holder's own. None: another holder has it.
     "lease": "insert into lease (name, holder, until) values ({p}, {p}, {p}) on conflict (name) do update"
     " set holder = excluded.holder, until = excluded.until"
     f" where lease.until <= {{p}} or lease.until > {{p}} + {LONGEST_LEASE_US} or lease.holder = excluded.holder",
-    # A store that is being filled says so in a lease that nobody takes.
+    # A store that is being filled is marked by a lease that is never taken.
     "begin_filling": f"insert into lease (name, holder, until) values ('{_FILLING}', {{p}}, 0)"
     " on conflict (name) do update set holder = excluded.holder",
     "end_filling": f"delete from lease where name = '{_FILLING}'",
@@ -37,9 +40,7 @@ CATALOG_QUERIES: dict[str, str] = {
 }
 
 
-class SqlCatalog(ABC):
-    """A `CatalogStore` on whatever runs a statement by its name."""
-
+class CatalogStore(ABC):
     place: str
     """The file or address, for errors."""
 
@@ -56,7 +57,16 @@ class SqlCatalog(ABC):
             raise StoreDamaged(self.place, "the version of the catalog is not there")
         return int(found[0][0])
 
+    @abstractmethod
+    def append(self, version: int, put: Mapping[Table, Sequence[Any]]) -> bool:
+        """Rows of version `version + 1`. False: the catalog has moved on meanwhile; nothing was written."""
+
+    @abstractmethod
+    def now(self) -> int:
+        """The clock of the store, which is the same for all machines that share it; for leases."""
+
     def definitions(self, after: int = 0) -> Sequence[DefinitionRow]:
+        """Those of later catalog versions, oldest first."""
         return list(map(DefinitionRow._make, self._read("definitions", after)))
 
     def policies(self, after: int = 0) -> Sequence[PolicyRow]:
@@ -69,15 +79,17 @@ class SqlCatalog(ABC):
         return bytes(found[0][0])
 
     def lease(self, name: str, holder: str, at: int, until: int) -> bool:
+        """A lock for periodic work: taken if it is free, over, already ours, or longer than any of us would take."""
         return self._write("lease", name, holder, until, at, at) == 1
 
     def begin_filling(self, task: str) -> None:
+        """From here on the store is incomplete, and is not opened again (StoreUnfinished) until `end_filling`."""
         self._write("begin_filling", task)
 
     def end_filling(self) -> None:
         self._write("end_filling")
 
-    def _facts(self) -> Facts | None:
+    def _facts(self) -> tuple[int, str, int, bool] | None:
         """None in a store that was not made to its end. One that was not filled to its end is refused."""
         found = self._read("facts")
         if not found:
@@ -88,4 +100,4 @@ class SqlCatalog(ABC):
         shards, profile, unique_business_ids = found[0]
         if not isinstance(shards, int) or shards < 1 or not isinstance(profile, str):
             raise StoreDamaged(self.place, f"its facts cannot be: shards {shards!r}, profile {profile!r}")
-        return Facts(shards, profile, schema.VERSION, bool(unique_business_ids))
+        return shards, profile, schema.VERSION, bool(unique_business_ids)
