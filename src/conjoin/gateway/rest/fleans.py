@@ -39,13 +39,7 @@ async def deliver(call: RestCall) -> Response:
 
 ENDPOINTS = (
     Endpoint(
-        *(
-            "POST",
-            "/api/workflow/message",
-            "deliverMessage",
-            "Deliver a message to a subscription that is open now",
-            deliver,
-        ),
+        *("POST", "/api/workflow/message", "deliverMessage", "Deliver a message to an open subscription", deliver),
         body=FleansMessage,
         answer=Delivery,
         also={404: Delivery},
