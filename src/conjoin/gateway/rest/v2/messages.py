@@ -12,21 +12,6 @@ from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import NewMessage
 
 
-class PublishMessageBody(Shape):
-    name: shapes.MessageName
-    correlation_key: shapes.CorrelationKey | None = None
-    time_to_live: shapes.Int64 | None = None
-    message_id: shapes.MessageId | None = None
-    variables: shapes.Variables | None = None
-    tenant_id: shapes.Tenant | None = None
-    business_id: shapes.BusinessId | None = None
-
-
-class Published(AnswerShape):
-    tenant_id: shapes.Tenant
-    message_key: shapes.KeyText
-
-
 class CorrelateMessageBody(Shape):
     name: shapes.MessageName
     correlation_key: shapes.CorrelationKey | None = None
@@ -35,9 +20,17 @@ class CorrelateMessageBody(Shape):
     business_id: shapes.BusinessId | None = None
 
 
-class CorrelateMessageAnswer(AnswerShape):
+class PublishMessageBody(CorrelateMessageBody):
+    time_to_live: shapes.Int64 | None = None
+    message_id: shapes.MessageId | None = None
+
+
+class Published(AnswerShape):
     tenant_id: shapes.Tenant
     message_key: shapes.KeyText
+
+
+class CorrelateMessageAnswer(Published):
     process_instance_key: shapes.KeyText
 
 
@@ -52,7 +45,7 @@ class Broadcast(AnswerShape):
     signal_key: shapes.KeyText
 
 
-def _message(body: PublishMessageBody | CorrelateMessageBody, **more: Any) -> NewMessage:
+def _message(body: CorrelateMessageBody, **more: Any) -> NewMessage:
     more |= {"business_id": body.business_id or "", "tenant_id": tenant_of(body.tenant_id)}
     return NewMessage(needed("name", body.name), body.correlation_key or "", body.variables or {}, **more)
 
