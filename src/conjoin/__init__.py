@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from conjoin.client import AsyncClient, Client
     from conjoin.pipeline import Correlated, spark_session
-    from conjoin.pipeline.correlate import correlate
+    from conjoin.pipeline.correlate.correlate import correlate
 
 __all__ = ["AsyncClient", "Client", "Correlated", "__version__", "correlate", "sentence", "spark_session"]
 

@@ -48,9 +48,11 @@ def said(result: Correlated) -> dict[str, Any]:
     }
 
 
-def test_spark_and_oracle_agree_on_generated_histories(spark: SparkSession, many: Many) -> None:
+def test_spark_and_oracle_agree_on_generated_histories(spark: SparkSession, many: Many, tmp_path: Path) -> None:
     frames = many.frames(spark)
     with correlate(**frames, policies=many.policies(), as_of=AS_OF) as result:
+        run = result.write(str(tmp_path / "out"))
+        assert run.rows == {name: frame.count() for name, frame in result.tables().items()}
         ours = said(result)
         lost = len(many.rows("messages")) - len(ours["verdicts"])
         later = result.later.where("table = 'messages'").count()
@@ -76,15 +78,22 @@ def whole(result: Correlated) -> dict[str, list[tuple[Any, ...]]]:
     return {name: sorted(tuple(map(str, row)) for row in frame.collect()) for name, frame in result.tables().items()}
 
 
-def test_any_number_of_partitions_gives_the_same_rows(spark: SparkSession, seed: int) -> None:
+def test_any_number_of_partitions_gives_the_same_rows_written_or_not(
+    spark: SparkSession, seed: int, tmp_path: Path
+) -> None:
     few = Many(seed, 200)
     frames = few.frames(spark)
     policies = few.policies()
     with correlate(**frames, policies=policies, as_of=AS_OF, partitions=1) as one:
-        expected = whole(one)
+        expected, counts = whole(one), one.counts()
     shuffled = {name: frame.orderBy(F.xxhash64(F.lit(7), *frame.columns)) for name, frame in frames.items()}
     with correlate(**shuffled, policies=policies, as_of=AS_OF, partitions=7) as other:
+        run = other.write(str(tmp_path / "out"))
         assert whole(other) == expected
+    assert run.counts.tallies == counts.tallies
+    assert (run.counts.rows_in, run.counts.dead_letters) == (counts.rows_in, counts.dead_letters)
+    for name, frame in one.tables().items():
+        assert spark.read.parquet(str(tmp_path / "out" / name)).schema == frame.schema
 
 
 @pytest.mark.parametrize("cuts", [(5,)] if HISTORIES <= 2_000 else [(5,), (3, 7), (2, 4, 6, 8)])
@@ -114,6 +123,7 @@ def test_chained_runs_give_the_pairs_and_last_verdicts_of_one_run(
             tables["subscriptions"] = tables["subscriptions"].unionByName(kept["open"], allowMissingColumns=True)
             tables |= {"locks": kept["locks"], "ids": kept["ids"]}
         before = correlate(**tables, policies=policies, as_of=as_of, since=since)
+        before.write(f"{tmp_path}/{as_of}")
         today = said(before)
         assert before.dead_letters.where("reason = 'late'").count() == 0
         verdicts |= today["verdicts"]
@@ -121,8 +131,6 @@ def test_chained_runs_give_the_pairs_and_last_verdicts_of_one_run(
         pairs |= today["pairs"]
         ended += today["ends_ignored"]
         correlated_to |= {row.position: sorted(row.correlated_to) for row in before.verdicts.collect()}
-        for name in KEPT:
-            getattr(before, name).write.parquet(f"{tmp_path}/{as_of}/{name}")
         since = as_of
     assert verdicts == expected["verdicts"]
     assert decided == expected["decided_at"]

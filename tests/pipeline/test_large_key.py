@@ -5,11 +5,10 @@ import pyarrow as pa
 import pytest
 
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, PartitionFold
-from conjoin.pipeline.correlate.fold.outputs import Outputs
-from conjoin.pipeline.correlate.fold.packed_batches import unpacked
+from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, FoldPlan, PartitionFold
+from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PackedSink, unpacked
 from conjoin.pipeline.correlate.fold.walk import MANY
-from conjoin.pipeline.correlate.results import MESSAGE, REMEMBERED, own
+from conjoin.pipeline.correlate.results import REMEMBERED, VERDICTS
 from conjoin.pipeline.correlate.shape import PUBLISH, SHAPE, Layout
 
 ARROW = {"tinyint": pa.int8(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
@@ -18,8 +17,8 @@ BATCHES = 9
 COLUMNS = {"name": "name", "correlation_key": "key", "published_at": "at", "message_id": "id", "position": "position"}
 
 
-def batch(number: int, ttl_ms: int, as_of: int) -> pa.RecordBatch:
-    """The next messages of the one key; the first row of the first batch says `as_of`."""
+def batch(number: int, ttl_ms: int) -> pa.RecordBatch:
+    """The next messages of the one key."""
     position = np.arange(number * BATCH, (number + 1) * BATCH)
     known = {
         "kind": pa.array(np.full(BATCH, PUBLISH, np.int8)),
@@ -27,29 +26,27 @@ def batch(number: int, ttl_ms: int, as_of: int) -> pa.RecordBatch:
         "key": pa.array(["hot"] * BATCH),
         "name": pa.array(["paid"] * BATCH),
         "id": pa.array([f"m-{n}" for n in position]),
-        "ttl": pa.array(np.full(BATCH, ttl_ms, np.int64)),
+        "until": pa.array(np.full(BATCH, ttl_ms, np.int64)),
         "position": pa.array(position),
     }
     columns = {name: known.get(name, pa.nulls(BATCH, ARROW[kind])) for name, kind in SHAPE}
-    control = f'{{"as_of": {as_of}}}' if number == 0 else None
-    columns["control"] = pa.array([control] + [None] * (BATCH - 1), pa.string())
     return pa.RecordBatch.from_pydict(columns)
 
 
 @pytest.mark.parametrize(("ttl_ms", "verdict"), [(10**9, "buffered"), (5, "expired"), (0, "discarded")])
 def test_every_message_of_a_large_key_gets_its_verdict(ttl_ms: int, verdict: str) -> None:
     as_of = BATCH * BATCHES * 1_000 + 10_000
-    fold = PartitionFold(Policies(), None, Outputs(Layout(tuple(COLUMNS), COLUMNS, prior=False)))
+    fold = PartitionFold(FoldPlan(Layout(tuple(COLUMNS), COLUMNS, prior=False), Policies(), as_of), PackedSink())
     positions: list[int] = []
     verdicts: list[str] = []
     remembered = 0
-    for packed in fold.take(batch(number, ttl_ms, as_of) for number in range(BATCHES)):
+    for packed in fold.take(batch(number, ttl_ms) for number in range(BATCHES)):
         table = packed.column("table")[0].as_py()
-        for out in unpacked([packed]):
+        for out in unpacked([packed]) if table != COUNTS else ():
             assert out.num_rows <= MANY + BATCH_ROWS
-            if table == MESSAGE:
-                positions += out.column(own(list(COLUMNS).index("position"))).to_pylist()
-                verdicts += out.column("verdict").to_pylist()
+            if table == VERDICTS:
+                positions += out.column(list(COLUMNS).index("position")).to_pylist()
+                verdicts += out.column(len(COLUMNS)).to_pylist()
             elif table == REMEMBERED:
                 remembered += out.num_rows
     assert sorted(positions) == list(range(BATCH * BATCHES))

@@ -5,110 +5,173 @@ import random
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 
+from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.policies import Policies, read_policies
-from conjoin.pipeline.correlate.alike.patterns import all_compare_only
 from conjoin.pipeline.correlate.fold import fold as folding
-from conjoin.pipeline.correlate.fold.fold import PartitionFold
-from conjoin.pipeline.correlate.fold.outputs import Outputs
-from conjoin.pipeline.correlate.fold.packed_batches import unpacked
-from conjoin.pipeline.correlate.results import MESSAGE
-from conjoin.pipeline.correlate.shape import END, OPEN, PUBLISH, SHAPE, Layout
+from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
+from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
+from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PackedSink, unpacked
+from conjoin.pipeline.correlate.results import VERDICTS
+from conjoin.pipeline.correlate.shape import (
+    END,
+    ID,
+    INTERRUPTING_GIVEN,
+    KIND,
+    LOCK,
+    NOT_INTERRUPTING,
+    OPEN,
+    PRIOR_SLOTS,
+    PUBLISH,
+    SHAPE,
+    Layout,
+)
 
-ARROW = {"tinyint": pa.int8(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
+ARROW = {
+    "tinyint": pa.int8(),
+    "bigint": pa.int64(),
+    "string": pa.string(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
 COLUMNS = {
     "name": "name",
     "correlation_key": "key",
     "published_at": "at",
     "message_id": "id",
-    "ttl_ms": "ttl",
+    "ttl_ms": "until",
     "variables": "variables",
     "tenant_id": "tenant",
     "business_id": "business",
     "position": "position",
 }
 KEYS = 300
-SEEDS = range(min(40, int(os.environ.get("STORIES", "1"))))
-STARTS = '[{"process":"p","name":"a","element":"begin"},{"process":"q","name":"b","at":3000,"until":9000}]'
+SEEDS = range(min(40, int(os.environ.get("STORIES", "2"))))
+STARTS: list[list[dict[str, Any]]] = [
+    [],
+    [
+        {"process": "p", "name": "a", "element": "begin"},
+        {"process": "q", "name": "b", "at": 3_000, "until": 9_000},
+        {"process": "q", "name": "b", "at": 9_000, "element": "again"},
+    ],
+    [{"process": "p", "name": "a", "element": f"v{n}", "at": 200 * n, "until": 200 * (n + 1)} for n in range(40)],
+]
+PRIOR = {
+    "prior_verdict": "buffered",
+    "prior_reason": "nobody_waits",
+    "prior_detail": "{}",
+    "prior_decided_at": 1_000,
+    "prior_correlated_to": "[]",
+}
 
 Row = dict[str, Any]
 
 
-def row(chance: random.Random, key: str, number: int) -> Row:
-    kind = chance.choice([PUBLISH, PUBLISH, OPEN, OPEN, END])
+def row(chance: random.Random, key: str, number: int, since: int | None) -> Row:
+    kind = chance.choice([PUBLISH, PUBLISH, OPEN, OPEN, END] + ([LOCK, ID, OPEN, PUBLISH] if since else []))
     at = 1_000 * chance.randint(1, 8)
     one: Row = {"kind": kind, "key": key or None, "at": at, "tenant": chance.choice([None, None, None, "t", " "])}
+    if kind == LOCK:
+        locked = {"at": ALWAYS, "process": chance.choice("pq"), "instance": f"l-{number}"}
+        return one | locked | {"until": chance.choice([None, 500, 1_500])}
     if kind == END:
         return one | {"process": chance.choice("pq")}
-    one |= {"name": chance.choice(["a", "a", "b", "A"]), "business": chance.choice([None, None, "", "x", "y"])}
+    one |= {"name": chance.choice(["a", "a", "b", "A"])}
+    if kind == ID:
+        remembered = {"until": chance.choice([3_000, 6_000, 253_402_300_799_999_999]), "kept": 1_000}
+        return one | {"at": ALWAYS, "id": chance.choice("mn")} | remembered
+    one |= {"business": chance.choice([None, None, "", "x", "y"])}
+    kept = since is not None and chance.random() < 0.5
+    one |= {"kept": at if kept else None}
     if kind == OPEN:
+        flags = chance.choice([0, INTERRUPTING_GIVEN, INTERRUPTING_GIVEN | NOT_INTERRUPTING])
         return one | {
+            "kind": kind | flags,
             "process": chance.choice("pqr"),
             "id": chance.choice([f"s-{number}", f's"{number}', "s"]),
             "instance": chance.choice([f"i-{number}", "i", None]),
             "element": chance.choice([None, "e", f"e{number}", "\t"]),
-            "interrupting": chance.choice([None, True, False]),
             "until": chance.choice([None, None, at, at + 2_000, 1_000 * chance.randint(1, 12)]),
         }
+    if kept:
+        taken = chance.choice(["[]", "[]", '["p"]'])
+        one |= PRIOR | {"taken_by": taken, "prior_correlated_to": "[]" if taken == "[]" else '["i-1"]'}
     return one | {
         "id": chance.choice([None, "", "m", "n", f"m-{number}"]),
-        "ttl": chance.choice([None, 0, -1, 1, 3, 5, 10**15, 2**63 - 1]),
-        "variables": chance.choice([None, "{}", '{"v":1}', '{"v":1}', "[]"]),
+        "until": chance.choice([None, 0, -1, 1, 3, 5, 10**15, 2**63 - 1, -(2**63)]),
+        "variables": chance.choice([None, "{}", '{"v":1}', '{"v":1}', "[]", '{"a":1}\n{"b":2}', "{}{}"]),
         "position": number,
     }
 
 
-def batch(seed: int) -> pa.RecordBatch:
-    chance = random.Random(seed)
+def batch(chance: random.Random, since: int | None) -> pa.RecordBatch:
     rows: list[Row] = []
     for key in range(KEYS):
         text = chance.choice(["", f"k-{key}", f'k"{key}']) if key == 0 else f"k-{key}"
-        history = [
-            row(chance, text, len(rows) + number) for number in range(chance.choice([1, 1, 2, 2, 2, 3, 4, 6, 9]))
-        ]
-        rows += sorted(history, key=lambda one: (one["at"], one["kind"], one.get("position") or 0))
-    columns = {slot: pa.array([one.get(slot) for one in rows], ARROW[kind]) for slot, kind in SHAPE}
-    control = f'{{"as_of": {chance.choice([8_000, 10_000, 20_000])}, "starts": {chance.choice(["[]", STARTS])}}}'
-    columns["control"] = pa.array([control] + [None] * (len(rows) - 1), pa.string())
-    return pa.RecordBatch.from_pydict(columns)
+        count = chance.choice([1, 1, 2, 2, 2, 3, 4, 6, 9, 14])
+        history = [row(chance, text, len(rows) + number, since) for number in range(count)]
+        rows += sorted(history, key=lambda one: (one["at"], one["kind"] & KIND, one.get("position") or 0))
+    slots = [*SHAPE, *(PRIOR_SLOTS if since else ())]
+    return pa.RecordBatch.from_pydict(
+        {slot: pa.array([one.get(slot) for one in rows], ARROW[kind]) for slot, kind in slots}
+    )
 
 
-def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], PartitionFold]:
-    whole = batch(seed)
-    fold = PartitionFold(policies, None, Outputs(Layout(tuple(COLUMNS), COLUMNS, prior=False)), shares_answers=shares)
+def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], PartitionCounts, PartitionFold]:
+    chance = random.Random(seed)
+    since = chance.choice([None, 4_000])
+    plan = FoldPlan(
+        Layout(tuple(COLUMNS), COLUMNS, prior=since is not None),
+        policies,
+        as_of=chance.choice([8_000, 10_000, 20_000]),
+        since=since,
+        starts=chance.choice(STARTS),
+    )
+    whole = batch(chance, since)
+    fold = PartitionFold(plan, PackedSink(), shares_answers=shares)
     middle = whole.num_rows // 2
-    halves = [whole.slice(0, middle), whole.slice(middle)]
     out: Counter[str] = Counter()
-    for packed in fold.take(iter(halves)):
+    for packed in fold.take(iter([whole.slice(0, middle), whole.slice(middle)])):
         table = packed.column("table")[0].as_py()
-        out.update(f"{table} {one}" for some in unpacked([packed]) for one in some.to_pylist())
-    return out, fold
+        if table == COUNTS:
+            counts = msgspec.json.decode(packed.column("rows")[0].as_py(), type=PartitionCounts)
+        else:
+            out.update(f"{table} {one}" for some in unpacked([packed]) for one in some.to_pylist())
+    return out, counts, fold
 
 
 @pytest.fixture(autouse=True)
 def ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "OFTEN", 1)
+    monkeypatch.setattr(folding, "FEW_ROWS", 1)
     monkeypatch.setattr(folding, "BATCH_ROWS", 400)
 
 
+CHANGES: list[dict[str, dict[str, Any]]] = [
+    {},
+    {"b": {"time_to_live": "4ms"}},
+    {"a": {"dedup": "3ms"}},
+    {"*": {"cardinality": "once_per_instance"}, "b": {"cardinality": "all"}},
+    {"A": {"constraint": lambda message, subscription: message.published_at > 3_000}, "a": {"dedup": "3650000d"}},
+]
+
+
 @pytest.mark.parametrize("profile", ["zeebe", "zeebe-0.2x", "correlate", "fleans"])
+@pytest.mark.parametrize("changes", CHANGES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_shared_answers_are_those_of_each_history_alone(seed: int, profile: str) -> None:
-    policies, problems = read_policies(profile, {"b": {"time_to_live": "4ms"}} if seed % 2 else {})
+def test_shared_answers_are_those_of_each_history_alone(
+    seed: int, changes: dict[str, dict[str, Any]], profile: str
+) -> None:
+    policies, problems = read_policies(profile, changes)
     assert problems == []
-    shared, fold = outcome(seed, policies, shares=True)
-    alone, _ = outcome(seed, policies, shares=False)
-    assert shared == alone
-    assert sum(one.startswith(f"{MESSAGE} ") for one in shared) > KEYS / 2
-    if all_compare_only(policies):
-        assert len(fold.answers) > 50
-
-
-def test_policies_that_look_at_more_than_a_pattern_tells_share_nothing() -> None:
-    for changes in ({"cardinality": "once_per_instance"}, {"dedup": "1h"}, {"constraint": lambda m, s: True}):
-        policies, problems = read_policies("zeebe", {"*": changes})
-        assert problems == []
-        assert not all_compare_only(policies)
-    assert all_compare_only(Policies())
+    shared, counted, fold = outcome(seed, policies, shares=True)
+    alone, plainly, _ = outcome(seed, policies, shares=False)
+    assert shared - alone == Counter()
+    assert alone - shared == Counter()
+    assert sum(one.startswith(f"{VERDICTS} ") for one in shared) > KEYS / 2
+    assert sum(answer is not None for answer in fold.answers.values()) > 20
+    assert counted.shared_rows > 40
+    counted.shared_rows = 0
+    assert merged([counted]) == merged([plainly])

@@ -1,109 +1,137 @@
-"""Correlated: the tables that come out. All of them are views of one folded table, which is computed once.
+"""Correlated: the tables that come out, as DataFrames that are computed when they are used, or written to files.
 
-The folded table is cached by the first of them that is asked for (on disk where memory is short) and read again by
-the others, so that the data is passed over once, whatever is asked.
+The DataFrames are views of one folded table, which is cached by the first of them that is used (on disk where memory is
+short) and read again by the others. `write` folds straight into files instead: nothing goes back into Spark.
 """
 
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+import msgspec
+import pyarrow as pa
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
+from conjoin.kernel.policies import Policies
+from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import Types
-from conjoin.pipeline.correlate.fold.packed_batches import unpacked
-from conjoin.pipeline.correlate.results import (
-    DEAD,
-    ENDS_IGNORED,
-    LATER,
-    LOCKED,
-    MESSAGE,
-    OFFERED,
-    OPENED,
-    PAIRED,
-    REMEMBERED,
-    own,
-    schema_of,
-)
+from conjoin.pipeline.correlate.first_pass import FirstPass, look_over
+from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
+from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
+from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PACKED, PackedSink, unpacked
+from conjoin.pipeline.correlate.results import DEAD, LATER, LOCKED, NAMES, PAIRS, VERDICTS, schema_of
 from conjoin.pipeline.correlate.shape import Layout
+from conjoin.pipeline.session.worker import make_ready
 
-_SAID = ("verdict", "reason", "detail", "decided_at", "correlated_to")
+if TYPE_CHECKING:
+    from conjoin.pipeline.correlate.writing.writing import WrittenRun
 
-NAMES = ("verdicts", "correlations", "buffered", "open", "locks", "ids", "later", "dead_letters")
+
+@dataclass(frozen=True, slots=True)
+class CorrelateInputs:
+    """Tables that have been checked, and what was said about them. `unreadable` are rows that no reader could take for
+    one of a table, as `dead_letters` has them."""
+
+    tables: dict[str, DataFrame]
+    types: dict[str, Types]
+    layout: Layout
+    policies: Policies
+    as_of: int | None = None
+    since: int | None = None
+    partitions: int | None = None
+    unique_positions: bool = False
+    unreadable: dict[str, DataFrame] = field(default_factory=dict)
+
+    @property
+    def spark(self) -> SparkSession:
+        return self.tables["messages"].sparkSession
+
+    def rows(self, repeated: int) -> DataFrame:
+        """All rows of a correlation key in one partition, one key after the other, each in its order."""
+        given, types = self.tables, self.types
+        rows = [
+            events.message_rows(given["messages"], types["messages"], self.layout, self.policies, repeated),
+            events.subscription_rows(given["subscriptions"], types["subscriptions"], self.policies),
+        ]
+        others = {
+            "starts": events.start_rows,
+            "ends": events.end_rows,
+            "locks": events.lock_rows,
+            "ids": events.id_rows,
+        }
+        rows += [make(given[name], types[name]) for name, make in others.items() if name in given]
+        rows += [events.unreadable_rows(name, frame) for name, frame in self.unreadable.items()]
+        return events.in_order(rows, types["messages"], self.layout, self.partitions)
+
+    def plan(self, first: FirstPass) -> FoldPlan:
+        return FoldPlan(self.layout, self.policies, first.as_of, self.since, first.starts)
 
 
 class Correlated:
-    """What became of the messages. Each table is a DataFrame; nothing is computed before one is used."""
+    """What became of the messages. Nothing is computed before a table is used, or all of them are written."""
 
-    def __init__(self, folded: DataFrame, layout: Layout, messages: Types, barren: frozenset[int]) -> None:
-        self._folded = folded
-        self._layout = layout
-        self._messages = messages
-        self._barren = barren
-        """The tables that cannot have a row, as is known without looking."""
+    def __init__(self, inputs: CorrelateInputs) -> None:
+        self.inputs = inputs
+        self._written: dict[str, DataFrame] = {}
+        self._counts: PartitionCounts | None = None
 
     @cached_property
-    def _kept(self) -> DataFrame:
-        return self._folded.persist(StorageLevel.MEMORY_AND_DISK)
+    def first_pass(self) -> FirstPass:
+        return look_over(self.inputs.tables, self.inputs.types, self.inputs.as_of, self.inputs.unique_positions)
 
-    def _of(self, table: int) -> DataFrame:
-        schema = schema_of(table, self._messages, self._layout)
-        rows = self._kept.where(F.col("table") == table)
-        if table not in (MESSAGE, PAIRED):
+    @cached_property
+    def _folded(self) -> DataFrame:
+        plan = self.inputs.plan(self.first_pass)
+
+        def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+            make_ready()
+            return PartitionFold(plan, PackedSink()).take(batches)
+
+        return self.inputs.rows(self.first_pass.repeated).mapInArrow(fold, PACKED).persist(StorageLevel.MEMORY_AND_DISK)
+
+    def _of(self, table: str) -> DataFrame:
+        if table in self._written:
+            return self._written[table]
+        schema = schema_of(table, self.inputs.types["messages"], self.inputs.layout)
+        rows = self._folded.where(F.col("table") == table)
+        if table not in (VERDICTS, PAIRS):
             # Mostly small: a task each would cost more than what is in it.
-            rows = rows.coalesce(max(1, self._partitions() // 4))
-        told = rows.mapInArrow(unpacked, schema)
+            partitions = self.inputs.partitions or int(self.inputs.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+            rows = rows.coalesce(max(1, partitions // 4))
+        numbered = ", ".join(f"c{number} {f.dataType.simpleString()}" for number, f in enumerate(schema))
+        told = rows.mapInArrow(unpacked, numbered).toDF(*schema.names)
         # Spark sees that nothing can pass, and does not run what is below.
-        return told.where(F.lit(False)) if table in self._barren else told
+        return told.where(F.lit(False)) if self._is_barren(table) else told
 
-    def _partitions(self) -> int:
-        return int(self._folded.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-
-    def _said_of(self, table: int) -> DataFrame:
-        """One row a message: its own columns by number, its verdict. A verdict of an earlier run that correlated
-        stays the first."""
-        told = self._of(table)
-        if not self._layout.prior:
-            return told
-        before = (F.col("prior_verdict") == "correlated") & (F.col("verdict") == "correlated")
-        changed = {
-            name: F.when(before, F.col(f"prior_{name}")).otherwise(F.col(name))
-            for name in ("reason", "detail", "decided_at")
-        }
-        earlier = F.from_json("prior_correlated_to", "array<string>")
-        changed["correlated_to"] = F.concat(F.coalesce(earlier, F.array().cast("array<string>")), "correlated_to")
-        return told.withColumns(changed)
-
-    def _own(self, number: int, name: str) -> Column:
-        column = F.col(own(number))
-        if name == "taken_by" and isinstance(self._messages[name], T.ArrayType):
-            column = F.from_json(column, "array<string>")
-        return column.alias(name)
+    def _is_barren(self, table: str) -> bool:
+        """Nothing is later than the latest time, and only a start or an earlier run leaves locks."""
+        if table == LATER:
+            return self.inputs.as_of is None
+        return table == LOCKED and not self.inputs.tables.keys() & {"starts", "locks"}
 
     @property
     def verdicts(self) -> DataFrame:
         """Every message with its columns and `verdict, reason, detail, decided_at, correlated_to`."""
-        columns = [self._own(number, name) for number, name in enumerate(self._layout.columns)]
-        return self._said_of(MESSAGE).select(*columns, *_SAID)
+        return self._of(VERDICTS)
 
     @property
     def correlations(self) -> DataFrame:
         """One row for each pair of a message and the instance that took it."""
-        return self._of(PAIRED)
+        return self._of(PAIRS)
 
     @property
     def buffered(self) -> DataFrame:
         """The messages still offered, with `taken_by` and their verdict so far: input for the next run."""
-        columns = [self._own(number, name) for number, name in enumerate(self._layout.columns) if name != "taken_by"]
-        return self._said_of(OFFERED).select(*columns, *_SAID, "taken_by", "kept_at")
+        return self._of("buffered")
 
     @property
     def open(self) -> DataFrame:
         """The subscriptions that still wait: input for the next run."""
-        return self._of(OPENED)
+        return self._of("open")
 
     @property
     def locks(self) -> DataFrame:
@@ -113,7 +141,7 @@ class Correlated:
     @property
     def ids(self) -> DataFrame:
         """The message ids still remembered: input for the next run."""
-        return self._of(REMEMBERED)
+        return self._of("ids")
 
     @property
     def later(self) -> DataFrame:
@@ -128,16 +156,42 @@ class Correlated:
     @property
     def ends_ignored(self) -> DataFrame:
         """How many ends found no lock to free: one row."""
-        return self._of(ENDS_IGNORED).agg(F.coalesce(F.sum("count"), F.lit(0)).alias("count"))
+        if self._counts is not None:
+            return self.inputs.spark.createDataFrame([(self._counts.ends_ignored,)], "count bigint")
+        counts = self._folded.where(F.col("table") == COUNTS).select(F.col("rows").cast("string").alias("counts"))
+        ignored = F.get_json_object("counts", "$.ends_ignored").cast("bigint")
+        return counts.agg(F.coalesce(F.sum(ignored), F.lit(0)).alias("count"))
+
+    def counts(self) -> PartitionCounts:
+        """What was counted while the rows were folded."""
+        if self._counts is None:
+            rows = self._folded.where(F.col("table") == COUNTS).select("rows").collect()
+            self._counts = merged([msgspec.json.decode(row[0], type=PartitionCounts) for row in rows])
+        return self._counts
 
     def tables(self) -> dict[str, DataFrame]:
         """All outputs by name."""
-        return {name: getattr(self, name) for name in NAMES}
+        return {name: self._of(name) for name in NAMES}
+
+    def write(
+        self, folder: str, file_format: str = "parquet", overwrite: bool = False, tables: Collection[str] = NAMES
+    ) -> "WrittenRun":
+        """Write the outputs, a folder each, in one pass over the data; all of them appear together.
+
+        The folder must not hold anything yet unless `overwrite` allows to replace the tables of an earlier run. From
+        then on the DataFrames read the files.
+        """
+        from conjoin.pipeline.correlate.writing.writing import write
+
+        run, self._written = write(self, folder, file_format, overwrite, frozenset(tables))
+        self._counts = run.counts
+        self.unpersist()
+        return run
 
     def unpersist(self) -> None:
         """Let go of the cached rows."""
-        if "_kept" in self.__dict__:
-            self._kept.unpersist()
+        if "_folded" in self.__dict__:
+            self._folded.unpersist()
 
     def __enter__(self) -> Self:
         return self

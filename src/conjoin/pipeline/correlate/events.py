@@ -14,7 +14,23 @@ from pyspark.sql import types as T
 from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.columns import PRIOR, TABLES, Types, fault_of, has_prior, quoted, read_column, types_of
-from conjoin.pipeline.correlate.shape import END, ID, LOCK, OPEN, PRIOR_SLOTS, PUBLISH, SHAPE, SLOT_OF, START, Layout
+from conjoin.pipeline.correlate.shape import (
+    END,
+    ID,
+    INTERRUPTING_GIVEN,
+    KIND,
+    LOCK,
+    NOT_INTERRUPTING,
+    OPEN,
+    PRIOR_SLOTS,
+    PUBLISH,
+    REPEATED,
+    SHAPE,
+    SLOT_OF,
+    START,
+    TABLE_OF,
+    Layout,
+)
 
 BUSINESS_KEY = "business_key"
 
@@ -23,7 +39,9 @@ Slot = tuple[str, T.DataType | str]
 _ALWAYS = {"key", "position", "id"}
 """The order is by these, whatever the tables hold."""
 
-_REPEATED, _PLACE, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "place", "chosen", "fault"))
+_REPEATED, _POSITION, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "at", "chosen", "fault"))
+_MOST_BROADCAST = 100_000
+"""More repeated positions than that are not sent to every worker."""
 
 
 class InputTable(NamedTuple):
@@ -54,7 +72,8 @@ def other_columns(messages: Types) -> list[str]:
     return [name for name in messages if name not in known]
 
 
-def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Policies) -> DataFrame:
+def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Policies, repeated: int = 0) -> DataFrame:
+    """`repeated`: how many positions occur more than once."""
     beside = {slot: quoted(name) for name, slot in layout.slots.items() if slot.startswith("m_")}
     if layout.prior:
         prior = {contract.name: read_column(contract, types).value for contract in PRIOR}
@@ -62,27 +81,50 @@ def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Po
         prior["decided_at"] = f"timestamp_micros({prior['decided_at']})"
         beside |= {f"prior_{name}": column for name, column in prior.items()}
     once = None
-    if "position" in types:
-        messages, once = _with_repeated_positions(messages, types)
-        beside["repeated"] = _REPEATED
+    if repeated:
+        messages, once = _with_repeated_positions(messages, types, repeated)
     return _rows(InputTable("messages", messages, types), PUBLISH, policies, beside, once)
 
 
-def _with_repeated_positions(messages: DataFrame, types: Types) -> tuple[DataFrame, str]:
-    """Of the rows that share a position one is kept: exact copies count as one, of others the lowest hash.
-
-    Only the positions go through a shuffle of their own; those that occur twice are few and sent everywhere.
-    """
+def positions_of(messages: DataFrame, types: Types) -> DataFrame:
+    """The position of each row that has one, and a hash of what tells the row from others."""
     read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
+    rows = messages.selectExpr(f"{read['position']} as {_POSITION}", f"{_told_apart(read)} as hash")
+    return rows.where(f"{_POSITION} is not null")
+
+
+def repeated_positions(messages: DataFrame, types: Types) -> DataFrame:
+    """The positions that occur more than once, each with the lowest hash of its rows."""
+    chosen = positions_of(messages, types).groupBy(_POSITION)
+    counted = chosen.agg(F.expr("count(*) as times"), F.expr(f"min(hash) as {_CHOSEN}"))
+    return counted.where("times > 1").select(_POSITION, _CHOSEN)
+
+
+def _told_apart(read: dict[str, str]) -> str:
     # The hash passes over nulls: without a text in their place, one column could be taken for another.
     texts = [f"coalesce({read[name]}, '')" for name in ("correlation_key", "name", "message_id")]
-    told = f"xxhash64({', '.join((read['position'], read['published_at'], *texts))})"
-    places = messages.selectExpr(f"{read['position']} as {_PLACE}", f"{told} as told").where(f"{_PLACE} is not null")
-    chosen = places.groupBy(_PLACE).agg(F.expr("count(*) as times"), F.expr(f"min(told) as {_CHOSEN}"))
-    repeated = chosen.where("times > 1").select(_PLACE, _CHOSEN)
-    joined = messages.join(F.broadcast(repeated), F.expr(f"{read['position']} = {_PLACE}"), "left")
-    marked = joined.withColumn(_REPEATED, F.expr(f"{_CHOSEN} = {told}"))
-    return marked.drop(_PLACE, _CHOSEN), f"case when not {_REPEATED} then 'duplicate_position:position' end"
+    return f"xxhash64({', '.join((read['position'], read['published_at'], *texts))})"
+
+
+def _with_repeated_positions(messages: DataFrame, types: Types, repeated: int) -> tuple[DataFrame, str]:
+    """Of the rows that share a position one is kept: exact copies count as one, of others the lowest hash."""
+    read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
+    others = repeated_positions(messages, types)
+    if repeated <= _MOST_BROADCAST:
+        others = F.broadcast(others)
+    joined = messages.join(others, F.expr(f"{read['position']} = {_POSITION}"), "left")
+    marked = joined.withColumn(_REPEATED, F.expr(f"{_CHOSEN} = {_told_apart(read)}"))
+    return marked.drop(_POSITION, _CHOSEN), f"case when not {_REPEATED} then 'duplicate_position:position' end"
+
+
+def unreadable_rows(table: str, unreadable: DataFrame) -> DataFrame:
+    """What no reader could take for a row of the table: dead letters from the start, spread over all partitions."""
+    kind = next(kind for kind, name in TABLE_OF.items() if name == table)
+    return unreadable.selectExpr(
+        f"cast(-{kind} as tinyint) as kind",
+        "hex(xxhash64(row)) as key",
+        "concat(reason, '\n', detail, '\n', make_valid_utf8(row)) as fault",
+    )
 
 
 def subscription_rows(subscriptions: DataFrame, types: Types, policies: Policies) -> DataFrame:
@@ -147,9 +189,17 @@ def _rows(
         key, business = slots.get("key", none), slots.get("business", none)
         slots["key"] = f"case when {by_business} then {business} else {key} end"
     slots |= more or {}
-    slots["kind"] = f"cast(if({_FAULT} is null, {kind}, -{kind}) as tinyint)"
-    slots["fault"] = _FAULT
-    slots["raw"] = f"case when {_FAULT} is not null then make_valid_utf8(to_json(struct({own}))) end"
+    flags = [str(kind)]
+    if "interrupting" in values:
+        given, no = INTERRUPTING_GIVEN, INTERRUPTING_GIVEN | NOT_INTERRUPTING
+        flags.append(f"case {values['interrupting']} when true then {given} when false then {no} else 0 end")
+    if _REPEATED in frame.columns:
+        flags.append(f"if({_REPEATED}, {REPEATED}, 0)")
+    slots["kind"] = f"cast(if({_FAULT} is null, 1, -1) * ({' + '.join(flags)}) as tinyint)"
+    slots["fault"] = (
+        f"case when {_FAULT} is not null then concat("
+        f"replace({_FAULT}, ':', '\n'), '\n', make_valid_utf8(to_json(struct({own})))) end"
+    )
     return frame.selectExpr(*(f"{text} as {quoted(slot)}" for slot, text in slots.items()))
 
 
@@ -181,7 +231,7 @@ def in_order(rows: list[DataFrame], messages: Types, layout: Layout, partitions:
     # A position tells rows apart; what has none is told apart by all its columns.
     whole = f"case when position is null then xxhash64({', '.join(_hashable(types_of(together)))}) end"
     # The hash decides nearly every comparison of the sort; the rest is only looked at within a key.
-    order = F.expr(key), "at", F.expr("abs(kind)"), "position", "id", F.expr(whole)
+    order = F.expr(key), "at", F.expr(f"abs(kind) & {KIND}"), "position", "id", F.expr(whole)
     return placed.sortWithinPartitions(by_key, *order)
 
 

@@ -1,21 +1,30 @@
-"""What comes out of the fold: seven tables, each named once, here, with its columns.
+"""What comes out of the fold: eight tables, each named once, here, with its columns.
 
-The Arrow types that the fold writes and the schemas that Spark expects follow from them. The columns of `messages`
-go under numbers: Spark looks a column up by name and cannot when there is a dot or a backtick in it.
+The Arrow types that the fold writes and the schemas that Spark expects follow from them.
 """
 
 import pyarrow as pa
 from pyspark.sql import types as T
 
 from conjoin.pipeline.correlate.columns import Types
-from conjoin.pipeline.correlate.shape import PRIOR_SLOTS, Layout
+from conjoin.pipeline.correlate.shape import Layout
 
-MESSAGE, OFFERED, PAIRED, OPENED, LOCKED, REMEMBERED, DEAD, LATER, ENDS_IGNORED = range(9)
+VERDICTS, PAIRS, BUFFERED, OPENED = "verdicts", "correlations", "buffered", "open"
+LOCKED, REMEMBERED, LATER, DEAD = "locks", "ids", "later", "dead_letters"
+NAMES = (VERDICTS, PAIRS, BUFFERED, OPENED, LOCKED, REMEMBERED, LATER, DEAD)
 
 Columns = dict[str, str]
 
-SAID: Columns = {"verdict": "text", "reason": "text", "detail": "text", "decided_at": "instant", "offered": "truth"}
-"""What is said of every message. `offered`: it still waits for somebody."""
+SAID: Columns = {
+    "verdict": "text",
+    "reason": "text",
+    "detail": "text",
+    "decided_at": "instant",
+    "offered": "truth",
+    "nearest": "text",
+}
+"""What is known of every message. Not written: `offered`, whether it still waits for somebody, and `nearest`, the kind
+of its nearest miss, by which it is counted."""
 
 PAIR: Columns = {
     "kind": "text",
@@ -28,7 +37,7 @@ PAIR: Columns = {
 IDENTITY = {"position": "number", "message_id": "text", "tenant_id": "text", "name": "text", "correlation_key": "text"}
 """The columns of a message that stand beside each of its pairs."""
 
-KEPT: dict[int, Columns] = {
+KEPT: dict[str, Columns] = {
     OPENED: {
         "process_id": "text",
         "name": "text",
@@ -60,16 +69,12 @@ KEPT: dict[int, Columns] = {
     },
     DEAD: {"table": "text", "row": "text", "reason": "text", "detail": "text"},
     LATER: {"table": "text", "row": "text"},
-    ENDS_IGNORED: {"count": "number"},
 }
 """The tables beside the messages."""
 
-_ARROW = {
-    "text": pa.string(),
-    "instant": pa.timestamp("us", tz="UTC"),
-    "truth": pa.bool_(),
-    "number": pa.int64(),
-}
+INSTANT = pa.timestamp("us", tz="UTC")
+TEXTS = pa.list_(pa.string())
+_ARROW = {"text": pa.string(), "instant": INSTANT, "truth": pa.bool_(), "number": pa.int64()}
 _SPARK: dict[str, T.DataType] = {
     "text": T.StringType(),
     "instant": T.TimestampType(),
@@ -79,35 +84,27 @@ _SPARK: dict[str, T.DataType] = {
 _TEXTS = T.ArrayType(T.StringType())
 
 
-def own(number: int) -> str:
-    """The name under which a column of `messages` travels."""
-    return f"c{number}"
-
-
 def arrow_types(columns: Columns) -> dict[str, pa.DataType]:
     return {name: _ARROW[kind] for name, kind in columns.items()}
 
 
-def schema_of(table: int, messages: Types, layout: Layout) -> T.StructType:
-    """As Spark reads the rows of a table."""
+def schema_of(table: str, messages: Types, layout: Layout) -> T.StructType:
+    """As Spark reads the rows of an output."""
+    return T.StructType([T.StructField(name, kind) for name, kind in _fields(table, messages, layout).items()])
+
+
+def _fields(table: str, messages: Types, layout: Layout) -> Types:
     if table in KEPT:
-        return _struct({name: _SPARK[kind] for name, kind in KEPT[table].items()})
-    if table == PAIRED:
+        return {name: _SPARK[kind] for name, kind in KEPT[table].items()}
+    if table == PAIRS:
         identity = {name: messages.get(name, _SPARK[kind]) for name, kind in IDENTITY.items()}
-        return _struct(identity | {name: _SPARK[kind] for name, kind in PAIR.items()})
-    fields: Types = {own(number): _carried(name, messages) for number, name in enumerate(layout.columns)}
-    fields |= {name: _SPARK[kind] for name, kind in SAID.items() if name != "offered"} | {"correlated_to": _TEXTS}
-    if layout.prior:
-        fields |= {slot: _SPARK["instant" if kind == "timestamp" else "text"] for slot, kind in PRIOR_SLOTS}
-    if table == OFFERED:
-        fields |= {"taken_by": _TEXTS, "kept_at": _SPARK["instant"]}
-    return _struct(fields)
-
-
-def _struct(fields: Types) -> T.StructType:
-    return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
-
-
-def _carried(name: str, messages: Types) -> T.DataType:
-    """`taken_by` goes through the fold as text; everything else as it is."""
-    return T.StringType() if name == "taken_by" else messages[name]
+        return identity | {name: _SPARK[kind] for name, kind in PAIR.items()}
+    own = {
+        name: _TEXTS if isinstance(messages[name], T.ArrayType) and name == "taken_by" else messages[name]
+        for name in layout.columns
+    }
+    if table == BUFFERED:
+        own.pop("taken_by", None)
+    said = {name: _SPARK[SAID[name]] for name in ("verdict", "reason", "detail", "decided_at")}
+    more = {"taken_by": _TEXTS, "kept_at": _SPARK["instant"]} if table == BUFFERED else {}
+    return own | said | {"correlated_to": _TEXTS} | more

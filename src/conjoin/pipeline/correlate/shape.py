@@ -1,12 +1,18 @@
 """The one shape of all rows that go through the fold: which column of which table stands in which slot.
 
-It is read on both sides, by the plan that makes the rows and by the fold that takes them, and imports neither.
+It is read on both sides, by the plan that makes the rows and by the fold that takes them, and imports neither. Every
+column costs each row on its way through Spark's shuffle and into Python, so a slot serves several tables, and flags are
+bits of `kind`. `fault` is three lines: the reason, what it is about (a column, or a JSON object), the row as it was.
 """
 
 from dataclasses import dataclass
 
 LOCK, ID, END, OPEN, PUBLISH, START = range(1, 7)
 """Kinds of rows, in the order in which they count within one instant. A faulty row has its kind negated."""
+
+KIND = 7
+"""The bits of `kind` that are the kind itself; the others are flags, so that they take no columns of their own."""
+NOT_INTERRUPTING, REPEATED, INTERRUPTING_GIVEN = 8, 16, 32
 
 TABLE_OF = {LOCK: "locks", ID: "ids", END: "ends", OPEN: "subscriptions", PUBLISH: "messages", START: "starts"}
 
@@ -22,15 +28,11 @@ SHAPE: tuple[tuple[str, str], ...] = (
     ("process", "string"),
     ("instance", "string"),
     ("element", "string"),
-    ("interrupting", "boolean"),
-    ("ttl", "bigint"),
     ("position", "bigint"),
     ("variables", "string"),
     ("taken_by", "string"),
     ("kept", "bigint"),
-    ("repeated", "boolean"),
     ("fault", "string"),
-    ("raw", "string"),
 )
 
 PRIOR_SLOTS = [
@@ -47,7 +49,7 @@ SLOT_OF = {
     "correlation_key": "key",
     "published_at": "at",
     "message_id": "id",
-    "ttl_ms": "ttl",
+    "ttl_ms": "until",
     "variables": "variables",
     "tenant_id": "tenant",
     "business_id": "business",
@@ -59,7 +61,7 @@ SLOT_OF = {
     "process_id": "process",
     "instance_id": "instance",
     "element_id": "element",
-    "interrupting": "interrupting",
+    "interrupting": "kind",
     "kept_at": "kept",
     "ended_at": "at",
     "locked_at": "until",

@@ -7,23 +7,26 @@ chosen so that every difference between two of them occurs once: so each value i
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.messages import Message
-from conjoin.kernel.instants import NEVER
-from conjoin.kernel.policies import Policies, Policy
+from conjoin.kernel.instants import NEVER, elapsed_ms
+from conjoin.kernel.policies import Policy
 from conjoin.pipeline.correlate.alike.patterns import Pattern
 from conjoin.pipeline.correlate.alike.traits import Trait, Words
 from conjoin.pipeline.correlate.fold.detail import encode, shown
 from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY, Gathered, Row
 from conjoin.pipeline.correlate.fold.rows import Rows
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
+from conjoin.pipeline.correlate.shape import ID
 
 _SIGN, _STOP = "\ue000", "\ue001"
 _PLACEHOLDER = re.compile(f'"{_SIGN}([0-9]+){_STOP}"')
+_SYMBOL = re.compile(f"({_SIGN}(?:[a-z]+{_STOP})?[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,9 @@ class MessageAnswer:
     reason: str
     detail: tuple[Any, ...]
     decided_at: Instant
-    marks: list[str] | None
-    """None: it is not offered any more."""
+    nearest: str | None
+    marks: list[tuple[Any, ...]] | None
+    """Each alternates texts and symbols. None: it is not offered any more."""
     pairs: list[Row]
 
 
@@ -91,8 +95,9 @@ class PatternAnswer:
 
     length: int
     said: list[MessageAnswer]
-    kept: dict[int, list[Row]]
+    kept: dict[str, list[Row]]
     starts: list[Start]
+    ends_ignored: int
 
 
 class NotShareable(Exception):  # noqa: N818 - it says what is the matter
@@ -103,28 +108,34 @@ class _SymbolRows(Rows):
     """The history of a pattern, with symbols for ids and chosen instants."""
 
     def __init__(self, pattern: Pattern, traits: list[Trait], instants: list[int]) -> None:
-        length = len(traits)
-        ids = pattern.first_equal(pattern.equal_ids)
-        businesses = pattern.first_equal(pattern.equal_business_ids)
+        rows = range(pattern.rows)
+        ids, businesses, instances = (pattern.first_equal(which) for which in range(3))
         self.kind = [trait.kind for trait in traits]
-        self.at = instants[:length]
-        self._ends = instants[length : 2 * length]
+        self.at = instants[: pattern.rows]
+        self._ends = instants[pattern.rows : 2 * pattern.rows]
+        # Where no row has a third instant, nobody looks at it.
+        self._thirds = instants[2 * pattern.rows : 3 * pattern.rows] if pattern.instants > 2 else self.at
         self.until = [end if trait.has_end else None for end, trait in zip(self._ends, traits, strict=True)]
+        self.kept = [
+            third if trait.is_kept or trait.kind == ID else None
+            for third, trait in zip(self._thirds, traits, strict=True)
+        ]
         self.name = [trait.name for trait in traits]
         self.process = [trait.process for trait in traits]
         self.tenant = [trait.tenant for trait in traits]
         self.interrupting = [trait.interrupting for trait in traits]
-        self.element = [_symbol("element", row) if trait.has_element else None for row, trait in enumerate(traits)]
-        self.instance = [_symbol("instance", row) if trait.has_instance else None for row, trait in enumerate(traits)]
-        self.id = [_symbol("id", ids[row]) if trait.has_id else None for row, trait in enumerate(traits)]
-        self.business = [
-            _symbol("business", businesses[row]) if trait.has_business else None for row, trait in enumerate(traits)
-        ]
-        self.position = self.kept = self.repeated = self.taken_by = [None] * length
+        self.element = [_symbol("element", row) if traits[row].has_element else None for row in rows]
+        self.instance = [_symbol("instance", instances[row]) if traits[row].has_instance else None for row in rows]
+        self.id = [_symbol("id", ids[row]) if traits[row].has_id else None for row in rows]
+        self.business = [_symbol("business", businesses[row]) if traits[row].has_business else None for row in rows]
+        self.repeated = [False] * pattern.rows
+        self.position = self.taken_by = [None] * pattern.rows
         self.starts, self.keys = [0], [_symbol("key", 0) if traits[0].has_key else ""]
 
-    def deadline(self, row: int, policy: Policy) -> int:
-        return self._ends[row]
+    def terms(self, row: int, policy: Policy) -> tuple[Policy, int]:
+        if not isinstance(policy.dedup, str):
+            policy = replace(policy, dedup=elapsed_ms(self.at[row], self._thirds[row]))
+        return policy, self._ends[row]
 
     def problem_of_variables(self, row: int) -> str | None:
         return None
@@ -147,21 +158,22 @@ class _Recorder(Gathered):
 
 
 class Inquiry:
-    """Asks the kernel about patterns. `fixed` are the instants that hold for all histories, `as_of` the first."""
+    """Asks the kernel about patterns."""
 
-    def __init__(self, policies: Policies, starts: list[StartSubscription], fixed: list[int], words: Words) -> None:
-        self._policies = policies
+    def __init__(self, setting: FoldSetting, starts: list[StartSubscription], words: Words, tenants: Words) -> None:
+        self._setting = setting
         self._starts = starts
-        self._fixed = fixed
         self._words = words
+        self._tenants = tenants
 
-    def answer(self, pattern: Pattern, tenants: Words) -> PatternAnswer:
-        """Raises NoAnswer where the histories of the pattern have to be walked one by one."""
-        traits = [Trait(code, self._words, tenants) for code in pattern.traits]
-        self._check_words(traits)
-        count = 2 * len(traits) + len(self._fixed)
-        instants = self._instants(pattern, count)
-        rows = _SymbolRows(pattern, traits, instants)
+    def answer(self, pattern: Pattern, fixed: list[int]) -> PatternAnswer:
+        """Raises NotShareable where the histories of the pattern have to be walked one by one. `fixed` are the instants
+        that hold for all of them."""
+        traits = [Trait(code, self._words, self._tenants) for code in pattern.traits]
+        names, processes = ({getattr(trait, word) for trait in traits} for word in ("name", "process"))
+        met = [start for start in self._starts if start.name in names or start.process_id in processes]
+        _check_words(traits, met)
+        instants = pattern.symbolic_instants(fixed)
         starts: list[Start] = []
         recorder = _Recorder()
 
@@ -169,28 +181,22 @@ class Inquiry:
             starts.append(Start(message.payload, start))
             return f"{_SIGN}{len(starts) - 1}"
 
-        moved = dict(zip(self._fixed, instants[2 * len(traits) :], strict=True))
-        catalog = Catalog([_moved(start, moved) for start in self._starts], self._policies, name_instance)
-        walk = Walk(FoldSetting(self._policies, catalog, moved[self._fixed[0]]), recorder, lambda: None)
-        list(walk.take(rows))
+        moved = dict(zip(fixed, instants[-len(fixed) :], strict=True))
+        policies, since = self._setting.policies, self._setting.since
+        catalog = Catalog([_moved(start, moved) for start in met], policies, name_instance)
+        as_of = moved[self._setting.as_of]
+        setting = FoldSetting(policies, catalog, as_of, None if since is None else moved[since])
+        walk = Walk(setting, recorder, lambda: None)
+        list(walk.take(_SymbolRows(pattern, traits, instants)))
         list(walk.finish())
-        return _SymbolReader(instants).answer(len(traits), recorder, starts)
+        return _SymbolReader(instants).answer(pattern.rows, recorder, starts)
 
-    def _check_words(self, traits: list[Trait]) -> None:
-        words = [word for trait in traits for word in (trait.name, trait.process, trait.tenant)]
-        words += [word for start in self._starts for word in (start.process_id, start.element_id)]
-        if any(word is not None and word.startswith(_SIGN) for word in words):
-            raise NotShareable("a word that looks like a symbol")
 
-    def _instants(self, pattern: Pattern, count: int) -> list[int]:
-        """Equal ranks, equal instants; the difference of any two ranks occurs once. The end of time stays there."""
-        never = next((r for r, at in self._ranked(pattern, count) if at == NEVER), None)
-        ranks = [pattern.rank(place) for place in range(count)]
-        return [NEVER if rank == never else 1_000 << rank for rank in ranks]
-
-    def _ranked(self, pattern: Pattern, count: int) -> Iterator[tuple[int, int]]:
-        first = count - len(self._fixed)
-        return ((pattern.rank(first + number), at) for number, at in enumerate(self._fixed))
+def _check_words(traits: list[Trait], starts: list[StartSubscription]) -> None:
+    words = [word for trait in traits for word in (trait.name, trait.process, trait.tenant)]
+    words += [word for start in starts for word in (start.process_id, start.element_id)]
+    if any(word is not None and _SIGN in word for word in words):
+        raise NotShareable("a word that looks like a symbol")
 
 
 def _symbol(slot: str, row: int) -> str:
@@ -208,23 +214,28 @@ class _SymbolReader:
 
     def __init__(self, instants: list[int]) -> None:
         self._place_of = {at: place for place, at in enumerate(instants)}
-        self._span_of = {
-            (end - start) // 1_000: Elapsed(self._place_of[start], self._place_of[end])
-            for start in self._place_of
-            for end in self._place_of
-            if start < end < NEVER
+
+    @cached_property
+    def _span_of(self) -> dict[int, Elapsed]:
+        places = [(at, place) for at, place in self._place_of.items() if at < NEVER]
+        return {
+            elapsed_ms(start, end): Elapsed(first, last)
+            for start, first in places
+            for end, last in places
+            if start < end
         }
 
     def answer(self, length: int, gathered: Gathered, starts: list[Start]) -> PatternAnswer:
         pairs = iter(gathered.pairs)
         said = []
         told = zip(gathered.references, gathered.said, gathered.marks, gathered.pair_counts, strict=True)
-        for row, (verdict, reason, detail, decided_at, *_), marks, count in told:
+        for row, (verdict, reason, detail, decided_at, _, nearest), marks, count in told:
             own = [self._row(next(pairs)) for _ in range(count)]
-            at = self._instant(decided_at)
-            said.append(MessageAnswer(row, verdict, reason, self._detail(verdict, detail), at, marks, own))
+            taken = None if marks is None else [_read_symbols(mark) for mark in marks]
+            what = verdict, reason, self._detail(verdict, detail), self._instant(decided_at), nearest
+            said.append(MessageAnswer(row, *what, taken, own))
         kept = {table: [self._row(row) for row in rows] for table, rows in gathered.kept.items() if rows}
-        return PatternAnswer(length, said, kept, starts)
+        return PatternAnswer(length, said, kept, starts, gathered.ends_ignored)
 
     def _row(self, values: Row) -> Row:
         return tuple(self._value(value) for value in values)
@@ -233,7 +244,7 @@ class _SymbolReader:
         if isinstance(value, str) and value.startswith(_SIGN):
             return _read_symbol(value)
         is_instant = isinstance(value, int) and not isinstance(value, bool)
-        return self._instant(value) if is_instant and value not in (1, LAST_DAY) else value
+        return self._instant(value) if is_instant and value != LAST_DAY else value
 
     def _instant(self, at: int) -> Instant:
         if at not in self._place_of:
@@ -276,3 +287,10 @@ class _SymbolReader:
 def _read_symbol(text: str) -> Text | Started:
     slot, stop, row = text.removeprefix(_SIGN).partition(_STOP)
     return Text(slot, int(row)) if stop else Started(int(slot))
+
+
+def _read_symbols(text: str) -> tuple[Any, ...]:
+    """A text that symbols may be part of."""
+    parts: list[Any] = _SYMBOL.split(text)
+    parts[1::2] = [_read_symbol(part) for part in parts[1::2]]
+    return tuple(part for part in parts if part != "")

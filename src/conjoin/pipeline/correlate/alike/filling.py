@@ -10,29 +10,29 @@ import pyarrow.compute as pc
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.pipeline.correlate.alike.answers import Elapsed, Instant, Iso, MessageAnswer, PatternAnswer, Started, Text
+from conjoin.pipeline.correlate.alike.patterns import Alike
 from conjoin.pipeline.correlate.alike.traits import Traits
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
-from conjoin.pipeline.correlate.fold.outputs import TEXTS, Outputs, SaidColumns
+from conjoin.pipeline.correlate.fold.outputs import Outputs, SaidColumns
 from conjoin.pipeline.correlate.fold.row_buffers import Row
-from conjoin.pipeline.correlate.results import KEPT, PAIR, SAID, Columns, arrow_types
+from conjoin.pipeline.correlate.results import KEPT, PAIR, SAID, TEXTS, Columns, arrow_types
 
 
 class Histories:
     """All histories of one pattern in a batch: gives every symbol of the answer its values, one a history."""
 
-    def __init__(self, batch: pa.RecordBatch, traits: Traits, starts: np.ndarray, fixed: list[int]) -> None:
+    def __init__(self, batch: pa.RecordBatch, traits: Traits, alike: Alike) -> None:
         self.batch = batch
-        self.starts = starts
+        self.starts = alike.starts
         self._traits = traits
-        self._fixed = fixed
-        self._length = 0
+        self._fixed = alike.fixed
+        self._length = alike.pattern.rows
         self._names: list[pa.Array] = []
         self._texts: dict[Text, pa.Array] = {}
 
     def name_instances(self, answer: PatternAnswer) -> None:
         """Give the instances that are started their names, history by history."""
-        self._length = answer.length
         if not answer.starts:
             return
         names = InstanceNames()
@@ -80,12 +80,11 @@ class Histories:
 
     def instant(self, place: int) -> Any:
         """One of the pattern's instants, a number a history."""
-        length = self._length
-        if place < length:
-            return self._traits.at[self.starts + place]
-        if place < 2 * length:
-            return self._traits.until[self.starts + place - length]
-        return np.full(len(self.starts), self._fixed[place - 2 * length], dtype=np.int64)
+        column, row = divmod(place, self._length)
+        if column < len(self._traits.instants):
+            return self._traits.instants[column][self.starts + row]
+        fixed = self._fixed[place - self._length * len(self._traits.instants)]
+        return np.full(len(self.starts), fixed, dtype=np.int64)
 
 
 class Filling:
@@ -97,13 +96,15 @@ class Filling:
         self._marks: list[pa.Array] = []
         self._pair_counts: list[np.ndarray] = []
         self._pairs: list[list[pa.Array]] = []
-        self._kept: dict[int, list[list[pa.Array]]] = {table: [] for table in KEPT}
+        self._kept: dict[str, list[list[pa.Array]]] = {table: [] for table in KEPT}
+        self._ends_ignored = 0
 
     def add(self, answer: PatternAnswer, histories: Histories) -> None:
         for said in answer.said:
             self._add_said(said, histories)
         for table, rows in answer.kept.items():
             self._kept[table] += [_columns_of(row, KEPT[table], histories) for row in rows]
+        self._ends_ignored += answer.ends_ignored * len(histories.starts)
 
     def _add_said(self, said: MessageAnswer, histories: Histories) -> None:
         count = len(histories.starts)
@@ -111,15 +112,17 @@ class Filling:
         self._rows.append(histories.starts + said.row)
         self._said["detail"].append(_joined(said.detail, histories))
         values = {"verdict": said.verdict, "reason": said.reason, "decided_at": said.decided_at, "offered": offered}
+        values["nearest"] = said.nearest
         kinds = arrow_types(SAID)
         for name, value in values.items():
             self._said[name].append(histories.values(value, kinds[name]))
-        self._marks.append(pa.repeat(pa.scalar(said.marks, TEXTS), count) if offered else pa.nulls(count, TEXTS))
+        self._marks.append(pa.nulls(count, TEXTS) if said.marks is None else _lists_of(said.marks, histories))
         self._pair_counts.append(np.full(count, len(said.pairs)))
         if said.pairs:
             self._pairs.append(_interleaved([_columns_of(pair, PAIR, histories) for pair in said.pairs], count))
 
     def finished(self, batch: pa.RecordBatch, outputs: Outputs) -> Iterator[pa.RecordBatch]:
+        outputs.ends_ignored += self._ends_ignored
         if self._rows:
             said = SaidColumns(
                 {name: pa.concat_arrays(parts) for name, parts in self._said.items()},
@@ -152,8 +155,18 @@ def _interleaved(pairs: list[list[pa.Array]], count: int) -> list[pa.Array]:
     return [pa.concat_arrays(column).take(order) for column in zip(*pairs, strict=True)]
 
 
-def _joined(detail: tuple[Any, ...], histories: Histories) -> pa.Array:
-    parts = [part if isinstance(part, str) else histories.values(part, pa.string()) for part in detail]
-    if len(parts) == 1 and isinstance(parts[0], str):
-        return pa.repeat(pa.scalar(parts[0]), len(histories.starts))
-    return pc.binary_join_element_wise(*parts, "")
+def _joined(parts: tuple[Any, ...], histories: Histories) -> pa.Array:
+    """Texts and symbols, one after the other, as one text a history."""
+    columns = [part if isinstance(part, str) else histories.values(part, pa.string()) for part in parts]
+    if len(columns) == 1 and isinstance(columns[0], str):
+        return pa.repeat(pa.scalar(columns[0]), len(histories.starts))
+    return pc.binary_join_element_wise(*columns, "")
+
+
+def _lists_of(marks: list[tuple[Any, ...]], histories: Histories) -> pa.Array:
+    """A list of so many texts for each history."""
+    count = len(histories.starts)
+    texts = pa.array([], pa.string())
+    if marks:
+        [texts] = _interleaved([[_joined(mark, histories)] for mark in marks], count)
+    return pa.ListArray.from_arrays(pa.array(np.arange(count + 1, dtype=np.int32) * len(marks)), texts)

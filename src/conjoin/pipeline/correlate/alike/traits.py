@@ -1,16 +1,12 @@
 """Traits: what the rules can tell of a single row, as one number a row, for a whole batch at once."""
 
-from collections import deque
-from itertools import compress
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from conjoin.kernel.correlation.messages import deadline_of
-from conjoin.kernel.instants import NEVER
-from conjoin.kernel.policies import Policies
+from conjoin.kernel.instants import NEVER, after
+from conjoin.kernel.policies import ALL, ONCE_PER_INSTANCE, Policies, Policy
 from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
 from conjoin.pipeline.correlate.fold.rows import (
     DEFAULT_TENANT,
@@ -18,16 +14,17 @@ from conjoin.pipeline.correlate.fold.rows import (
     NO_OBJECT,
     filled,
     problem_of_variables,
-    read_object,
+    read_objects,
 )
-from conjoin.pipeline.correlate.shape import END, OPEN, PUBLISH
+from conjoin.pipeline.correlate.shape import END, ID, KIND, LOCK, NOT_INTERRUPTING, OPEN, PUBLISH, REPEATED
 
-_KIND, _KIND_BITS = 0, 3
-_NOT_INTERRUPTING, _NO_END, _NO_ELEMENT, _NO_ID, _NO_BUSINESS, _NO_INSTANCE, _NO_KEY = range(3, 10)
-_NAME, _PROCESS, _WORD_BITS = 10, 30, 20
-_TENANT, _TENANT_BITS = 50, 13
+_KIND_BITS = 3
+_NOT_INTERRUPTING, _NO_END, _NO_ELEMENT, _NO_ID, _NO_BUSINESS, _NO_INSTANCE, _NO_KEY, _KEPT = range(3, 11)
+_NAME, _PROCESS, _WORD_BITS = 11, 31, 20
+_TENANT, _TENANT_BITS = 51, 12
 
-_SLICE = 200
+_BEYOND = NEVER - 1
+_LINES = 1_000
 _NEEDS_ESCAPE = '["\\\\\\x00-\\x1f]'
 
 
@@ -62,39 +59,71 @@ class Traits:
 
     def __init__(self, batch: pa.RecordBatch, words: Words, tenants: Words, policies: Policies) -> None:
         count = batch.num_rows
-        self.kind = batch.column("kind").to_numpy().astype(np.int64)
-        self.at = numbers_of(batch, "at", 0)
-        self.id = filled(batch, "id")
-        self.business = filled(batch, "business")
+        flags = batch.column("kind").to_numpy().astype(np.int64)
+        self.kind = np.where(flags < 0, 0, flags & KIND)
+        self._words = words
         names, room = words.read(filled(batch, "name"), None, count)
         processes, more_room = words.read(filled(batch, "process"), None, count)
         of_tenants, enough_room = tenants.read(filled(batch, "tenant"), DEFAULT_TENANT, count)
-        publish, opens, ends = (self.kind == kind for kind in (PUBLISH, OPEN, END))
-        self.until = numbers_of(batch, "until", NEVER)
-        self.until[publish] = _deadlines(batch, publish, self.at, names, words, policies)
-        self.code = (
-            self.kind | names << _NAME | processes << _PROCESS | of_tenants << _TENANT | self._flags(batch, opens)
+        lock, known_id, end, opens, publish = (self.kind == kind for kind in (LOCK, ID, END, OPEN, PUBLISH))
+        by_name = [policies.of(name) if name is not None else policies.default for name in words.texts]
+        at = numbers_of(batch, "at", 0)
+        until = numbers_of(batch, "until", NEVER)
+        until[publish] = _deadlines(batch, publish, at, names, by_name)
+        kept = ~_nulls(batch, "kept")
+        marks = filled(batch, "taken_by")
+        self.kept = kept & (opens | publish)
+        self.ordinary = np.full(count, room and more_room and enough_room)
+        if marks is not None:
+            # Who has a message already is compared with the processes: only where nobody has is told by a pattern.
+            self.kept |= publish & marks.is_valid().to_numpy(zero_copy_only=False)
+            self.ordinary &= pc.fill_null(pc.equal(marks, "[]"), True).to_numpy(zero_copy_only=False)
+        self.code = self.kind | names << _NAME | processes << _PROCESS | of_tenants << _TENANT
+        self.code |= self._flags(batch, opens, flags)
+        self.instants = [at, until, *_third_instants(batch, at, (publish, names), by_name)]
+        self.ordinary &= (
+            (publish & (names > 0))
+            | (opens & (names > 0) & (processes > 0) & (self.code >> _NO_ID & 1 == 0))
+            | (end & (processes > 0))
+            | (lock & (processes > 0) & (until < NEVER))
+            | (known_id & (names > 0) & kept & (self.code >> _NO_ID & 1 == 0))
         )
-        known = (publish & (names > 0)) | (opens & (names > 0) & (processes > 0)) | (ends & (processes > 0))
-        self.ordinary = known & (room and more_room and enough_room)
-        for slot in ("taken_by", "kept"):
-            column = filled(batch, slot)
-            if column is not None:
-                self.ordinary &= column.is_null().to_numpy(zero_copy_only=False)
-        self.ordinary &= ~_truths(batch, "repeated", True)
+        self.ordinary &= flags & REPEATED == 0
+        # A constraint may look at anything, not only at what a pattern tells.
+        self.ordinary &= np.array([policy.constraint is None for policy in by_name])[names]
         # Beyond the calendar an instant is written as its end, which is no longer a comparison.
-        self.ordinary &= (self.until <= LAST_DAY) | (self.until == NEVER)
-        self.ordinary &= ~opens | (self.code >> _NO_ID & 1 == 0)
+        self.ordinary &= at <= LAST_DAY
+        for ends in self.instants[1:]:
+            self.ordinary &= (ends <= LAST_DAY) | (ends == NEVER)
         for slot in ("key", "id", "instance", "element", "business"):
             self.ordinary &= _are_written_as_they_are(filled(batch, slot), count)
         blank = filled(batch, "element")
         if blank is not None:
             self.ordinary &= ~_is_blank(blank)
         _leave_out_bad_variables(filled(batch, "variables"), publish, self.ordinary)
+        # Ids of messages are compared with those remembered of earlier ones, those of subscriptions among themselves.
+        self.ids = _codes(filled(batch, "id"), np.where(known_id, PUBLISH, self.kind))
+        self.businesses = _codes(filled(batch, "business"), np.zeros(count, dtype=np.int64))
+        narrow = any(policy.cardinality in (ALL, ONCE_PER_INSTANCE) for policy in by_name)
+        self.instances = _codes(filled(batch, "instance") if narrow else None, self.kind)
 
-    def _flags(self, batch: pa.RecordBatch, opens: np.ndarray) -> np.ndarray:
-        flags = _truths(batch, "interrupting", False).astype(np.int64) << _NOT_INTERRUPTING
+    @property
+    def at(self) -> np.ndarray:
+        return self.instants[0]
+
+    def leave_out_of_time(self, as_of: int, since: int | None) -> None:
+        """Rows after `as_of`, and those before `since` that no earlier run has kept, are not decided on."""
+        self.ordinary &= self.at <= as_of
+        if since is not None:
+            self.ordinary &= (self.at >= since) | self.kept | (self.kind == LOCK) | (self.kind == ID)
+
+    def name_and_process(self, words: int) -> tuple[str | None, str | None]:
+        return self._words.texts[words & (1 << _WORD_BITS) - 1], self._words.texts[words >> _WORD_BITS]
+
+    def _flags(self, batch: pa.RecordBatch, opens: np.ndarray, given: np.ndarray) -> np.ndarray:
+        flags = (opens & (given & NOT_INTERRUPTING != 0)).astype(np.int64) << _NOT_INTERRUPTING
         flags |= (opens & _nulls(batch, "until")).astype(np.int64) << _NO_END
+        flags |= self.kept.astype(np.int64) << _KEPT
         for slot, bit in (
             ("element", _NO_ELEMENT),
             ("id", _NO_ID),
@@ -121,6 +150,7 @@ class Trait:
         self.has_business = not code >> _NO_BUSINESS & 1
         self.has_instance = not code >> _NO_INSTANCE & 1
         self.has_key = not code >> _NO_KEY & 1
+        self.is_kept = bool(code >> _KEPT & 1)
         self.name = words.texts[code >> _NAME & (1 << _WORD_BITS) - 1]
         self.process = words.texts[code >> _PROCESS & (1 << _WORD_BITS) - 1]
         self.tenant = tenants.texts[code >> _TENANT & (1 << _TENANT_BITS) - 1]
@@ -138,18 +168,49 @@ def numbers_of(batch: pa.RecordBatch, slot: str, missing: int) -> np.ndarray:
     return np.array(pc.fill_null(column, missing).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
+def words_of(codes: np.ndarray) -> np.ndarray:
+    """The numbers of name and process in the codes of rows, as one number."""
+    return codes >> _NAME & (1 << 2 * _WORD_BITS) - 1
+
+
 def _deadlines(
-    batch: pa.RecordBatch, publish: np.ndarray, at: np.ndarray, names: np.ndarray, words: Words, policies: Policies
-) -> list[int]:
-    by_name = [policies.of(name) if name is not None else policies.default for name in words.texts]
-    ttls: list[Any] = [None] * int(publish.sum())
-    column = filled(batch, "ttl")
-    if column is not None:
-        ttls = column.filter(pa.array(publish)).to_pylist()
-    return [
-        deadline_of(published_at, ttl, by_name[name])
-        for published_at, ttl, name in zip(at[publish].tolist(), ttls, names[publish].tolist(), strict=True)
-    ]
+    batch: pa.RecordBatch, publish: np.ndarray, at: np.ndarray, names: np.ndarray, by_name: list[Policy]
+) -> np.ndarray:
+    """The kernel is asked once for each name and time to live; what lies beyond the calendar is left to the walk."""
+    none, ttls = _nulls(batch, "until")[publish], numbers_of(batch, "until", 0)[publish]
+    lives, places = np.unique(np.stack([names[publish], none, ttls], axis=1), axis=0, return_inverse=True)
+    asked = [(by_name[name], None if is_none else ttl) for name, is_none, ttl in lives.tolist()]
+    spans = np.array([deadline_of(0, ttl, policy) for policy, ttl in asked], dtype=np.int64)[places.reshape(-1)]
+    return _later_by(at[publish], spans)
+
+
+def _later_by(at: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """Instants so much later; the end of time stays, and what lies beyond the calendar is told by an instant there."""
+    far = (spans > LAST_DAY) | (at > LAST_DAY)
+    later = np.where(far, _BEYOND, np.where(far, 0, at) + np.where(far, 0, spans))
+    return np.where(spans == NEVER, NEVER, later)
+
+
+def _third_instants(
+    batch: pa.RecordBatch, at: np.ndarray, published: tuple[np.ndarray, np.ndarray], by_name: list[Policy]
+) -> list[np.ndarray]:
+    """Until when an id is remembered if that is not the deadline; of an id from an earlier run, when it came."""
+    publish, names = published
+    dedup = (policy.dedup for policy in by_name)
+    spans = np.array([0 if isinstance(one, str) else after(0, one) for one in dedup], dtype=np.int64)
+    known_id = np.abs(batch.column("kind").to_numpy()) & KIND == ID
+    if not spans.any() and not known_id.any():
+        return []
+    third = np.where(publish, _later_by(at, spans[names]), at)
+    return [np.where(known_id, numbers_of(batch, "kept", 0), third)]
+
+
+def _codes(column: pa.Array | None, kinds: np.ndarray) -> np.ndarray | None:
+    """Numbers that are equal where texts are, of rows of one kind; below zero for nothing."""
+    if column is None:
+        return None
+    numbers = pc.fill_null(column.dictionary_encode().indices, -1).to_numpy().astype(np.int64)
+    return np.where(numbers < 0, -1, numbers * 8 + kinds)
 
 
 def _nulls(batch: pa.RecordBatch, slot: str) -> np.ndarray:
@@ -165,13 +226,6 @@ def _are_empty(batch: pa.RecordBatch, slot: str) -> np.ndarray:
         return np.zeros(batch.num_rows, dtype=bool)
     lengths = pc.fill_null(pc.binary_length(column), 0)
     return lengths.to_numpy(zero_copy_only=False) == 0
-
-
-def _truths(batch: pa.RecordBatch, slot: str, wanted: bool) -> np.ndarray:
-    column = filled(batch, slot)
-    if column is None:
-        return np.zeros(batch.num_rows, dtype=bool)
-    return pc.fill_null(pc.equal(column, wanted), False).to_numpy(zero_copy_only=False)
 
 
 def _is_blank(column: pa.Array) -> np.ndarray:
@@ -194,18 +248,38 @@ def _are_written_as_they_are(column: pa.Array | None, count: int) -> np.ndarray:
 
 
 def _leave_out_bad_variables(column: pa.Array | None, publish: np.ndarray, ordinary: np.ndarray) -> None:
-    """Read in slices at the speed of the reader; a slice in which one fails is looked at row by row."""
+    """Read many lines at once, at the speed of the reader; what fails there is looked at row by row.
+
+    A text without a line break that begins with { and ends with } can be no part of an object of several lines: so many
+    lines that are so many objects are one object each.
+    """
     if column is None:
         return
-    if (pc.max(pc.binary_length(column)).as_py() or 0) > MOST_VARIABLES_BYTES:
-        ordinary &= ~(pc.fill_null(pc.binary_length(column), 0).to_numpy() > MOST_VARIABLES_BYTES)
-    present = publish & ordinary & ~column.is_null().to_numpy(zero_copy_only=False)
-    rows = np.flatnonzero(present)
-    texts = list(compress(column.to_numpy(zero_copy_only=False).tolist(), present.tolist()))
-    for start in range(0, len(texts), _SLICE):
-        some = texts[start : start + _SLICE]
-        try:
-            deque(map(read_object, some), maxlen=0)
-        except NO_OBJECT:
-            for row, text in zip(rows[start : start + _SLICE].tolist(), some, strict=True):
+    lengths = pc.fill_null(pc.binary_length(column), 0).to_numpy()
+    if lengths.max(initial=0) > MOST_VARIABLES_BYTES:
+        ordinary &= lengths <= MOST_VARIABLES_BYTES
+    rows = np.flatnonzero(publish & ordinary & column.is_valid().to_numpy(zero_copy_only=False))
+    texts = column if len(rows) == len(column) else column.take(pa.array(rows))
+    _, offsets, content = texts.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    octets = np.frombuffer(content, dtype=np.uint8) if content else np.array([0], np.uint8)
+    last = len(octets) - 1
+    likely = (octets[np.minimum(bounds[:-1], last)] == ord("{")) & (octets[np.maximum(bounds[1:] - 1, 0)] == ord("}"))
+    breaks = np.flatnonzero(octets == ord("\n"))
+    if len(breaks):
+        likely &= np.searchsorted(breaks, bounds[:-1]) == np.searchsorted(breaks, bounds[1:])
+    lines = pc.binary_join_element_wise(texts.cast(pa.binary()), b"\n", b"").buffers()
+    ends = np.frombuffer(lines[1], dtype=np.int32)
+    whole = memoryview(lines[2]) if lines[2] is not None else memoryview(b"")
+    for start in range(0, len(rows), _LINES):
+        end = min(start + _LINES, len(rows))
+        if not likely[start:end].all() or not _are_objects(whole[ends[start] : ends[end]], end - start):
+            for row, text in zip(rows[start:end].tolist(), texts[start:end].to_pylist(), strict=True):
                 ordinary[row] = problem_of_variables(text) is None
+
+
+def _are_objects(lines: memoryview, count: int) -> bool:
+    try:
+        return len(read_objects(lines)) == count
+    except NO_OBJECT:
+        return False

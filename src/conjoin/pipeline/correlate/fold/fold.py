@@ -5,9 +5,9 @@ is walked row by row. What is held is a batch and the state of one correlation k
 """
 
 from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -17,13 +17,14 @@ from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.alike.answers import Inquiry, NotShareable, PatternAnswer
 from conjoin.pipeline.correlate.alike.filling import Filling, Histories
-from conjoin.pipeline.correlate.alike.patterns import Alike, Pattern, alike_in, all_compare_only
+from conjoin.pipeline.correlate.alike.patterns import Alike, FixedInstants, Pattern, alike_in
 from conjoin.pipeline.correlate.alike.traits import Traits, new_words
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
-from conjoin.pipeline.correlate.fold.outputs import Outputs
-from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows
+from conjoin.pipeline.correlate.fold.outputs import Outputs, OutputSink
+from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows, runs_of
 from conjoin.pipeline.correlate.fold.utf8 import readable
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
+from conjoin.pipeline.correlate.shape import KIND, TABLE_OF, Layout
 
 BATCH_ROWS = 50_000
 """Batches are put together up to so many rows: what is done once a pattern and batch is then done seldom."""
@@ -33,79 +34,93 @@ BATCH_BYTES = 64 * 1024 * 1024
 OFTEN = 8
 """A pattern seen less often in a partition is walked: asking costs as much as walking a few histories."""
 
+FEW_ROWS = 16
+"""Fewer rows than that in a batch are walked: filling an answer costs as much, however few histories it is for."""
+
 MOST_ANSWERS = 5_000
 
 
-class Control(msgspec.Struct):
-    """What every partition must know, sent along with its first row."""
+@dataclass(frozen=True, slots=True)
+class FoldPlan:
+    """What every partition must know."""
 
+    layout: Layout
+    policies: Policies
     as_of: int
-    starts: list[dict[str, Any]] = []
+    since: int | None = None
+    starts: list[dict[str, Any]] = field(default_factory=list)
 
 
 class PartitionFold:
     """One partition. `shares_answers` False walks every history: slower, and the same."""
 
-    def __init__(self, policies: Policies, since: int | None, outputs: Outputs, shares_answers: bool = True) -> None:
-        self._policies = policies
-        self._since = since
-        self._outputs = outputs
-        self._shares = shares_answers and all_compare_only(policies)
+    def __init__(self, plan: FoldPlan, sink: OutputSink, shares_answers: bool = True) -> None:
+        starts = [_start_of(row) for row in plan.starts]
+        self._plan = plan
+        self._outputs = Outputs(plan.layout, sink, plan.as_of)
+        self._shares = shares_answers
         self._names = InstanceNames()
-        self._walk: Walk | None = None
+        catalog = Catalog(starts, plan.policies, self._name_instance)
+        setting = FoldSetting(plan.policies, catalog, plan.as_of, plan.since)
+        self._walk = Walk(setting, self._outputs, self._names.end_key)
+        self._words, self._tenants = new_words()
+        always = [plan.as_of] if plan.since is None else [plan.as_of, plan.since]
+        self._fixed = FixedInstants(always, starts)
+        self._inquiry = Inquiry(setting, starts, self._words, self._tenants)
+        self.answers: dict[Pattern, PatternAnswer | None] = {}
+        self._seen: dict[Pattern, int] = {}
+        self._largest = (0, "")
+        self._last = (0, "")
 
     def take(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, given in enumerate(_put_together(batches)):
-            if number == 0:
-                self._begin(given)
-            left = batch = readable(given, self._outputs.layout)
-            if self._shares:
+        for given in _put_together(batches):
+            left = batch = readable(given, self._plan.layout)
+            self._count(batch)
+            # Spark can be told to send texts with wide offsets; those are walked.
+            if self._shares and batch.schema.field("key").type == pa.string():
                 rows = yield from self._answered(batch)
+                self._outputs.counts.shared_rows += batch.num_rows - len(rows)
                 left = batch.take(pa.array(rows)) if len(rows) < batch.num_rows else batch
             if left.num_rows:
                 yield from self._walked(left)
-        if self._walk is not None:
-            yield from self._walk.finish()
-            yield from self._outputs.finished()
+        yield from self._walk.finish()
+        self._outputs.counts.largest_key = max(self._largest, self._last)
+        yield from self._outputs.finish()
+
+    def _count(self, batch: pa.RecordBatch) -> None:
+        """The rows that came in by table, and those of the largest key."""
+        counts = self._outputs.counts.rows_in
+        kinds = np.bincount(np.abs(batch.column("kind").to_numpy()) & KIND)
+        for kind in np.flatnonzero(kinds).tolist():
+            counts[TABLE_OF[kind]] = counts.get(TABLE_OF[kind], 0) + int(kinds[kind])
+        starts, keys = runs_of(batch)
+        lengths = np.diff(starts, append=batch.num_rows)
+        first, last = keys[0].as_py(), keys[len(keys) - 1].as_py()
+        if first == self._last[1]:
+            lengths[0] += self._last[0]
+        largest = int(lengths.argmax())
+        self._largest = max(self._largest, self._last, (int(lengths[largest]), keys[largest].as_py()))
+        self._last = (int(lengths[-1]), last)
 
     def _walked(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        assert self._walk is not None, "the first batch begins it"
         self._outputs.begin_batch(batch)
         yield from self._walk.take(Rows(batch))
         yield from self._outputs.finished()
         self._outputs.end_batch(self._walk.arrived)
 
-    def _begin(self, batch: pa.RecordBatch) -> None:
-        control = msgspec.json.decode(batch.column("control")[0].as_py(), type=Control)
-        starts = [_start_of(row) for row in control.starts]
-        catalog = Catalog(starts, self._policies, self._name_instance)
-        setting = FoldSetting(self._policies, catalog, control.as_of, self._since)
-        self._outputs.as_of = control.as_of
-        # Spark can be told to send texts with wide offsets; those are walked.
-        self._shares &= batch.schema.field("key").type == pa.string()
-        self._walk = Walk(setting, self._outputs, self._names.end_key)
-        self._words, self._tenants = new_words()
-        times = {at for start in starts for at in (start.from_at, start.until_at)} - {ALWAYS, NEVER, control.as_of}
-        self._fixed = list(dict.fromkeys([control.as_of, NEVER, *sorted(times)]))
-        self._inquiry = Inquiry(self._policies, starts, self._fixed, self._words)
-        self.answers: dict[Pattern, PatternAnswer | None] = {}
-        self._seen: dict[Pattern, int] = {}
-
     def _answered(self, batch: pa.RecordBatch) -> Generator[pa.RecordBatch, None, np.ndarray]:
         """Answer the histories that are alike; the rows of the others are what is returned."""
-        traits = Traits(batch, self._words, self._tenants, self._policies)
-        traits.ordinary &= traits.at <= self._fixed[0]
-        if self._since is not None:
-            traits.ordinary &= traits.at >= self._since
+        traits = Traits(batch, self._words, self._tenants, self._plan.policies)
+        traits.leave_out_of_time(self._plan.as_of, self._plan.since)
         found, left = alike_in(batch, traits, self._fixed)
         filling = Filling()
         walked = [left]
         for alike in found:
             answer = self._answer_to(alike)
             if answer is None:
-                walked += [alike.starts + offset for offset in range(len(alike.pattern.traits))]
+                walked += [alike.starts + offset for offset in range(alike.pattern.rows)]
             else:
-                histories = Histories(batch, traits, alike.starts, self._fixed)
+                histories = Histories(batch, traits, alike)
                 histories.name_instances(answer)
                 filling.add(answer, histories)
         yield from filling.finished(batch, self._outputs)
@@ -113,13 +128,15 @@ class PartitionFold:
 
     def _answer_to(self, alike: Alike) -> PatternAnswer | None:
         pattern = alike.pattern
+        if len(alike.starts) * pattern.rows < FEW_ROWS:
+            return None
         if pattern in self.answers:
             return self.answers[pattern]
         self._seen[pattern] = seen = self._seen.get(pattern, 0) + len(alike.starts)
         if seen < OFTEN or len(self.answers) >= MOST_ANSWERS:
             return None
         try:
-            answer = self._inquiry.answer(pattern, self._tenants)
+            answer = self._inquiry.answer(pattern, alike.fixed)
         except NotShareable:
             answer = None
         self.answers[pattern] = answer
@@ -136,10 +153,10 @@ def _put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         if batch.num_rows:
             some.append(batch)
         if sum(one.num_rows for one in some) >= BATCH_ROWS or sum(one.nbytes for one in some) >= BATCH_BYTES:
-            yield pa.concat_batches(some)
+            yield pa.concat_batches(some) if len(some) > 1 else some[0]
             some = []
     if some:
-        yield pa.concat_batches(some)
+        yield pa.concat_batches(some) if len(some) > 1 else some[0]
 
 
 def _start_of(row: dict[str, Any]) -> StartSubscription:

@@ -1,58 +1,69 @@
-"""Outputs: what the walk says of each row, gathered into Arrow batches of one shape.
+"""Outputs: what the walk says of each row, gathered into Arrow batches that are ready to be written.
 
 A message's own columns are taken from the batch in which they came and never become Python objects. Rows whose
 verdict is not final when their batch ends are kept in chunks of their own until it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from conjoin.kernel.correlation.messages import Message
-from conjoin.kernel.instants import NEVER
+from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import detail_text, encode, iso
-from conjoin.pipeline.correlate.fold.packed_batches import packed
 from conjoin.pipeline.correlate.fold.row_buffers import Gathered
-from conjoin.pipeline.correlate.fold.rows import Rows
+from conjoin.pipeline.correlate.fold.rows import Rows, interrupting_of, read_texts
 from conjoin.pipeline.correlate.fold.walk import NO_ROW
 from conjoin.pipeline.correlate.results import (
+    BUFFERED,
     DEAD,
     IDENTITY,
+    INSTANT,
     KEPT,
     LATER,
-    MESSAGE,
-    OFFERED,
     PAIR,
-    PAIRED,
+    PAIRS,
     SAID,
+    TEXTS,
+    VERDICTS,
     arrow_types,
-    own,
 )
-from conjoin.pipeline.correlate.shape import PRIOR_SLOTS, Layout, columns_of
+from conjoin.pipeline.correlate.shape import Layout, columns_of
 from conjoin.pipeline.session.arrow_rows import to_arrays
 
-_INSTANT = pa.timestamp("us", tz="UTC")
 _INSTANCE = list(PAIR).index("instance_id")
-TEXTS = pa.list_(pa.string())
 _CHUNK = 32
 _ROW = (1 << _CHUNK) - 1
+_PRIOR = ("verdict", "reason", "detail", "decided_at", "correlated_to")
+
+
+class OutputSink(Protocol):
+    """Where finished batches go: back into Spark, or into files. What `put` and `finish` return is handed to Spark."""
+
+    tables: frozenset[str]
+    """The outputs that are wanted."""
+
+    def put(self, table: str, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]: ...
+    def finish(self, counts: PartitionCounts) -> Iterable[pa.RecordBatch]: ...
 
 
 class Outputs(Gathered):
     """Collects finished rows; `finished()` hands them over as batches and forgets them."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: Layout, sink: OutputSink, as_of: int) -> None:
         super().__init__()
         self.layout = layout
+        self.counts = PartitionCounts()
+        self._sink = sink
+        self._as_of = as_of
         self._chunks: dict[int, pa.RecordBatch] = {}
         self._living: dict[int, int] = {}
         self._chunk = 0
-        self.as_of = NEVER
-        """When the run looks at what still waits; known with the first batch."""
 
     def detail(self, verdict: str, told: dict[str, Any]) -> bytes:
         return detail_text(verdict, told)
@@ -70,17 +81,23 @@ class Outputs(Gathered):
 
     def faulty(self, rows: Rows, row: int, table: str) -> None:
         """A row that could not be read; the plan has said why, and how the row looked."""
-        reason, _, column = rows.batch.column("fault")[row].as_py().partition(":")
-        raw = rows.batch.column("raw")[row].as_py() or self._text_of(rows, row, table)
-        value = msgspec.json.decode(raw).get(column)
-        told = {"column": column} if value is None else {"column": column, "value": str(value)[:200]}
-        self.kept[DEAD].append((table, raw, reason, encode(told)))
+        reason, about, raw = rows.batch.column("fault")[row].as_py().split("\n", 2)
+        if about.startswith("{"):
+            detail: str | bytes = about
+        else:
+            raw = raw or self._text_of(rows, row, table)
+            value = msgspec.json.decode(raw).get(about)
+            detail = encode({"column": about} if value is None else {"column": about, "value": str(value)[:200]})
+        self.kept[DEAD].append((table, raw, reason, detail))
+        self.counts.add_dead(table, reason)
 
     def dead(self, rows: Rows, row: int, table: str, reason: str, told: dict[str, Any]) -> None:
         self.kept[DEAD].append((table, self._text_of(rows, row, table), reason, encode(told)))
+        self.counts.add_dead(table, reason)
 
     def later(self, rows: Rows, row: int, table: str) -> None:
         self.kept[LATER].append((table, self._text_of(rows, row, table)))
+        self.counts.later[table] = self.counts.later.get(table, 0) + 1
 
     def _text_of(self, rows: Rows, row: int, table: str) -> str:
         """The row as a JSON object, as it came."""
@@ -89,6 +106,8 @@ class Outputs(Gathered):
         for name, value in values.items():
             if name.endswith("_at") and isinstance(value, int):
                 values[name] = iso(value)
+        if "interrupting" in values:
+            values["interrupting"] = interrupting_of(values["interrupting"])
         present = {name: value for name, value in values.items() if value is not None}
         return msgspec.json.encode(present, enc_hook=str).decode()
 
@@ -99,6 +118,12 @@ class Outputs(Gathered):
             if rows:
                 yield from self.of_kept(table, to_arrays(rows, arrow_types(KEPT[table]).values()))
                 self.kept[table] = []
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """The partition has ended."""
+        yield from self.finished()
+        self.counts.ends_ignored = self.ends_ignored
+        yield from self._sink.finish(self.counts)
 
     def _messages(self) -> Iterator[pa.RecordBatch]:
         references = np.array(self.references, dtype=np.int64)
@@ -114,46 +139,40 @@ class Outputs(Gathered):
             some = said if len(picked) == len(references) else said.picked(picked)
             yield from self.of_messages(self._chunks[chunk], references[picked] & _ROW, some)
             self._release(chunk, len(picked))
-        self._forget_said()
-
-    def _forget_said(self) -> None:
-        self.references = []
-        self.said = []
-        self.marks = []
-        self.pair_counts = []
-        self.pairs = []
+        self.references, self.said, self.marks, self.pair_counts, self.pairs = [], [], [], [], []
 
     def of_messages(self, source: pa.RecordBatch, rows: np.ndarray, said: "SaidColumns") -> Iterator[pa.RecordBatch]:
         """What was said of these rows of a batch, beside their own columns; those still offered; and their pairs."""
-        columns = self._own_columns(source, pa.array(rows))
-        columns |= {name: values for name, values in said.columns.items() if name != "offered"}
+        wanted, taken = self._sink.tables, pa.array(rows)
+        columns = dict(said.columns)
         columns["correlated_to"] = said.instances()
         if self.layout.prior:
-            columns |= {slot: source.column(slot).take(pa.array(rows)) for slot, _ in PRIOR_SLOTS}
-        yield from packed(MESSAGE, _batch_of(columns))
-        offered = said.columns["offered"]
-        if offered.true_count:
-            columns["taken_by"] = said.marks
-            columns["kept_at"] = pa.repeat(pa.scalar(self.as_of, pa.int64()).cast(_INSTANT), len(rows))
-            yield from packed(OFFERED, _batch_of(columns).filter(offered))
-        if len(said.pairs[0]):
-            yield from packed(PAIRED, self._pairs_of(source, np.repeat(rows, said.pair_counts), said))
+            columns |= _with_prior(columns, source, taken)
+        self.counts.add_messages(columns, source, rows)
+        offered = columns.pop("offered")
+        del columns["nearest"]
+        if VERDICTS in wanted or (BUFFERED in wanted and offered.true_count):
+            own = {name: _own_column(source, slot).take(taken) for name, slot in self.layout.slots.items()}
+            if VERDICTS in wanted:
+                yield from self._sink.put(VERDICTS, _batch_of(own | columns))
+            if BUFFERED in wanted and offered.true_count:
+                own.pop("taken_by", None)
+                kept_at = pa.repeat(pa.scalar(self._as_of, pa.int64()).cast(INSTANT), len(rows))
+                all_of_it = _batch_of(own | columns | {"taken_by": said.marks, "kept_at": kept_at})
+                yield from self._sink.put(BUFFERED, all_of_it.filter(offered))
+        if PAIRS in wanted and len(said.pairs[0]):
+            yield from self._sink.put(PAIRS, self._pairs_of(source, np.repeat(rows, said.pair_counts), said))
 
     def _pairs_of(self, source: pa.RecordBatch, rows: np.ndarray, said: "SaidColumns") -> pa.RecordBatch:
-        columns = {}
+        columns, taken = {}, pa.array(rows)
         for name, kind in arrow_types(IDENTITY).items():
             slot = self.layout.slots.get(name)
-            columns[name] = (
-                pa.nulls(len(rows), kind) if slot is None else _own_column(source, slot).take(pa.array(rows))
-            )
+            columns[name] = pa.nulls(len(rows), kind) if slot is None else _own_column(source, slot).take(taken)
         return _batch_of(columns | dict(zip(PAIR, said.pairs, strict=True)))
 
-    def of_kept(self, table: int, arrays: list[pa.Array]) -> Iterator[pa.RecordBatch]:
-        return packed(table, pa.RecordBatch.from_arrays(arrays, names=list(KEPT[table])))
-
-    def _own_columns(self, batch: pa.RecordBatch, rows: pa.Array) -> dict[str, pa.Array]:
-        slots = enumerate(self.layout.slots.values())
-        return {own(number): _own_column(batch, slot).take(rows) for number, slot in slots}
+    def of_kept(self, table: str, arrays: list[pa.Array]) -> Iterator[pa.RecordBatch]:
+        if table in self._sink.tables:
+            yield from self._sink.put(table, pa.RecordBatch.from_arrays(arrays, names=list(KEPT[table])))
 
     def end_batch(self, arrived: list[Message]) -> None:
         """Keep of the batch only the rows of messages without a final verdict, in a chunk of their own."""
@@ -207,7 +226,28 @@ def _batch_of(columns: dict[str, pa.Array]) -> pa.RecordBatch:
 
 def _own_column(batch: pa.RecordBatch, slot: str) -> pa.Array:
     column = batch.column(slot)
-    return column.cast(_INSTANT) if slot == "at" else column
+    if slot == "taken_by":
+        return _lists_of(column)
+    return column.cast(INSTANT) if slot == "at" else column
+
+
+def _lists_of(column: pa.Array) -> pa.Array:
+    """Lists of texts travel as JSON."""
+    return pa.array([None if text is None else read_texts(text) for text in column.to_pylist()], TEXTS)
+
+
+def _with_prior(columns: dict[str, pa.Array], source: pa.RecordBatch, rows: pa.Array) -> dict[str, pa.Array]:
+    """A verdict of an earlier run that correlated stays the first, and its receivers come before the new ones."""
+    prior = {name: source.column(f"prior_{name}").take(rows) for name in _PRIOR}
+    correlated = pc.equal(columns["verdict"], "correlated")
+    before = pc.fill_null(pc.and_(pc.equal(prior["verdict"], "correlated"), correlated), False)
+    prior["decided_at"] = prior["decided_at"].cast(INSTANT)
+    changed = {name: pc.if_else(before, prior[name], columns[name]) for name in ("reason", "detail", "decided_at")}
+    earlier = prior["correlated_to"]
+    if pc.any(pc.fill_null(pc.not_equal(earlier, "[]"), False)).as_py():
+        both = zip(earlier.to_pylist(), columns["correlated_to"].to_pylist(), strict=True)
+        changed["correlated_to"] = pa.array([(read_texts(text) if text else []) + now for text, now in both], TEXTS)
+    return changed
 
 
 def _value(batch: pa.RecordBatch, slot: str, row: int) -> Any:

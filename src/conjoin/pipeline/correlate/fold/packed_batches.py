@@ -1,6 +1,7 @@
-"""Packed: rows of several tables on their way out of the fold, each batch as one value tagged with its table.
+"""Packed batches: outputs on their way back into Spark, each batch as one value tagged with its table.
 
-Spark keeps such values as they are: no row is taken apart and put together again before somebody asks for it.
+Spark keeps such values as they are: no row is taken apart and put together again before somebody asks for it. Columns
+go by number: Spark looks a column up by its name, and cannot when there is a dot or a backtick in it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,29 +9,42 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
+from conjoin.pipeline.correlate.fold.counts import PartitionCounts
+from conjoin.pipeline.correlate.results import NAMES
 from conjoin.pipeline.session.worker import make_ready
 
-PACKED = "table tinyint, rows binary"
+PACKED = "table string, rows binary"
+COUNTS = "counts"
+"""The tag of the last value of a partition: what was counted in it, as JSON."""
 
 MOST_BYTES = 16 * 1024 * 1024
 """A larger batch is packed in parts."""
 
 
-def packed(table: int, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    parts = max(1, -(-batch.nbytes // MOST_BYTES))
-    step = max(1, -(-batch.num_rows // parts))
-    for start in range(0, batch.num_rows, step):
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch.slice(start, step))
-        columns = [pa.array([table], pa.int8()), _one_value(sink.getvalue())]
-        yield pa.RecordBatch.from_arrays(columns, names=["table", "rows"])
+class PackedSink:
+    """Hands every batch on at once."""
+
+    tables = frozenset(NAMES)
+
+    def put(self, table: str, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        numbered = batch.rename_columns([f"c{number}" for number in range(batch.num_columns)])
+        parts = max(1, -(-batch.nbytes // MOST_BYTES))
+        step = max(1, -(-batch.num_rows // parts))
+        for start in range(0, batch.num_rows, step):
+            content = pa.BufferOutputStream()
+            with pa.ipc.new_stream(content, numbered.schema) as stream:
+                stream.write_batch(numbered.slice(start, step))
+            yield _tagged(table, content.getvalue())
+
+    def finish(self, counts: PartitionCounts) -> Iterator[pa.RecordBatch]:
+        yield _tagged(COUNTS, pa.py_buffer(counts.to_json()))
 
 
-def _one_value(content: pa.Buffer) -> pa.Array:
-    """A column with one row, without a copy."""
+def _tagged(table: str, content: pa.Buffer) -> pa.RecordBatch:
+    """One row, without a copy of its content."""
     bounds = pa.py_buffer(np.array([0, content.size], dtype=np.int32))
-    return pa.Array.from_buffers(pa.binary(), 1, [None, bounds, content])
+    value = pa.Array.from_buffers(pa.binary(), 1, [None, bounds, content])
+    return pa.RecordBatch.from_arrays([pa.array([table]), value], names=["table", "rows"])
 
 
 def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,8 +10,9 @@ from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.state import KeySpace, Lock
+from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
-from conjoin.pipeline.correlate.results import ENDS_IGNORED, KEPT, LOCKED, OPENED, REMEMBERED
+from conjoin.pipeline.correlate.results import KEPT, LOCKED, OPENED, REMEMBERED
 
 LAST_DAY = 253_402_300_799_999_999
 """The end of the year 9999: what "never" looks like in a table of timestamps."""
@@ -30,7 +31,8 @@ class Gathered:
         self.marks: list[list[str] | None] = []
         self.pair_counts: list[int] = []
         self.pairs: list[Row] = []
-        self.kept: dict[int, list[Row]] = {table: [] for table in KEPT}
+        self.kept: dict[str, list[Row]] = {table: [] for table in KEPT}
+        self.ends_ignored = 0
 
     def detail(self, verdict: str, told: dict[str, Any]) -> Any:
         return told
@@ -42,7 +44,7 @@ class Gathered:
         told = parameters(space, message, whole, as_of, catalog, other_tenants)
         stored = message.stored and message.deadline > as_of
         self.references.append(message.payload)
-        self.said.append((verdict, reason, self.detail(verdict, told), decided_at, stored))
+        self.said.append((verdict, reason, self.detail(verdict, told), decided_at, stored, _nearest(verdict, told)))
         self.marks.append(list(message.marks) if stored else None)
         self.pair_counts.append(len(message.targets))
         for target in message.targets:
@@ -54,14 +56,25 @@ class Gathered:
         self.kept[OPENED].append((*who, *rest))
 
     def lock(self, space: KeySpace, it: Lock) -> None:
-        self.kept[LOCKED].append((it.process_id, space.key, space.tenant_id, it.instance_id, it.since))
+        since = None if it.since == ALWAYS else it.since
+        self.kept[LOCKED].append((it.process_id, space.key, space.tenant_id, it.instance_id, since))
 
     def id(self, space: KeySpace, it: Message, until_at: int) -> None:
         until = min(until_at, LAST_DAY)
         self.kept[REMEMBERED].append((it.name, space.key, space.tenant_id, it.message_id, it.published_at, until))
 
     def end_ignored(self) -> None:
-        self.kept[ENDS_IGNORED].append((1,))
+        self.ends_ignored += 1
+
+
+def _nearest(verdict: str, told: dict[str, Any]) -> str | None:
+    """Of what kind the nearest miss is, or whose subscription came next."""
+    if verdict == "correlated":
+        return None
+    for miss in told.get("near_misses") or ():
+        return str(miss["kind"])
+    following = told.get("next_subscription")
+    return following and following.get("process")
 
 
 def _pair_of(target: Any) -> Row:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.policies import Policy
+from conjoin.pipeline.correlate.shape import INTERRUPTING_GIVEN, KIND, NOT_INTERRUPTING, REPEATED
 
 DEFAULT_TENANT = "<default>"
 MOST_VARIABLES_BYTES = 4 * 1024 * 1024
@@ -22,8 +23,9 @@ class _Object(msgspec.Struct):
     """Any JSON object: what is in it is looked over and not kept."""
 
 
-read_object = msgspec.json.Decoder(_Object).decode
-_read_texts = msgspec.json.Decoder(list[str]).decode
+_decoder = msgspec.json.Decoder(_Object)
+read_object, read_objects = _decoder.decode, _decoder.decode_lines
+read_texts = msgspec.json.Decoder(list[str]).decode
 
 
 class Rows:
@@ -31,7 +33,10 @@ class Rows:
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.batch = batch
-        self.kind = _numbers(batch, "kind")
+        flags = np.abs(batch.column("kind").to_numpy()).astype(np.int64)
+        self.kind = (np.sign(batch.column("kind").to_numpy()) * (flags & KIND)).tolist()
+        self.interrupting = (flags & NOT_INTERRUPTING == 0).tolist()
+        self.repeated = (flags & REPEATED != 0).tolist()
         self.at = _numbers(batch, "at")
         self.until = _numbers(batch, "until")
         self.position = _numbers(batch, "position")
@@ -43,16 +48,14 @@ class Rows:
         self.business = _texts(batch, "business")
         self.id = _texts(batch, "id")
         self.instance = _texts(batch, "instance")
-        self.interrupting = _plain(batch, "interrupting")
-        self.repeated = _plain(batch, "repeated")
-        self.taken_by = [None if text is None else _read_texts(text) for text in _texts(batch, "taken_by")]
-        self._ttl = _numbers(batch, "ttl")
+        self.taken_by = [None if text is None else read_texts(text) for text in _texts(batch, "taken_by")]
         self._variables = _texts(batch, "variables")
         starts, keys = runs_of(batch)
         self.starts, self.keys = starts.tolist(), keys.to_pylist()
 
-    def deadline(self, row: int, policy: Policy) -> int:
-        return deadline_of(self.at[row], self._ttl[row], policy)
+    def terms(self, row: int, policy: Policy) -> tuple[Policy, int]:
+        """The policy of a message, and its deadline."""
+        return policy, deadline_of(self.at[row], self.until[row], policy)
 
     def problem_of_variables(self, row: int) -> str | None:
         variables = self._variables[row]
@@ -63,8 +66,13 @@ class Rows:
         if "prior_correlated_to" in self.batch.schema.names:
             before = self.batch.column("prior_correlated_to")[row].as_py()
             if before is not None:
-                return len(_read_texts(before))
+                return len(read_texts(before))
         return len(self.taken_by[row] or ())
+
+
+def interrupting_of(kind: int) -> bool | None:
+    """As the flags of a row have it; None: nothing was given."""
+    return not abs(kind) & NOT_INTERRUPTING if abs(kind) & INTERRUPTING_GIVEN else None
 
 
 NO_OBJECT = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
@@ -106,11 +114,6 @@ def _numbers(batch: pa.RecordBatch, name: str) -> list[Any]:
 def _texts(batch: pa.RecordBatch, name: str) -> list[Any]:
     column = filled(batch, name)
     return [None] * batch.num_rows if column is None else column.to_numpy(zero_copy_only=False).tolist()
-
-
-def _plain(batch: pa.RecordBatch, name: str) -> list[Any]:
-    column = filled(batch, name)
-    return [None] * batch.num_rows if column is None else column.to_pylist()
 
 
 def _repeated(batch: pa.RecordBatch, name: str, default: str | None = None) -> list[Any]:

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from conjoin.pipeline.correlate.columns import UNREADABLE
-from conjoin.pipeline.correlate.shape import SHAPE, TABLE_OF, Layout, columns_of
+from conjoin.pipeline.correlate.shape import KIND, SHAPE, TABLE_OF, Layout, columns_of
 
-_TEXT_SLOTS = [slot for slot, kind in SHAPE if kind == "string" and slot not in ("fault", "raw")]
+_TEXT_SLOTS = [slot for slot, kind in SHAPE if kind == "string" and slot != "fault"]
 
 
 def readable(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
@@ -33,7 +33,7 @@ def _without_unreadable(batch: pa.RecordBatch, slot: str, layout: Layout) -> pa.
     kinds = batch.column("kind").to_numpy().copy()
     faults = batch.column("fault").to_pylist()
     for row in np.flatnonzero(np.array(bad) & (kinds > 0)).tolist():
-        faults[row] = f"{UNREADABLE}:{_column_in(slot, kinds[row], layout)}"
+        faults[row] = f"{UNREADABLE}\n{_column_in(slot, kinds[row], layout)}\n"
         kinds[row] = -kinds[row]
     changed = {"kind": pa.array(kinds), "fault": pa.array(faults, pa.string()), slot: pa.array(texts, pa.string())}
     arrays = [changed.get(name, batch.column(name)) for name in batch.schema.names]
@@ -42,5 +42,5 @@ def _without_unreadable(batch: pa.RecordBatch, slot: str, layout: Layout) -> pa.
 
 def _column_in(slot: str, kind: int, layout: Layout) -> str:
     """What the slot is called in the table that the row came from."""
-    slots = columns_of(TABLE_OF[int(kind)], layout)
+    slots = columns_of(TABLE_OF[int(kind) & KIND], layout)
     return next((name for name, own in slots.items() if own == slot), slot)

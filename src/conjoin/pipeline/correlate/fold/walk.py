@@ -169,8 +169,7 @@ class Walk:
         if rows.repeated[row] and not self._is_first(rows.position[row]):
             self.sink.dead(rows, row, "messages", "duplicate_position", {"column": "position"})
             return
-        policy = self.policies.of(name)
-        deadline = rows.deadline(row, policy)
+        policy, deadline = rows.terms(row, self.policies.of(name))
         self._count = count = self._count + 1
         ids = rows.id[row] or "", rows.business[row] or ""
         message = Message(count, name, at, deadline, policy, *ids, self.sink.base | row)
@@ -212,7 +211,7 @@ class Walk:
             rows.instance[row],
             rows.element[row],
             at,
-            rows.interrupting[row] is not False,
+            rows.interrupting[row],
             rows.business[row] or "",
             closed_at,
         )

@@ -1,0 +1,1 @@
+"""What `correlate` costs, beside the joins that people write instead of it."""

@@ -1,0 +1,95 @@
+"""Writes the tables of figures in README.md and docs/ from benchmarks/results: nobody types a figure twice.
+
+    python -m benchmarks.figures          writes them
+    python -m benchmarks.figures --check  fails where a page says something else than the results
+
+A part of a page that is written here stands between `<!-- figures: NAME -->` and `<!-- /figures -->`.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
+_PART = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
+
+Results = dict[str, Any]
+
+
+def bulk_joins(results: Results) -> str:
+    """correlate against the joins, one line each."""
+    lines = [
+        "| 2 cores, the day of `make run` | wall s | CPU s | events/s | against the rank-join | against the peer |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in results["joins"]:
+        ratios = [f"{row[f'to {other}']['cpu_s']} ({row[f'to {other}']['wall_s']})" for other in ("rank-join", "peer")]
+        what = f"{row['events']:,} events: {row['what']}"
+        lines.append(f"| {what} | {row['wall_s']} | {row['cpu_s']} | {row['events_per_s']:,} | {' | '.join(ratios)} |")
+    return "\n".join([*lines, "", _from(results)])
+
+
+def bulk_mixes(results: Results) -> str:
+    """Mixes, each against the first."""
+    lines = [
+        "| mix | events | CPU µs an event | against the first | rows that shared an answer | worker peak |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in results["mixes"]:
+        ratio = f"{row['to the example']['cpu_us']} ({row['to the example']['wall_us']})"
+        figures = f"{row['events']:,} | {row['cpu_us']} | {ratio} | {row['shared']:.0%} | {row['worker_peak_mib']} MiB"
+        lines.append(f"| {row['what']} | {figures} |")
+    return "\n".join([*lines, "", _from(results)])
+
+
+def bulk_line(results: Results) -> str:
+    """One sentence for README."""
+    row = max((row for row in results["joins"] if row["what"] == "correlate"), key=lambda row: row["events"])
+    join, peer = row["to rank-join"]["cpu_s"], row["to peer"]["cpu_s"]
+    return (
+        f"- **Tables**: `correlate` on Spark (`local[2]`), all eight outputs written, takes {row['events']:,} events\n"
+        f"  at {row['events_per_s']:,} events/s: {join} times the rate of a bare rank-join without any rules on\n"
+        f"  the same tables, and {peer} times that of hand-written Spark that delivers such tables, by CPU time"
+        " (`make bench-bulk`)."
+    )
+
+
+def _from(results: Results) -> str:
+    return f"Ratios of rates by CPU time, in brackets by wall time. Commit `{results['commit']}`."
+
+
+WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
+    "bulk_joins": ("bulk.json", bulk_joins),
+    "bulk_mixes": ("bulk.json", bulk_mixes),
+    "bulk_line": ("bulk.json", bulk_line),
+}
+
+
+def with_figures(text: str) -> str:
+    def written(part: re.Match[str]) -> str:
+        file, write = WRITERS[part[2]]
+        return f"{part[1]}{write(json.loads((RESULTS / file).read_text()))}\n{part[3]}"
+
+    return _PART.sub(written, text)
+
+
+def main() -> int:
+    stale = []
+    for page in PAGES:
+        text = page.read_text()
+        if (new := with_figures(text)) != text:
+            stale.append(page.relative_to(ROOT))
+            if "--check" not in sys.argv:
+                page.write_text(new)
+    for page in stale:
+        print(f"{page}: {'does not say what the results say' if '--check' in sys.argv else 'written'}")
+    return int("--check" in sys.argv and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

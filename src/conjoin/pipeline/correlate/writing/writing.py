@@ -1,0 +1,238 @@
+"""Writing a run: fold into staged files, and commit them. Where pyarrow cannot write, Spark writes what was folded."""
+
+import hashlib
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.utils import is_remote
+
+from conjoin import __version__
+from conjoin.errors import InputError
+from conjoin.kernel.policies import Policies
+from conjoin.pipeline.correlate.columns import Types
+from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
+from conjoin.pipeline.correlate.fold.detail import iso
+from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, PartitionFold
+from conjoin.pipeline.correlate.results import NAMES, schema_of
+from conjoin.pipeline.correlate.writing.parquet_sink import REPORT, ParquetSink, PartitionReport, WrittenFile
+from conjoin.pipeline.correlate.writing.run_folder import STAGING, RunFolder, filesystem_of
+from conjoin.pipeline.files.output_files import OutputFolder, write_table, write_tables
+from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.session.worker import make_ready
+
+if TYPE_CHECKING:
+    from conjoin.pipeline.correlate.correlated import Correlated
+
+_UNLIMITED = 2**31 - 1
+_MOST_BATCH_BYTES = 256 * 1024 * 1024
+_BESIDE = 1_000
+"""A row without its variables, about."""
+_ROWS_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BYTES_A_BATCH = "spark.sql.execution.arrow.maxBytesPerBatch"
+_TOGETHER = 3
+"""So many tables are converted at a time: each alone leaves a core idle while its job is planned and committed."""
+_NOT_IN_FILES = ("variant", "interval", "void", "udt")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRun:
+    """What a run has written: rows of each output, and what was counted. `as_of` in microseconds since 1970."""
+
+    folder: str
+    as_of: int
+    rows: dict[str, int]
+    counts: PartitionCounts
+
+
+def write(
+    result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
+) -> tuple[WrittenRun, dict[str, DataFrame]]:
+    """The run, and the outputs as they are read back from the files."""
+    strange = sorted(tables.difference(NAMES))
+    if strange:
+        raise InputError([f"tables: {strange[0]} is none of {', '.join(NAMES)}"])
+    inputs = result.inputs
+    where = path_of(inputs.spark, folder)
+    place = filesystem_of(where) if _can_be_written(inputs.types["messages"]) else None
+    if place is None:
+        return _written_by_spark(result, where, file_format, overwrite, tables)
+    run = uuid.uuid4().hex[:16]
+    home = RunFolder(*place, run=run)
+    began = datetime.now(UTC)
+    do = _on_the_cluster(inputs.spark) if is_remote() else _here
+    do(lambda: home.begin(overwrite))
+    try:
+        reports = _folded_into(result, home, tables)
+        files: dict[str, list[Any]] = {
+            table: [file for r in reports for file in r.files if file.table == table] for table in sorted(tables)
+        }
+        counts = merged([report.counts for report in reports])
+        rows = {table: sum(file.rows for file in some) for table, some in files.items()}
+        for table in tables:
+            if not files[table]:
+                files[table] = [_empty_file(result, home, table, do)]
+        if file_format != "parquet":
+            home = _converted(result, home, where, files, file_format)
+            files = {table: do(partial(home.staged_files, table)) for table in files}
+        described = {
+            "conjoin": __version__,
+            "as_of": iso(result.first_pass.as_of),
+            "since": None if inputs.since is None else iso(inputs.since),
+            "policies": fingerprint(inputs.policies),
+            "format": file_format,
+            "began_at": began.isoformat(),
+            "seconds": round((datetime.now(UTC) - began).total_seconds(), 3),
+            "rows": rows,
+            "counts": msgspec.to_builtins(counts),
+            "files": {table: list(map(_told_of, some)) for table, some in files.items()},
+        }
+        do(lambda: home.commit(described))
+    except BaseException:
+        with suppress(Exception):
+            do(home.abandon)
+        raise
+    return WrittenRun(folder, result.first_pass.as_of, rows, counts), _read_back(result, where, file_format, tables)
+
+
+def _told_of(file: WrittenFile | str) -> dict[str, Any]:
+    """What Spark has converted is known by its name alone."""
+    if isinstance(file, str):
+        return {"name": file}
+    return {"name": file.name, "rows": file.rows, "bytes": file.bytes}
+
+
+def fingerprint(policies: Policies) -> str:
+    """The same for the same policies: a constraint counts by its name."""
+    named = {"*": policies.default} | dict(sorted(policies.by_name.items()))
+    said = [
+        f"{name}: {replace(policy, constraint=None)} {getattr(policy.constraint, 'name', None)}"
+        for name, policy in named.items()
+    ]
+    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
+
+
+def _can_be_written(messages: Types) -> bool:
+    return not any(word in kind.simpleString() for kind in messages.values() for word in _NOT_IN_FILES)
+
+
+def _folded_into(result: "Correlated", home: RunFolder, tables: frozenset[str]) -> list[PartitionReport]:
+    first = result.first_pass
+    plan, filesystem, staged = result.inputs.plan(first), home.filesystem, home.staged
+
+    def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
+        make_ready()
+        task = TaskContext.get()
+        sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0)
+        return PartitionFold(plan, sink).take(batches)
+
+    with _batch_size(result.inputs.spark, first.longest):
+        rows = result.inputs.rows(first.repeated).mapInArrow(fold, REPORT).collect()
+    return [msgspec.json.decode(row[0], type=PartitionReport) for row in rows]
+
+
+@contextmanager
+def _batch_size(spark: SparkSession, longest: int | None) -> Iterator[None]:
+    """For one job: how many rows go to Python at once. Where a bound for a batch is known, Spark need not add up the
+    bytes of each row, a quarter of its way into Arrow."""
+    wanted = {_ROWS_A_BATCH: str(BATCH_ROWS)}
+    if longest is not None and (longest + _BESIDE) * BATCH_ROWS <= _MOST_BATCH_BYTES:
+        wanted[_BYTES_A_BATCH] = str(_UNLIMITED)
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+Do = Callable[[Callable[[], Any]], Any]
+
+
+def _here(work: Callable[[], Any]) -> Any:
+    return work()
+
+
+def _on_the_cluster(spark: SparkSession) -> Do:
+    """The client of Spark Connect may not see the folder: its files are looked after by a task."""
+
+    def do(work: Callable[[], Any]) -> Any:
+        def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _ in batches:
+                pass
+            try:
+                answer: tuple[str, Any] = "done", work()
+            except InputError as error:
+                answer = "refused", error.problems
+            yield pa.RecordBatch.from_arrays([pa.array([msgspec.json.encode(answer)], pa.binary())], names=["answer"])
+
+        [row] = spark.range(1, numPartitions=1).mapInArrow(task, "answer binary").collect()
+        outcome, value = msgspec.json.decode(row[0])
+        if outcome == "refused":
+            raise InputError(value)
+        return value
+
+    return do
+
+
+def _empty_file(result: "Correlated", home: RunFolder, table: str, do: Do) -> WrittenFile:
+    """A table without rows has its columns all the same."""
+    schema = to_arrow_schema(schema_of(table, result.inputs.types["messages"], result.inputs.layout))
+    name = "part-00000-empty.parquet"
+
+    def make() -> None:
+        pq.write_table(schema.empty_table(), f"{home.staged}/{table}/{name}", filesystem=home.filesystem)
+
+    do(make)
+    return WrittenFile(table, name, 0, 0)
+
+
+def _converted(
+    result: "Correlated", home: RunFolder, where: str, staged: dict[str, list[WrittenFile]], file_format: str
+) -> RunFolder:
+    """The staged files in another format, by Spark, as a run of their own."""
+    other = RunFolder(home.filesystem, home.path, f"{home.run}-{file_format}")
+
+    def convert(table: str) -> None:
+        schema = schema_of(table, result.inputs.types["messages"], result.inputs.layout)
+        paths = [f"{where}/{STAGING}/{home.run}/{table}/{file.name}" for file in staged[table]]
+        frame = result.inputs.spark.read.schema(schema).parquet(*paths)
+        write_table(frame, f"{where}/{STAGING}/{other.run}/{table}", file_format)
+
+    with ThreadPoolExecutor(_TOGETHER) as pool:
+        list(pool.map(convert, staged))
+    return other
+
+
+def _written_by_spark(
+    result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
+) -> tuple[WrittenRun, dict[str, DataFrame]]:
+    wanted = {name: frame for name, frame in result.tables().items() if name in tables}
+    write_tables(wanted, OutputFolder(folder, file_format, overwrite))
+    counts = result.counts()
+    rows = {name: frame.count() for name, frame in wanted.items()}
+    return WrittenRun(folder, result.first_pass.as_of, rows, counts), {}
+
+
+def _read_back(result: "Correlated", where: str, file_format: str, tables: frozenset[str]) -> dict[str, DataFrame]:
+    if file_format != "parquet":
+        return {}
+    spark, inputs = result.inputs.spark, result.inputs
+    schemas = {table: schema_of(table, inputs.types["messages"], inputs.layout) for table in tables}
+    return {table: spark.read.schema(schemas[table]).parquet(f"{where}/{table}") for table in schemas}
