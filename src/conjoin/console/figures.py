@@ -66,9 +66,6 @@ class OverviewCounts:
             gauges.oldest_due_ms if gauges else 0,
         )
 
-    def minutes(self) -> list[Minute]:
-        return self._console.pace.minutes(self._console.gateway.service.broker.now)
-
 
 def in_the_hour(minutes: list[Minute]) -> Fates:
     """What was decided, by verdict and reason."""
@@ -78,14 +75,13 @@ def in_the_hour(minutes: list[Minute]) -> Fates:
 def tiles(minutes: list[Minute], is_open: Open, now: int) -> dict[str, Any]:
     """The numbers that are shown large, by their name on the page."""
     decided = in_the_hour(minutes)
-    taken = sum(count for (verdict, _), count in decided.items() if verdict == "correlated")
-    lost = sum(count for (verdict, _), count in decided.items() if verdict in ("expired", "discarded", "refused"))
     since = is_open.oldest_buffered_at
+    lost = ("expired", "discarded", "refused")
     return {
         "published": sum(minute.published for minute in minutes),
         "last_minute": minutes[-2].published,
-        "correlated": taken,
-        "lost": lost,
+        "correlated": sum(count for (verdict, _), count in decided.items() if verdict == "correlated"),
+        "lost": sum(count for (verdict, _), count in decided.items() if verdict in lost),
         **is_open.counts,
         "buffered_for_s": 0 if since is None else max(now - since, 0) // 1_000_000,
         **{f"inbox_{state}": is_open.inbox_states.get(state, 0) for state in ("waiting", "parked")},

@@ -41,14 +41,13 @@ async def one_instance(visit: Visit) -> Response:
 
 async def cancel(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
-    outcome = await visit.service.call(Calls.cancel_instance, key)
-    return _back(visit, key, outcome, "The instance is cancelled.")
+    return _back(visit, key, await visit.service.call(Calls.cancel_instance, key), "The instance is cancelled.")
 
 
 async def set_variables(visit: Visit) -> Response:
     key = key_in(visit.request, "key")
-    variables = _variables(visit)
-    return _back(visit, key, await visit.service.call(Calls.set_variables, key, variables), "The variables are set.")
+    outcome = await visit.service.call(Calls.set_variables, key, _variables(visit))
+    return _back(visit, key, outcome, "The variables are set.")
 
 
 async def resolve(visit: Visit) -> Response:

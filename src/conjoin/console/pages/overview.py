@@ -27,7 +27,7 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
     figures = OverviewCounts(console)
 
     async def page(visit: Visit) -> Response:
-        minutes, is_open = figures.minutes(), await figures.open()
+        minutes, is_open = console.pace.minutes(visit.service.broker.now), await figures.open()
         decided = in_the_hour(minutes)
         return await visit.show(
             "overview.html",
@@ -78,8 +78,9 @@ def _as_shown(figures: dict[str, Any]) -> dict[str, str]:
 
 async def _events(console: Console, figures: OverviewCounts) -> AsyncIterator[str]:
     while console.gateway.is_ready():
-        minutes = figures.minutes()
-        shown = _as_shown(tiles(minutes, await figures.open(), console.gateway.service.broker.now))
+        now = console.gateway.service.broker.now
+        minutes = console.pace.minutes(now)
+        shown = _as_shown(tiles(minutes, await figures.open(), now))
         yield f"data: {json.dumps({'figures': shown, 'plots': {'hour': str(hour_plot(minutes))}})}\n\n"
         for _ in range(round(EVERY_S / _STEP_S)):
             if not console.gateway.is_ready():

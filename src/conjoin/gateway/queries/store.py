@@ -49,9 +49,7 @@ LISTING = {
     **LISTS,
     "inbox": INBOX,
     "messages": replace(
-        _MESSAGES,
-        narrows={**_MESSAGES.narrows, "variables": possible_rows},
-        row_tests={"variables": passes_row},
+        _MESSAGES, narrows={**_MESSAGES.narrows, "variables": possible_rows}, row_tests={"variables": passes_row}
     ),
 }
 OPERATIONS = SIMPLE
@@ -184,10 +182,7 @@ def model_facts(broker: Broker, key: int) -> dict[str, Any] | Refusal:
         names = {"id": it.id, "name": it.name or it.id, "kind": it.kind}
         elements.append({**names, "next": [flow.target.id for flow in flows]})
     left_out = len(found.plan.elements) - len(elements)
-    return {
-        **_definition(found),
-        **{"elements": elements, "left_out": left_out, "has_diagram": b"BPMNPlane" in content},
-    }
+    return _definition(found) | {"elements": elements, "left_out": left_out, "has_diagram": b"BPMNPlane" in content}
 
 
 def model(broker: Broker, key: int) -> dict[str, Any] | Refusal:

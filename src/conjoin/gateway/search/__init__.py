@@ -9,17 +9,8 @@ from conjoin.gateway.search.jobs import JOBS, USER_TASKS
 from conjoin.gateway.search.message_subscriptions import CORRELATED_MESSAGE_SUBSCRIPTIONS, MESSAGE_SUBSCRIPTIONS
 from conjoin.gateway.search.processes import PROCESS_DEFINITIONS, PROCESS_INSTANCES
 
-SEARCHES: dict[str, Search] = {
-    it.name: it
-    for it in (
-        MESSAGE_SUBSCRIPTIONS,
-        CORRELATED_MESSAGE_SUBSCRIPTIONS,
-        PROCESS_INSTANCES,
-        PROCESS_DEFINITIONS,
-        ELEMENT_INSTANCES,
-        JOBS,
-        USER_TASKS,
-        INCIDENTS,
-        VARIABLES,
-    )
-}
+_ALL = (
+    *(MESSAGE_SUBSCRIPTIONS, CORRELATED_MESSAGE_SUBSCRIPTIONS, PROCESS_INSTANCES, PROCESS_DEFINITIONS),
+    *(ELEMENT_INSTANCES, JOBS, USER_TASKS, INCIDENTS, VARIABLES),
+)
+SEARCHES: dict[str, Search] = {it.name: it for it in _ALL}

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, TEXT, Field, only_shown, words
-from conjoin.gateway.search.engine.search import Item, Search
+from conjoin.gateway.search.engine.search import Item, Search, with_instances
 from conjoin.gateway.search.processes import STATES
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import elements_of, shown_text, variables_of
 
 _TYPES = {
@@ -81,27 +80,18 @@ def cut(variable: dict[str, Any]) -> dict[str, Any]:
     return variable | {"value": variable["value"][:CUT_AT]} if variable["isTruncated"] else variable
 
 
-def _incidents(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
-    instances = rows_with(broker, "instance", (row.instance_key for row in rows))
-    for row in rows:
-        its = instances.get(row.instance_key)
-        if its is None:
-            # It has gone since the rows were read.
-            yield []
-            continue
-        yield [
-            {
-                **INCIDENTS.columns_of(row),
-                "processDefinitionId": its.process_id,
-                "processDefinitionKey": its.definition_key,
-                "rootProcessInstanceKey": its.tree_key,
-                "errorType": row.error_type if row.error_type in _INCIDENTS else "UNKNOWN",
-                "errorMessage": shown_text(broker.hiding, row.text, its),
-                "creationTime": its.started_at,
-                "state": "ACTIVE",
-                "tenantId": its.tenant_id,
-            }
-        ]
+def _incident(broker: Broker, row: Any, its: Any) -> Item:
+    return {
+        **INCIDENTS.columns_of(row),
+        "processDefinitionId": its.process_id,
+        "processDefinitionKey": its.definition_key,
+        "rootProcessInstanceKey": its.tree_key,
+        "errorType": row.error_type if row.error_type in _INCIDENTS else "UNKNOWN",
+        "errorMessage": shown_text(broker.hiding, row.text, its),
+        "creationTime": its.started_at,
+        "state": "ACTIVE",
+        "tenantId": its.tenant_id,
+    }
 
 
 ELEMENT_INSTANCES = Search(
@@ -163,5 +153,5 @@ INCIDENTS = Search(
         Field("state", words("ACTIVE", "MIGRATED", "PENDING", "RESOLVED", "UNKNOWN")),
         Field("tenantId", TEXT),
     ),
-    _incidents,
+    with_instances(_incident),
 )

@@ -3,15 +3,14 @@
 Completed ones leave nothing behind. The store keeps no time for a task: `creationDate` is the start of its instance.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
 from conjoin.gateway.search.engine.filters import read_conditions
 from conjoin.gateway.search.engine.schemas import filter_schema
-from conjoin.gateway.search.engine.search import Item, RowTest, Search
+from conjoin.gateway.search.engine.search import Item, RowTest, Search, with_instances
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import USER_TASK, for_people, shown_text
 
 STATES = {
@@ -20,69 +19,47 @@ STATES = {
 }
 _KINDS = ("BPMN_ELEMENT", "EXECUTION_LISTENER", "TASK_LISTENER", "AD_HOC_SUB_PROCESS")
 _LISTENER_EVENTS = ("ASSIGNING", "CANCELING", "COMPLETING", "CREATING", "END", "START", "UNSPECIFIED", "UPDATING")
-_UNKNOWN = ("errorCode", "isDenied", "deniedReason", "endTime", "creationTime", "lastUpdateTime", "businessId")
 _TASK_STATES = (
     *("CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING", "COMPLETED", "CANCELING", "CANCELED", "FAILED"),
 )
 _CANDIDATES = ("candidateGroup", "candidateUser")
 
 
-def _with_instances(broker: Broker, rows: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
-    """Each with its instance and the plan of that; None where the instance has gone since the rows were read."""
-    instances = rows_with(broker, "instance", (row.instance_key for row in rows))
-    for row in rows:
-        its = instances.get(row.instance_key)
-        yield row, its, None if its is None else broker.definitions.by_key[its.definition_key].plan
+def _job(broker: Broker, row: Any, its: Any) -> Item:
+    job = broker.definitions.by_key[its.definition_key].plan.elements[row.element_id].job
+    return {
+        **JOBS.columns_of(row),
+        "hasFailedWithRetriesLeft": row.state == "backing_off",
+        "deadline": row.due_at if row.state == "activated" else None,
+        "errorMessage": shown_text(broker.hiding, row.message, its) or None,
+        "processDefinitionId": its.process_id,
+        "processDefinitionKey": its.definition_key,
+        "rootProcessInstanceKey": its.tree_key,
+        "customHeaders": dict(job.headers) if job is not None else {},
+        **{"kind": "BPMN_ELEMENT", "listenerEventType": "UNSPECIFIED", "priority": 0, "errorCode": None},
+        **dict.fromkeys(("isDenied", "deniedReason", "endTime", "creationTime", "lastUpdateTime", "businessId")),
+    }
 
 
-def _jobs(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
-    for row, its, plan in _with_instances(broker, rows):
-        if its is None:
-            yield []
-            continue
-        job = plan.elements[row.element_id].job
-        yield [
-            {
-                **JOBS.columns_of(row),
-                "hasFailedWithRetriesLeft": row.state == "backing_off",
-                "deadline": row.due_at if row.state == "activated" else None,
-                "errorMessage": shown_text(broker.hiding, row.message, its) or None,
-                "processDefinitionId": its.process_id,
-                "processDefinitionKey": its.definition_key,
-                "rootProcessInstanceKey": its.tree_key,
-                "customHeaders": dict(job.headers) if job is not None else {},
-                **{"kind": "BPMN_ELEMENT", "listenerEventType": "UNSPECIFIED", "priority": 0, "errorCode": None},
-                **dict.fromkeys(
-                    ("isDenied", "deniedReason", "endTime", "creationTime", "lastUpdateTime", "businessId")
-                ),
-            }
-        ]
-
-
-def _user_tasks(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
-    for row, its, plan in _with_instances(broker, rows):
-        if its is None:
-            yield []
-            continue
-        element = plan.elements[row.element_id]
-        people = for_people(element, row.element_key, its, broker.now, broker.hiding)
-        yield [
-            {
-                **USER_TASKS.columns_of(row),
-                **{"state": "CREATED", "name": element.name, "processName": plan.name},
-                "processDefinitionId": its.process_id,
-                "processDefinitionKey": its.definition_key,
-                "processDefinitionVersion": its.version,
-                "rootProcessInstanceKey": its.tree_key,
-                "businessId": its.business_id or None,
-                "creationDate": its.started_at,
-                "candidateGroups": list(people.candidate_groups),
-                "candidateUsers": list(people.candidate_users),
-                **{"dueDate": people.due_at, "followUpDate": people.follow_up_at, "priority": people.priority},
-                "externalFormReference": people.form_reference,
-                **{"completionDate": None, "formKey": None, "customHeaders": {}, "tags": []},
-            }
-        ]
+def _user_task(broker: Broker, row: Any, its: Any) -> Item:
+    plan = broker.definitions.by_key[its.definition_key].plan
+    element = plan.elements[row.element_id]
+    people = for_people(element, row.element_key, its, broker.now, broker.hiding)
+    return {
+        **USER_TASKS.columns_of(row),
+        **{"state": "CREATED", "name": element.name, "processName": plan.name},
+        "processDefinitionId": its.process_id,
+        "processDefinitionKey": its.definition_key,
+        "processDefinitionVersion": its.version,
+        "rootProcessInstanceKey": its.tree_key,
+        "businessId": its.business_id or None,
+        "creationDate": its.started_at,
+        "candidateGroups": list(people.candidate_groups),
+        "candidateUsers": list(people.candidate_users),
+        **{"dueDate": people.due_at, "followUpDate": people.follow_up_at, "priority": people.priority},
+        "externalFormReference": people.form_reference,
+        **{"completionDate": None, "formKey": None, "customHeaders": {}, "tags": []},
+    }
 
 
 def _one_of(name: str) -> Callable[[Any], RowTest]:
@@ -128,7 +105,7 @@ JOBS = Search(
         only_shown("businessId", TEXT, nullable=True),
         only_shown("customHeaders", ANYTHING),
     ),
-    _jobs,
+    with_instances(_job),
     {"type": (("<>", USER_TASK),)},
 )
 
@@ -159,7 +136,7 @@ USER_TASKS = Search(
         only_shown("formKey", KEY, nullable=True),
         *(only_shown(name, ANYTHING) for name in ("candidateGroups", "candidateUsers", "customHeaders", "tags")),
     ),
-    _user_tasks,
+    with_instances(_user_task),
     {"type": (("=", USER_TASK),)},
     row_filters={name: _one_of(name) for name in _CANDIDATES},
     row_filter_schemas={name: filter_schema(Field(name, TEXT)) for name in _CANDIDATES},

@@ -23,7 +23,8 @@ from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.runtime.visibility.scope import seen_parameters
 from conjoin.store import tables as t
-from conjoin.store.port import RowOrder
+from conjoin.store.port import RowOrder, ShardSnapshot
+from conjoin.store.rows import MessageRow
 
 _UNSENT = 2**63 - 1
 """The key of a message that is not published: it comes after all others."""
@@ -43,13 +44,14 @@ class NamedExplanation(NamedTuple):
 
 
 def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
+    unknown = Refusal("NOT_FOUND", f"no message with key {message_key} is known")
     row = message_with_key(broker.store, message_key)
     if row is None:
-        return _unknown(message_key)
+        return unknown
     view = load_key(broker, row.tenant_id, row.correlation_key, lambda snapshot: snapshot.messages([message_key]))
     message = view.messages.get(message_key)
     if message is None:
-        return _unknown(message_key)
+        return unknown
     around = KeySurroundings(broker.store, view, message.name, broker.scope)
     return _shown(broker, _explained(around, message, message_key))
 
@@ -63,13 +65,11 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
     where |= {"message_id": new.message_id} if new.message_id else {}
     keys = [row.key for row in broker.store.rows(t.MESSAGE, where, None, _MOST_KNOWN, RowOrder(backward=True))]
     same_id = (new.tenant_id, new.key, new.name, new.message_id)
-    view = load_key(
-        broker,
-        new.tenant_id,
-        new.key,
-        lambda snapshot: [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)],
-        new,
-    )
+
+    def find(snapshot: ShardSnapshot) -> list[MessageRow]:
+        return [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)]
+
+    view = load_key(broker, new.tenant_id, new.key, find, new)
     around = KeySurroundings(broker.store, view, new.name, broker.scope)
     known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
     return NamedExplanation(_dry_run(around, new), known)
@@ -95,10 +95,6 @@ def wait_for_verdict(
 
 def _shown(broker: Broker, found: Explanation) -> Explanation:
     return found._replace(message=found.message._replace(variables=broker.hiding.of(found.message.variables)))
-
-
-def _unknown(message_key: int) -> Refusal:
-    return Refusal("NOT_FOUND", f"no message with key {message_key} is known")
 
 
 def _dry_run(around: KeySurroundings, new: NewMessage) -> Explanation:

@@ -24,7 +24,6 @@ from conjoin.store.rows import MessageRow
 
 MOST_MESSAGES = 100
 """Of the live messages on the key, so many of the oldest are loaded beside those that are to be explained."""
-
 PAGES_OF_CROWD = 10
 
 Find = Callable[[ShardSnapshot], Sequence[MessageRow]]
@@ -55,8 +54,11 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
         [(_, loaded, crowd)] = load_spaces(snapshot, tenant_id, [key], rows, deployed.policy_of)
         if crowd is not None:
             _look_into_crowd(crowd, loaded, [row.key for row in found], unsent)
-        wanted = {unsent.business_id if unsent else "", *(row.business_id for row in rows.messages)}
-        ids = _ids(snapshot, tenant_id, sorted(wanted)) if broker.store.facts.unique_business_ids else None
+        ids = BusinessIds() if broker.store.facts.unique_business_ids else None
+        if ids is not None:
+            wanted = {unsent.business_id if unsent else "", *(row.business_id for row in rows.messages)}
+            for holder in snapshot.id_holders(tenant_id, sorted(wanted)):
+                ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
         now = max(snapshot.head.time, broker.now)
         snapshot.abandon()
     # An instance that is started only to see what would happen has no key.
@@ -77,10 +79,3 @@ def _look_into_crowd(crowd: Crowd, loaded: Loaded, keys: Sequence[int], unsent: 
     for message in messages:
         crowd.receivers_of(message)
         crowd.until_awaited(message)
-
-
-def _ids(snapshot: ShardSnapshot, tenant_id: str, business_ids: Sequence[str]) -> BusinessIds:
-    ids = BusinessIds()
-    for holder in snapshot.id_holders(tenant_id, business_ids):
-        ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
-    return ids

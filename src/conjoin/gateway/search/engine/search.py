@@ -4,7 +4,7 @@ An item is a mapping from the names of the fields to plain values. Most rows are
 several instances, and an instance has many variables.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -13,6 +13,7 @@ from typing import Any
 from conjoin.gateway.search.engine.fields import Field
 from conjoin.gateway.search.engine.filters import Condition
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.visibility.hiding import Hiding
 
 Item = dict[str, Any]
@@ -66,3 +67,15 @@ class Search:
     def to_plain(self, item: Item) -> dict[str, Any]:
         """As it goes to the client."""
         return {it.name: it.to_plain(item[it.name]) for it in self.fields if it.is_shown}
+
+
+def with_instances(item: Callable[[Broker, Any, Any], Item]) -> Callable[[Broker, Sequence[Any]], Iterator[list[Item]]]:
+    """Items of rows that belong to an instance; none where it has gone since the rows were read."""
+
+    def items(broker: Broker, rows: Sequence[Any]) -> Iterator[list[Item]]:
+        instances = rows_with(broker, "instance", (row.instance_key for row in rows))
+        for row in rows:
+            its = instances.get(row.instance_key)
+            yield [] if its is None else [item(broker, row, its)]
+
+    return items
