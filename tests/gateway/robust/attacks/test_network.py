@@ -104,6 +104,7 @@ def test_pages_of_another_origin_change_nothing(http: httpx.Client, said: dict[s
 
 
 def test_own_pages_and_programs_may(http: httpx.Client, served: ServingProcess) -> None:
+    """Control: what is refused to others stays open to them."""
     deploy(http, with_job("own"))
     cases: list[dict[str, str]] = [
         {},
@@ -119,6 +120,7 @@ def test_own_pages_and_programs_may(http: httpx.Client, served: ServingProcess) 
 
 
 def test_a_form_is_no_json_even_where_no_body_is_read(http: httpx.Client) -> None:
+    """Control: another way in, that was closed before."""
     deploy(http, with_job("forms"))
     instance = start(http, "forms")
     sent = http.post(f"/v2/process-instances/{instance}/cancellation", data={"a": "b"})
@@ -150,6 +152,7 @@ def test_every_answer_says_how_it_may_be_used(http: httpx.Client, path: str) -> 
     assert "unsafe" not in headers["content-security-policy"]
     assert headers["referrer-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
+    assert headers["x-request-id"]
 
 
 def test_bytes_that_are_no_request_are_answered_no_other_way(served: ServingProcess) -> None:

@@ -95,6 +95,18 @@ def test_a_long_key_behind_a_timer_is_awaited_and_the_others_too(rest: httpx.Cli
     assert rest.get("/health/ready").status_code == 200
 
 
+def test_a_nul_character_in_a_key_behind_a_timer_stops_no_other_timer(rest: httpx.Client) -> None:
+    poisoned = created(rest, "late", orderId="\0")
+    keys = [f"nul-{number}" for number in range(4)]
+    others = [created(rest, "late", orderId=key) for key in keys]
+    for key in keys:
+        publish(rest, key)
+    for instance in others:
+        assert eventually(lambda it=instance: is_over(rest, it))  # type: ignore[misc]
+    body = {"filter": {"processInstanceKey": poisoned}}
+    assert eventually(lambda: rest.post("/v2/incidents/search", json=body).json()["items"])
+
+
 def test_long_names_and_ids_are_kept_apart(rest: httpx.Client) -> None:
     key, name = long_text(2), long_text(3)
     first, again, other = (publish(rest, key, name=name, id=long_text(number)) for number in (4, 4, 5))

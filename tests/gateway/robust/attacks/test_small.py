@@ -54,6 +54,7 @@ def http(served: ServingProcess) -> Iterator[httpx.Client]:
 
 
 def test_blanks_in_a_duration_are_refused_at_once(served: ServingProcess, http: httpx.Client) -> None:
+    """Control: it was so before the other repairs, and was lost and found again with them."""
     message = {"name": "x", "key": "k", "ttl": BLANKS}
     with others_publish(served) as taken:
         for path in ("/conjoin/v1/messages", "/conjoin/v1/explain"):

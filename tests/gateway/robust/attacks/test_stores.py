@@ -153,6 +153,7 @@ def test_metrics_and_topology_still_answer(degraded: ServingProcess) -> None:
 
 @pytest.mark.parametrize("arguments", ["status", "verify", "backup copy", "tick"])
 def test_commands_that_need_all_shards_name_the_one_that_is_damaged(arguments: str, tmp_path: Path) -> None:
+    """Control: a server goes on with the others, a command that needs them all does not."""
     make(tmp_path / "store")
     damage(tmp_path / "store" / f"shard-{BROKEN:02}.db")
     said = command(tmp_path / "store", *arguments.split(), "--data", "store")

@@ -127,6 +127,16 @@ def test_a_timer_that_cannot_fire_stops_no_other(http: httpx.Client) -> None:
     assert until(lambda: ready(http)["status"] == "UP")
 
 
+def test_what_went_wrong_is_logged_with_its_time_and_counted(served: ServingProcess, http: httpx.Client) -> None:
+    """The same goes for health: it was seen there while it failed, and the jobs go on."""
+    line = r"^\d{4}-\d\d-\d\dT\S+ ERROR \S+: shard-\d failed while carrying out .*: \w+Error: "
+    until(lambda: re.search(line, served.complaints, re.MULTILINE))
+    counted = r'^conjoin_background_failures_total{job="shard-\d"} [1-9]'
+    until(lambda: re.search(counted, http.get("/metrics").text, re.MULTILINE))
+    jobs = {job["name"] for job in ready(http)["jobs"]}
+    assert {"shard-0", "shard-1", "sweep-0", "sweep-1", "mail", "inbox"} <= jobs
+
+
 def test_mail_that_nobody_can_take_stops_no_other(http: httpx.Client) -> None:
     [item] = until(lambda: set_aside(http, kind="mail"))
     assert "Nonsense" in item["reason"]

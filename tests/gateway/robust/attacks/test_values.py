@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ def created(rest: httpx.Client, process: str, variables: dict[str, Any]) -> str:
 @pytest.mark.parametrize("number", ["1e1000000", "1e200000", "-1e1000000", ENDLESS, "1e100000000", "9" * 5_000])
 @pytest.mark.parametrize("field", ["ttl", "key", "id", "published_at", "variables"])
 def test_a_number_without_end_is_refused_at_once(rest: httpx.Client, field: str, number: str) -> None:
-    body = f'{{"name":"x","{field}":{number}}}'
+    value = f'{{"n":{number}}}' if field == "variables" else number
+    body = f'{{"name":"x","{field}":{value}}}'
     for path in ("/conjoin/v1/messages", "/conjoin/v1/explain"):
         assert post(rest, path, body).status_code == 400
     [line] = post(rest, "/conjoin/v1/messages/bulk", body + "\n", NDJSON).text.splitlines()
@@ -177,6 +179,24 @@ def test_a_poison_in_mail_between_shards_is_an_incident(rest: httpx.Client, pois
         assert eventually(lambda it=instance: incidents(rest, it) or is_over(rest, it))  # type: ignore[misc]
 
 
+def test_timers_fire_after_a_poison_and_a_restart(tmp_path: Path) -> None:
+    """What is in the store stays there: whoever could not live with it could not after a restart either."""
+    models = [*GOOD_MODELS, nasty_model("retries", "timer")]
+    for is_first in (True, False):
+        served = ServingProcess(tmp_path / "store")
+        try:
+            with httpx.Client(base_url=served.rest, timeout=LONGEST_S) as rest:
+                if is_first:
+                    deploy(rest, models)
+                    poisoned = created(rest, "retries-timer", {"n": 11111111111111111111})
+                    assert eventually(partial(incidents, rest, poisoned))
+                start(rest, "good-timer")
+                assert finish(rest, "good-timer", lambda number: {}, GOOD) == GOOD
+                assert rest.get("/health/ready").status_code == 200
+        finally:
+            served.kill()
+
+
 def test_a_poison_in_the_inbox_does_not_end_it(rest: httpx.Client) -> None:
     for job in activated(rest, "give-key"):
         rest.post(f"/v2/jobs/{job}/completion", json={"variables": {"key": "stray"}})
@@ -230,6 +250,7 @@ def test_a_page_shows_a_number_that_no_float_holds(rest: httpx.Client) -> None:
 
 
 def test_after_all_of_it_timers_and_mail_of_others_go_through(rest: httpx.Client) -> None:
+    """Control where it runs alone; after the others it is what they had ended."""
     start(rest, "good-timer")
     assert finish(rest, "good-timer", lambda number: {}, GOOD) == GOOD
     start(rest, "good-mail")
