@@ -7,10 +7,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from conjoin.pipeline.what_if.judged import Judged
+from conjoin.pipeline.what_if.lockstep import note, replay, settled
 from conjoin.pipeline.what_if.question import TTL, Question
 from conjoin.pipeline.what_if.recorded import Recorded, recorded_commands
 from conjoin.pipeline.what_if.rules import read_rules
-from conjoin.pipeline.what_if.stories import note, settled, tell
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance, PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage
@@ -127,8 +127,8 @@ def what_if(broker: Broker, question: Question) -> list[Judged]:
     told = [row for shard in range(broker.shard_count) for row in recorded_commands(broker, shard, question.until)]
     note(rules, told)
     rows = sorted((row for row in told if row.kind not in ("child", "stuck")), key=_place)
-    doubts = settled(lambda known: [said for _, some in tell(rows, rules, known) for said in some])
-    judged = [it for some, _ in tell(rows, rules, doubts) for it in some]
+    doubts = settled(lambda known: [said for _, some in replay(rows, rules, known) for said in some])
+    judged = [it for some, _ in replay(rows, rules, doubts) for it in some]
     return sorted(judged, key=lambda it: it.message_key)
 
 

@@ -17,7 +17,7 @@ from conjoin.times.durations import read_duration_ms
 
 if TYPE_CHECKING:
     from conjoin.pipeline.what_if import Question
-    from conjoin.pipeline.what_if.summary import WhatIfSummary
+    from conjoin.pipeline.what_if.on_spark import WhatIfSummary
 
 _MOST_SHOWN = 20
 
@@ -49,8 +49,7 @@ def replay(
     """
     check_spark("conjoin spark replay")
     from conjoin.pipeline.session.progress import running_stage
-    from conjoin.pipeline.what_if.on_spark import answered
-    from conjoin.pipeline.what_if.summary import summarize
+    from conjoin.pipeline.what_if.on_spark import answered, summarize
 
     address = str(call.address)
     question = _question(address, (since, until), policy or [], profile, one_key)

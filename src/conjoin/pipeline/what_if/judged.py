@@ -1,12 +1,12 @@
 """Judged: a message as it was and as it would have been, in words. Nothing is decided here."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace, Message
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
-from conjoin.pipeline.what_if.key_doubts import Pair
+from conjoin.pipeline.what_if.doubts import Pair
 from conjoin.pipeline.what_if.rules import NEW
 from conjoin.runtime.visibility.plain_values import to_plain
 
@@ -44,8 +44,8 @@ class Judged(NamedTuple):
 
 def judge(pair: Pair, sides: list[tuple[KeySpace, Catalog]], at: int) -> Judged:
     message = pair.was
-    was = _said(message, *sides[0], at)
-    would = _said(pair.would, *sides[1], at)
+    was = _verdict(message, *sides[0], at)
+    would = _verdict(pair.would, *sides[1], at)
     change = SAME if was[:3] == would[:3] else CHANGED
     if pair.unknown:
         change = UNKNOWN
@@ -55,12 +55,12 @@ def judge(pair: Pair, sides: list[tuple[KeySpace, Catalog]], at: int) -> Judged:
     return Judged(*facts, change, *was, *would, pair.others_unknown)
 
 
-def _said(message: Message, space: KeySpace, catalog: Catalog, at: int) -> JudgedVerdict:
+def _verdict(message: Message, space: KeySpace, catalog: Catalog, at: int) -> JudgedVerdict:
     found = verdict_of(space, message, at, catalog)
-    said = to_plain(parameters(space, message, found, at, catalog))
-    text = sentence(found.verdict, found.reason, said, message.name, space.key)
-    return JudgedVerdict(found.verdict, found.reason, [_receiver(target) for target in message.targets], text)
-
-
-def _receiver(target: Any) -> str:
-    return f"a new instance of {target.process_id}" if target.instance_id == NEW else str(target.instance_id)
+    its = to_plain(parameters(space, message, found, at, catalog))
+    text = sentence(found.verdict, found.reason, its, message.name, space.key)
+    receivers = [
+        f"a new instance of {target.process_id}" if target.instance_id == NEW else str(target.instance_id)
+        for target in message.targets
+    ]
+    return JudgedVerdict(found.verdict, found.reason, receivers, text)

@@ -6,7 +6,9 @@ only would have been given to somebody is taken by whoever waits for it, at once
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog
@@ -22,12 +24,38 @@ from conjoin.kernel.correlation.waiting import accept, acknowledge, close_subscr
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.what_if import recorded as r
-from conjoin.pipeline.what_if.differences import Events, deliveries, only_in_one, pair_of, starts
-from conjoin.pipeline.what_if.doubts import Doubts
+from conjoin.pipeline.what_if.doubts import Doubted, Doubts, KeyDoubts, Pair, Waiter, about_name
 from conjoin.pipeline.what_if.judged import Judged, judge
-from conjoin.pipeline.what_if.key_doubts import KeyDoubts, Pair, Waiter
-from conjoin.pipeline.what_if.recorded import Recorded, decode
-from conjoin.pipeline.what_if.rules import Catalogs, WhatIfRules
+from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, decode
+from conjoin.pipeline.what_if.rules import ANY_NAME, Catalogs, WhatIfRules
+
+Events = list[e.Event]
+_COMPARED = (e.SubscriptionRefused, e.MessageHeld, e.MessageReleased)
+
+
+def pair_of(event: e.MessageCorrelated) -> tuple[int, int]:
+    return event.subscription.key, event.message.key
+
+
+def deliveries(events: Events) -> dict[tuple[int, int], e.MessageCorrelated]:
+    return {pair_of(event): event for event in events if type(event) is e.MessageCorrelated}
+
+
+def starts(events: Events) -> dict[Any, e.InstanceStarted]:
+    return {(it.process_id, it.message.key): it for it in events if type(it) is e.InstanceStarted}
+
+
+def only_in_one(was: Events, would: Events) -> list[e.Event]:
+    """Refused subscriptions, held and released messages that the other side has not."""
+    mine, theirs = ({_identity(it): it for it in events if type(it) in _COMPARED} for events in (was, would))
+    one_sided = mine.keys() ^ theirs.keys()
+    return [it for which, it in (*mine.items(), *theirs.items()) if which in one_sided]
+
+
+def _identity(event: Any) -> tuple[type, Any]:
+    about = event.subscription if type(event) is e.SubscriptionRefused else event.message
+    return type(event), about.key
+
 
 Decide = Callable[[int, KeySpace, Catalog], Events]
 WAS, WOULD = 0, 1
@@ -36,11 +64,12 @@ WAS, WOULD = 0, 1
 class Lockstep:
     """One key. The rows come in the order of the shard that has the key."""
 
-    def __init__(self, rules: WhatIfRules, catalogs: Catalogs, doubts: Doubts, place: tuple[str, str]) -> None:
+    def __init__(self, rules: WhatIfRules, catalogs: Catalogs, doubts: Doubts, tenant_and_key: tuple[str, str]) -> None:
         self._rules = rules
         self._catalogs = catalogs
-        self._spaces = (KeySpace(*place), KeySpace(*place))
+        self._spaces = (KeySpace(*tenant_and_key), KeySpace(*tenant_and_key))
         self._doubts = KeyDoubts(rules, doubts, self._spaces[WOULD])
+        self.new_doubts = self._doubts.new_doubts
         self._subscriptions: tuple[dict[int, Subscription], dict[int, Subscription]] = ({}, {})
         self._pairs: dict[int, Pair] = {}
         self._row: Recorded | None = None
@@ -53,10 +82,6 @@ class Lockstep:
             r.REJECT: self._reject,
             r.END: self._end,
         }
-
-    @property
-    def said(self) -> list[Any]:
-        return self._doubts.said
 
     def take(self, row: Recorded) -> None:
         *body, started = decode(row.body)
@@ -71,7 +96,7 @@ class Lockstep:
         until = self._rules.question.until
         if self._row is None:
             return
-        self._doubts.finish(until)
+        self._doubts.move_to(until, -1, 0)
         self._expire(until)
         sides = [(space, self._catalog(side)[0]) for side, space in enumerate(self._spaces)]
         for pair in self._pairs.values():
@@ -131,18 +156,22 @@ class Lockstep:
         element_id, opened_at, interrupting, business_id, is_elsewhere, is_brief = rest
         root, root_process = self._rules.roots.get(instance_id, (instance_id, process_id))
         waiter = Waiter(root, root_process, root != instance_id, is_elsewhere, is_brief)
-        told = (element_id, opened_at, interrupting, business_id, waiter)
-        made = [Subscription(key, rank, name, process_id, instance_id, *told) for _ in self._spaces]
+        where = (element_id, opened_at, interrupting, business_id, waiter)
+        made = [Subscription(key, rank, name, process_id, instance_id, *where) for _ in self._spaces]
         self._doubts.see(name)
         self._subscriptions[WAS][key] = made[WAS]
         cause = self._doubts.is_loose(root)
+
+        def decide(side: int, space: KeySpace, catalog: Catalog) -> Events:
+            return open_subscription(space, made[side], self._now.at, catalog)
+
         if self._doubts.is_void(root) or cause:
-            self._only_was(lambda side, space, catalog: open_subscription(space, made[WAS], self._now.at, catalog))
+            self._only_was(decide)
             if cause:
                 self._doubts.doubt_name(name, cause)
             return
         self._subscriptions[WOULD][key] = made[WOULD]
-        self._both(name, lambda side, space, catalog: open_subscription(space, made[side], self._now.at, catalog))
+        self._both(name, decide)
         self._doubts.watch(made[WOULD])
         if name in self._doubts.in_doubt and (self._doubts.is_stirred(name, self._now.at) or self._may_refuse(name)):
             self._doubts.loosen(made[WOULD])
@@ -151,8 +180,7 @@ class Lockstep:
         return any(self._catalog(side)[0].policies.of(name).duplicate_subscription == "reject" for side in (WAS, WOULD))
 
     def _close(self, key: int) -> None:
-        name = self._name_of(key)
-        self._both(name, lambda side, space, catalog: close_subscription(space, key, self._now.at))
+        self._both(self._name_of(key), lambda side, space, catalog: close_subscription(space, key, self._now.at))
 
     def _acknowledge(self, key: int, message_key: int) -> None:
         command = AcknowledgeCorrelation(key, message_key, self._now.at)
@@ -193,25 +221,19 @@ class Lockstep:
         for event in was:
             APPLY[type(event)](self._spaces[WAS], event)
         would = decide(WOULD, self._spaces[WOULD], catalogs[WOULD])
-        self._apply_would(would, deliveries(was), catalogs[WOULD])
-        self._watch_locks(would)
+        agreed = deliveries(was)
+        # The list grows while it is walked: what was not in the record is taken at once.
+        for event in would:
+            APPLY[type(event)](self._spaces[WOULD], event)
+            if type(event) is e.MessageCorrelated and pair_of(event) not in agreed:
+                would += accept(self._spaces[WOULD], event.subscription, event.message, event.at, catalogs[WOULD])
+        for event in would:
+            if type(event) is e.InstanceStarted and event.locks:
+                self._doubts.watch_lock(event.instance_id, event.process_id)
         if name in self._doubts.in_doubt:
             self._in_doubt(was, would)
         else:
             self._compare(was, would)
-
-    def _apply_would(self, would: Events, agreed: dict[tuple[int, int], e.MessageCorrelated], catalog: Catalog) -> None:
-        """The list grows while it is walked: what was not in the record is taken at once."""
-        space = self._spaces[WOULD]
-        for event in would:
-            APPLY[type(event)](space, event)
-            if type(event) is e.MessageCorrelated and pair_of(event) not in agreed:
-                would += accept(space, event.subscription, event.message, event.at, catalog)
-
-    def _watch_locks(self, would: Events) -> None:
-        for event in would:
-            if type(event) is e.InstanceStarted and event.locks:
-                self._doubts.watch_lock(event.instance_id, event.process_id)
 
     def _in_doubt(self, was: Events, would: Events) -> None:
         for event in (*was, *would):
@@ -230,7 +252,13 @@ class Lockstep:
         for pair, event in mine.items():
             if pair not in theirs:
                 self._lost(event)
-        self._compare_starts(starts(was), starts(would))
+        started, would_start = starts(was), starts(would)
+        for which, start in would_start.items():
+            if which not in started:
+                self._doubts.suppose_start(start.process_id)
+        for which, start in started.items():
+            if which not in would_start:
+                self._doubts.void(start.instance_id, start.process_id)
         for it in only_in_one(was, would):
             if isinstance(it, e.SubscriptionRefused):
                 self._doubts.loosen(it.subscription)
@@ -258,10 +286,47 @@ class Lockstep:
             self._doubts.loosen(subscription)
             self._doubts.doubt_name(subscription.name, f"an instance of {subscription.process_id} would still wait")
 
-    def _compare_starts(self, was: dict[Any, e.InstanceStarted], would: dict[Any, e.InstanceStarted]) -> None:
-        for which, event in would.items():
-            if which not in was:
-                self._doubts.suppose_start(event.process_id)
-        for which, event in was.items():
-            if which not in would:
-                self._doubts.void(event.instance_id, event.process_id)
+
+MOST_ROUNDS = 20
+
+
+def replay(
+    rows: Iterable[Recorded], rules: WhatIfRules, doubts: Doubts
+) -> Iterator[tuple[list[Judged], list[Doubted]]]:
+    """Key by key; the rows of a key stand together, in their order."""
+    catalogs = Catalogs(rules)
+    for tenant_and_key, mine in groupby(rows, key=attrgetter("tenant_id", "key")):
+        both = Lockstep(rules, catalogs, doubts, tenant_and_key)
+        for row in mine:
+            both.take(row)
+        judged = list(both.finish())
+        yield judged, both.new_doubts
+
+
+def settled(spread: Callable[[Doubts], Iterable[Doubted]]) -> Doubts:
+    """All doubts, once no key has new ones. `spread` replays all keys with the doubts known so far.
+
+    What is in doubt on one key may put others in doubt, and those it again. Doubts only grow, so it ends; if that takes
+    too long, everything that is not settled yet is in doubt (any name under any key), which is never wrong.
+    """
+    doubts = Doubts()
+    for _ in range(MOST_ROUNDS):
+        found = list(spread(doubts))
+        if not doubts.add(found):
+            return doubts
+    while doubts.add([about_name(it.tenant_id, ANY_NAME, None, it.doubt) for it in found]):
+        found = list(spread(doubts))
+    return doubts
+
+
+def note(rules: WhatIfRules, notes: Iterable[Recorded]) -> None:
+    """Rows that are no commands: who was called by whom, and who has had an incident."""
+    roots, stuck = dict(rules.roots), dict(rules.stuck)
+    for row in notes:
+        body = decode(row.body)
+        if row.kind == CHILD:
+            child, root, process_id = body
+            roots[child] = (root, process_id)
+        elif row.kind == STUCK:
+            stuck[body[0]] = min(row.at, stuck.get(body[0], row.at))
+    rules.roots, rules.stuck = roots, stuck

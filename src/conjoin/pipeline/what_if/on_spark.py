@@ -1,12 +1,12 @@
-"""A question answered on Spark: a task for each shard reads its log, then the keys are told in lockstep, in parallel.
+"""A question answered on Spark: a task for each shard reads its log, then the keys are replayed in parallel.
 
 The commands are read, shuffled by key and sorted once; each round of doubts is one more pass over them. The store is
 only read: nothing that is found here goes into it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark import StorageLevel
@@ -21,12 +21,13 @@ from conjoin.pipeline.session.shard_tasks import rows_of_shards
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.pipeline.source.options import address_for_tasks
 from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts
-from conjoin.pipeline.what_if.judged import Judged
+from conjoin.pipeline.what_if.judged import CHANGED, SAME, UNKNOWN, Judged
+from conjoin.pipeline.what_if.lockstep import note, replay, settled
 from conjoin.pipeline.what_if.question import Question
 from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, check_whole, decode, encode, recorded_commands
 from conjoin.pipeline.what_if.rules import WhatIfRules, read_rules
-from conjoin.pipeline.what_if.stories import note, settled, tell
 from conjoin.runtime.opening import open_broker
+from conjoin.times.iso8601 import instant_text
 
 Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -43,7 +44,7 @@ _SPECIAL = {
     "would_receivers": pa.list_(pa.string()),
     "others_unknown": pa.bool_(),
 }
-_JUDGED = pa.schema([*((name, _SPECIAL.get(name, pa.string())) for name in Judged._fields), ("said", pa.string())])
+_JUDGED = pa.schema([*((name, _SPECIAL.get(name, pa.string())) for name in Judged._fields), ("doubt", pa.string())])
 
 
 @contextmanager
@@ -51,8 +52,8 @@ def answered(
     spark: SparkSession, address: str, question: Question, step: Step = lambda text: None
 ) -> Iterator[DataFrame]:
     """The messages that were published since, and all others of which something would have changed."""
-    place = address_for_tasks(address)
-    with closing(open_broker(place)) as broker:
+    address = address_for_tasks(address)
+    with closing(open_broker(address)) as broker:
         if broker.store.facts.unique_business_ids:
             raise InputError(["this store has unique business ids: who holds one would have to be guessed"])
         check_whole(broker)
@@ -61,16 +62,16 @@ def answered(
     try:
         with spark_errors():
             step("reading the log")
-            commands = _commands(spark, place, rules, shards, held)
+            commands = _commands(spark, address, rules, shards, held)
             yield _messages(commands, rules, held, step)
     finally:
         for frame in held:
             frame.unpersist()
 
 
-def _commands(spark: SparkSession, place: str, rules: WhatIfRules, shards: int, held: list[DataFrame]) -> DataFrame:
-    """By key, each in its order. What else the log tells is noted in the rules."""
-    read = rows_of_shards(spark, range(shards), _reading(place, rules.question.until), _RECORDED)
+def _commands(spark: SparkSession, address: str, rules: WhatIfRules, shards: int, held: list[DataFrame]) -> DataFrame:
+    """By key, each in its order. What else the log holds is noted in the rules."""
+    read = rows_of_shards(spark, range(shards), _reading(address, rules.question.until), _RECORDED)
     read = read.persist(StorageLevel.MEMORY_AND_DISK)
     held.append(read)
     is_note = F.col("kind").isin(CHILD, STUCK)
@@ -85,48 +86,85 @@ def _messages(commands: DataFrame, rules: WhatIfRules, held: list[DataFrame], st
     rounds: list[DataFrame] = []
 
     def spread(doubts: Doubts) -> Iterator[Doubted]:
-        step("telling every key twice" if not rounds else f"spreading doubts, round {len(rounds)}")
+        step("replaying every key twice" if not rounds else f"spreading doubts, round {len(rounds)}")
         if rounds:
             rounds[-1].unpersist()
-        told = commands.mapInArrow(_telling(rules, doubts), spark_schema(_JUDGED))
-        rounds.append(told.persist(StorageLevel.MEMORY_AND_DISK))
+        replayed = commands.mapInArrow(_replaying(rules, doubts), spark_schema(_JUDGED))
+        rounds.append(replayed.persist(StorageLevel.MEMORY_AND_DISK))
         held.append(rounds[-1])
-        for row in rounds[-1].where("said is not null").select("said").toLocalIterator():
-            yield _read_said(decode(row.said))
+        for row in rounds[-1].where("doubt is not null").select("doubt").toLocalIterator():
+            *about, doubt = decode(row.doubt)
+            yield Doubted._make([*about, Doubt._make(doubt)])
 
     settled(spread)
-    return rounds[-1].where("said is null").drop("said")
+    return rounds[-1].where("doubt is null").drop("doubt")
 
 
-def _reading(place: str, until: int) -> Callable[[int], Iterator[Recorded]]:
+def _reading(address: str, until: int) -> Callable[[int], Iterator[Recorded]]:
     def read(shard: int) -> Iterator[Recorded]:
-        with closing(open_broker(place)) as broker:
+        with closing(open_broker(address)) as broker:
             yield from recorded_commands(broker, shard, until)
 
     return read
 
 
-def _telling(rules: WhatIfRules, doubts: Doubts) -> Task:
+def _replaying(rules: WhatIfRules, doubts: Doubts) -> Task:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
-        rows = (
-            Recorded(*row)
-            for batch in batches
-            for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        )
-        yield from in_batches(_told(rows, rules, doubts), _JUDGED)
+        yield from in_batches(_replayed(batches, rules, doubts), _JUDGED)
 
     return run
 
 
-def _told(rows: Iterable[Recorded], rules: WhatIfRules, doubts: Doubts) -> Iterator[tuple[Any, ...]]:
+def _replayed(batches: Iterable[pa.RecordBatch], rules: WhatIfRules, doubts: Doubts) -> Iterator[tuple[Any, ...]]:
     """Messages, and doubts as rows with nothing but their text."""
     nothing = (None,) * len(Judged._fields)
-    for judged, said in tell(rows, rules, doubts):
+    columns = ([column.to_pylist() for column in batch.columns] for batch in batches)
+    commands = (Recorded(*row) for values in columns for row in zip(*values, strict=True))
+    for judged, found in replay(commands, rules, doubts):
         yield from ((*it, None) for it in judged)
-        yield from ((*nothing, encode(it).decode()) for it in said)
+        yield from ((*nothing, encode(it).decode()) for it in found)
 
 
-def _read_said(said: list[Any]) -> Doubted:
-    *about, doubt = said
-    return Doubted._make([*about, Doubt._make(doubt)])
+_ORDER = (CHANGED, UNKNOWN, SAME)
+_SHOWN = (
+    *("message_key", "name", "correlation_key", "tenant_id", "message_id", "change"),
+    *("was_verdict", "was_reason", "was_receivers", "was_sentence"),
+    *("would_verdict", "would_reason", "would_receivers", "would_sentence", "others_unknown"),
+)
+
+
+class Turn(NamedTuple):
+    """So many messages that were this would have been that."""
+
+    change: str
+    was: str
+    would: str
+    messages: int
+
+
+class WhatIfSummary(NamedTuple):
+    turns: Sequence[Turn]
+    changes: Sequence[dict[str, Any]]
+    """The first so many messages that changed or are unknown, by time."""
+
+    def count(self, change: str) -> int:
+        return sum(turn.messages for turn in self.turns if turn.change == change)
+
+
+def summarize(messages: DataFrame, limit: int) -> WhatIfSummary:
+    by = ("change", "was_verdict", "was_reason", "would_verdict", "would_reason")
+    counted = messages.groupBy(*by).agg(F.count(F.lit(1)).alias("messages")).collect()
+    turns = [
+        Turn(change, f"{was} {reason}".strip(), f"{would} {would_reason}".strip(), count)
+        for change, was, reason, would, would_reason, count in counted
+    ]
+    turns.sort(key=lambda turn: (_ORDER.index(turn.change), -turn.messages, turn.was, turn.would))
+    changed = messages.where(F.col("change") != SAME)
+    first = changed.withColumn("us", F.unix_micros("published_at")).orderBy("us", "message_key").limit(limit)
+    return WhatIfSummary(turns, [_shown(row) for row in first.collect()])
+
+
+def _shown(row: Any) -> dict[str, Any]:
+    shown = {name: row[name] for name in _SHOWN}
+    return {**shown, "message_key": str(row.message_key), "published_at": instant_text(row.us)}

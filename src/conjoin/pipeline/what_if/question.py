@@ -37,9 +37,9 @@ class Question:
 
     def ttl_ms(self, name: str, asked: int | None) -> int | None:
         """The time to live that a message would have asked for."""
-        for place in (name, ALL_NAMES):
-            if TTL in self.changes.get(place, {}):
-                return int(self.changes[place][TTL])
+        for changed in (name, ALL_NAMES):
+            if TTL in self.changes.get(changed, {}):
+                return int(self.changes[changed][TTL])
         return asked
 
     def policies(self, recorded: Policies) -> Policies:
@@ -57,7 +57,7 @@ class Question:
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """`ttl=10m`, `paid:dedup=1h`, each checked; all problems are told at once."""
+    """`ttl=10m`, `paid:dedup=1h`, each checked; all problems are reported at once."""
     changes: dict[str, dict[str, Any]] = {}
     problems = []
     for text in texts:
@@ -70,7 +70,9 @@ def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
             problems += [f"--policy {text}: {problem}" for problem in answer.problems]
         else:
             changes.setdefault(found["name"] or ALL_NAMES, {})[found["question"]] = answer
-    problems += _contradictions(changes)
+    # Of the changes among themselves; what they make of recorded policies is for the rules to carry out.
+    policies = {name: {q: a for q, a in answers.items() if q != TTL} for name, answers in changes.items()}
+    problems += [f"--policy: {problem}" for problem in read_policies("zeebe", policies)[1]]
     if problems:
         raise InputError(problems)
     return changes
@@ -88,16 +90,10 @@ def _read(question: str, answer: str) -> Any:
     return InputError(own) if own else value
 
 
-def _contradictions(changes: Mapping[str, Answers]) -> list[str]:
-    """Of the changes among themselves; what they make of recorded policies is for the rules to carry out."""
-    policies = {name: {q: a for q, a in answers.items() if q != TTL} for name, answers in changes.items()}
-    return [f"--policy: {problem}" for problem in read_policies("zeebe", policies)[1]]
-
-
 def _policy_answers(answers: Answers) -> dict[str, Any]:
     """As a `Policy` holds them: durations read, `off` as nothing."""
-    told = {question: answer for question, answer in answers.items() if question != TTL}
-    if not told:
+    changed = {question: answer for question, answer in answers.items() if question != TTL}
+    if not changed:
         return {}
-    read = read_policies("zeebe", {ALL_NAMES: told})[0].default
-    return {question: getattr(read, question) for question in told}
+    read = read_policies("zeebe", {ALL_NAMES: changed})[0].default
+    return {question: getattr(read, question) for question in changed}

@@ -1,4 +1,4 @@
-"""Recorded commands: what the correlation half of one shard was told, in order, read off the shard's log.
+"""Recorded commands: what the correlation half of one shard carried out, in order, read off the shard's log.
 
 The log holds what came from outside and from other shards; what follows from that inside a shard is found by carrying
 the log out again (`ReplayedShard`). Nothing is decided or compared here, and nothing is written anywhere.
@@ -22,10 +22,8 @@ from conjoin.runtime.engine.stored_catalog import CatalogVersions
 from conjoin.runtime.replay.shard import ReplayedShard
 from conjoin.runtime.run.log import Entry, read_block
 
-PUBLISH, OFFER, OPEN, CLOSE, ACKNOWLEDGE, REJECT, END = (
-    *("publish", "offer", "open", "close"),
-    *("acknowledge", "reject", "end"),
-)
+PUBLISH, OFFER, OPEN, CLOSE = "publish", "offer", "open", "close"
+ACKNOWLEDGE, REJECT, END = "acknowledge", "reject", "end"
 CHILD, STUCK = "child", "stuck"
 """No commands, but what else has to be known: who was called by whom, and who has had an incident."""
 
@@ -75,9 +73,8 @@ def first_version(broker: Broker, shard: int) -> int:
 
 
 def check_whole(broker: Broker) -> None:
-    problems = [
-        _removed(shard, first) for shard in range(broker.shard_count) if (first := first_version(broker, shard)) > 1
-    ]
+    firsts = {shard: first_version(broker, shard) for shard in range(broker.shard_count)}
+    problems = [_removed(shard, first) for shard, first in firsts.items() if first > 1]
     if problems:
         raise InputError(problems)
 
@@ -94,7 +91,7 @@ class Recorder(ReplayedShard):
 
     def __init__(self, broker: Broker, shard: int) -> None:
         super().__init__(shard, broker.store.facts, broker.homes)
-        self._asked: dict[int, NewMessage] = {}
+        self._requested: dict[int, NewMessage] = {}
         self._roots: dict[int, tuple[int, str]] = {}
         self._rows: list[Recorded] = []
         self._opened: dict[int, int] = {}
@@ -103,7 +100,7 @@ class Recorder(ReplayedShard):
         self._from_elsewhere = False
 
     def take(self, entry: Entry, catalog_version: int) -> list[Recorded]:
-        """Carry out an entry; the answer is what correlation was told meanwhile."""
+        """Carry out an entry; the answer is what correlation did meanwhile."""
         self._rows, self._opened = [], {}
         self._catalog_version = catalog_version
         self._from_elsewhere = type(entry.request) is c.ForKey
@@ -113,7 +110,7 @@ class Recorder(ReplayedShard):
     def _order_of(self, request: Any, at: int) -> Order:
         order = super()._order_of(request, at)
         if type(request) is NewMessage:
-            self._asked[order.command.message.key] = request  # type: ignore[union-attr]
+            self._requested[order.command.message.key] = request  # type: ignore[union-attr]
         return order
 
     def carry_out(self, command: Order) -> Any:
@@ -127,24 +124,26 @@ class Recorder(ReplayedShard):
         return decided
 
     def _note(self, order: c.ForKey, decided: Sequence[Any]) -> None:
-        told = self._told(order.command)
-        if told is not None:
+        recorded = self._recorded(order.command)
+        if recorded is not None:
             started = {it.process_id: it.instance_id for it in decided if type(it) is InstanceStarted}
-            kind, *body = told
-            self._add((order.tenant_id, order.key), order.command.at, kind, [*body, started])
+            kind, *body = recorded
+            self._add(order.tenant_id, order.key, order.command.at, kind, [*body, started])
 
-    def _add(self, place: tuple[str, str], at: int, kind: str, body: list[Any]) -> None:
+    def _add(self, tenant_id: str, key: str, at: int, kind: str, body: list[Any]) -> None:
         self._count += 1
         text = encode(body).decode()
-        self._rows.append(Recorded(*place, self.index, self._count, at, self._catalog_version, kind, text))
+        self._rows.append(Recorded(tenant_id, key, self.index, self._count, at, self._catalog_version, kind, text))
 
-    def _told(self, command: Any) -> tuple[Any, ...] | None:
+    def _recorded(self, command: Any) -> tuple[Any, ...] | None:
         kind = type(command)
         if kind is correlation.PublishMessage or kind is correlation.CorrelateMessage:
-            return self._told_message(command.message.key)
+            return self._recorded_message(command.message.key)
         if kind is correlation.OpenSubscription:
             self._opened[command.subscription.key] = len(self._rows)
-            return (OPEN, *_subscription(command.subscription), self._from_elsewhere, False)
+            it: Subscription = command.subscription
+            who = (it.key, it.rank, it.name, it.process_id, it.instance_id, it.element_id)
+            return (OPEN, *who, it.opened_at, it.interrupting, it.business_id, self._from_elsewhere, False)
         if kind is correlation.CloseSubscription:
             self._closed(command.subscription_key)
             return CLOSE, command.subscription_key
@@ -157,21 +156,20 @@ class Recorder(ReplayedShard):
         # A message leaves the buffer at its deadline, whenever it was swept.
         return None
 
-    def _told_message(self, key: int) -> tuple[Any, ...]:
-        asked = self._asked.pop(key, None)
-        if asked is None:
+    def _recorded_message(self, key: int) -> tuple[Any, ...]:
+        it = self._requested.pop(key, None)
+        if it is None:
             return OFFER, key
-        times = (asked.ttl_ms, asked.published_at)
-        how = (asked.sync, asked.from_inbox, asked.subscriptions_only)
-        return (PUBLISH, key, asked.name, *times, asked.message_id, asked.business_id, *how)
+        times, ids = (it.ttl_ms, it.published_at), (it.message_id, it.business_id)
+        return (PUBLISH, key, it.name, *times, *ids, it.sync, it.from_inbox, it.subscriptions_only)
 
     def _closed(self, key: int) -> None:
         """It was open for so short that what it might have been given would have found nobody: say so."""
-        place = self._opened.get(key)
-        if place is not None:
-            body = decode(self._rows[place].body)
+        index = self._opened.get(key)
+        if index is not None:
+            body = decode(self._rows[index].body)
             body[-2] = True
-            self._rows[place] = self._rows[place]._replace(body=encode(body).decode())
+            self._rows[index] = self._rows[index]._replace(body=encode(body).decode())
 
     def _note_instances(self, at: int, decided: Sequence[Any]) -> None:
         for event in decided:
@@ -180,13 +178,8 @@ class Recorder(ReplayedShard):
                 caller = self.state.elements[event.parent_key].instance
                 root = self._roots.get(caller.key, (caller.key, caller.definition.process_id))
                 self._roots[event.key] = root
-                self._add((event.tenant_id, ""), at, CHILD, [event.key, *root])
+                self._add(event.tenant_id, "", at, CHILD, [event.key, *root])
             elif kind is pe.IncidentRaised and event.element_key in self.state.elements:
                 instance = self.state.elements[event.element_key].instance
                 root_key, _ = self._roots.get(instance.key, (instance.key, ""))
-                self._add((instance.tenant_id, ""), at, STUCK, [root_key])
-
-
-def _subscription(it: Subscription) -> tuple[Any, ...]:
-    told = (it.key, it.rank, it.name, it.process_id, it.instance_id, it.element_id, it.opened_at, it.interrupting)
-    return (*told, it.business_id)
+                self._add(instance.tenant_id, "", at, STUCK, [root_key])
