@@ -14,7 +14,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from conjoin.kernel.correlation import events as e
-from conjoin.pipeline.session.shard_tasks import on_each_shard
+from conjoin.pipeline.session.arrow_rows import on_each_shard
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.codec.orders import written_order

@@ -70,7 +70,7 @@ def test_a_task_that_is_killed_and_run_again_takes_nothing_twice(spark: "SparkSe
 
 
 def test_a_run_that_loses_its_lease_stops_and_the_next_one_goes_on(spark: "SparkSession", tmp_path: Path) -> None:
-    from conjoin.pipeline.inbox.runner import SparkInboxRunner
+    from conjoin.pipeline.inbox.inbox import SparkInboxRunner
 
     bench = make(tmp_path / "store", preset())
     keys = [f"o-{number}" for number in range(MESSAGES)]

@@ -17,9 +17,14 @@ from conjoin.errors import InputError, StoreFailed
 from conjoin.pipeline.ingest.tasks import ROW_BITS, Whole, commit_packs
 from conjoin.pipeline.source import ConjoinDataSource
 from conjoin.pipeline.source.writing import writer
-from conjoin.pipeline.source.writing.rows import Numbering
-from conjoin.pipeline.source.writing.staging import Staged, in_order
-from conjoin.pipeline.source.writing.writer import ConjoinStreamWriter, ConjoinWriter, publish
+from conjoin.pipeline.source.writing.writer import (
+    ConjoinStreamWriter,
+    ConjoinWriter,
+    Numbering,
+    Staged,
+    in_order,
+    publish,
+)
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import create_broker
 from conjoin.store import tables as t

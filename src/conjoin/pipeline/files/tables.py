@@ -16,8 +16,7 @@ from pyspark.sql import types as T
 
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import TABLES, reader_of
-from conjoin.pipeline.files.csv import read_csv
-from conjoin.pipeline.files.json_lines import read_json_lines
+from conjoin.pipeline.files.text_files import read_csv, read_json_lines
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
 TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"

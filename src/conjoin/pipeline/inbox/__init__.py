@@ -1,8 +1,7 @@
 """The inbox on Spark: what is due is tried by one task a shard. The rules and the commits are those of the runtime.
 
 draining.py    what a task does: the requests of a run, on one shard, for a bounded time
-runner.py      a run: jobs as long as there is something for them, then what is better done in one place
-inbox.py       an inbox with such runs; one run, or the whole schedule, for a store
+inbox.py       a run: jobs as long as there is something for them, then what is better done in one place; the schedule
 """
 
 from conjoin.pipeline.inbox.inbox import SparkInbox, run_inbox, watch_inbox

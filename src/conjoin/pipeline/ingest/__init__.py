@@ -1,7 +1,7 @@
 """Ingest: rows of any Spark source become messages of a store, or of a channel of its inbox, each exactly once.
 
-files.py, kafka.py, frames.py    a source -> rows with their places in it
-stream.py      where batches come from
+frames.py      a DataFrame, records of Kafka -> rows with their positions
+stream.py      new files or records, batch after batch
 batch.py       one batch: map, shuffle by shard, commit, deliver what shards sent to each other
 tasks.py       rows -> requests; requests of a shard -> commits
 packs.py       how rows travel from one to the other

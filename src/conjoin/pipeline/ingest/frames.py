@@ -1,23 +1,71 @@
 """Any DataFrame as a source: its rows as JSON objects, with columns that say where each row stands.
 
-The place is what makes it exactly once: `part` is a column that names the part of the source (none: there is one),
-`position` one that grows within a part. Records of Kafka have both already.
+The position is what makes it exactly once: `part` is a column that names the part of the source (none: there is one),
+`position` one that grows within a part. Records of Kafka have both: a partition is a part, an offset a position;
+expressions see the record as `kafka`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.streaming import DataStreamReader
 
 from conjoin.errors import InputError
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest, Ingested
-from conjoin.pipeline.ingest.kafka import is_kafka, kafka_arrivals
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping, written_mapping
 from conjoin.runtime.opening import open_broker
+
+_COLUMNS = {"key", "value", "topic", "partition", "offset", "timestamp"}
+OFFSETS_AT_ONCE = 200_000
+# Of headers with the same name the last one counts, as in Kafka's own clients; a map with both would be refused.
+_HEADERS = """map_from_entries(transform(array_distinct(headers.key), name ->
+    struct(name, cast(element_at(filter(headers, h -> h.key = name), -1).value as string))))"""
+_NO_HEADERS = "cast(null as map<string, string>)"
+
+
+def is_kafka(columns: Sequence[str]) -> bool:
+    return set(columns) >= _COLUMNS
+
+
+def kafka_arrivals(frame: DataFrame) -> Arrivals:
+    """A task reads offsets of a partition in their order, and no other task has the same."""
+    record = F.struct(
+        "topic",
+        "partition",
+        "offset",
+        F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX").alias("timestamp"),
+        F.col("key").cast("string").alias("key"),
+        F.expr(_HEADERS if "headers" in frame.columns else _NO_HEADERS).alias("headers"),
+    )
+    rows = frame.select(
+        F.concat_ws("-", "topic", "partition").alias("part"),
+        F.lit(0).cast("bigint").alias("block"),
+        F.col("offset").alias("place"),
+        "value",
+        F.to_json(record, {"ignoreNullFields": "false"}).alias("envelope"),
+        F.lit(None).cast("string").alias("problem"),
+    )
+    return Arrivals(rows)
+
+
+def kafka_reader(spark: SparkSession, servers: str, topic: str, most: int = OFFSETS_AT_ONCE) -> DataStreamReader:
+    """All of a topic, from its beginning; how far it was read is known to the checkpoint, and to the store."""
+    return (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", servers)
+        .option("subscribe", topic)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", most)
+        .option("includeHeaders", True)
+        # What the broker has deleted cannot be waited for; a stopped stream would lose more.
+        .option("failOnDataLoss", False)
+    )
+
 
 NOWHERE = "nowhere-"
 """Behind the name of a part, before the beginning of a row's SHA-256: a row that does not say where it stands is told

@@ -11,7 +11,7 @@ from conjoin.markup import Markup, tag, together
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import ReportFigures, Volume
 from conjoin.pipeline.report.sections import SECTIONS
-from conjoin.pipeline.report.tables import Share, table
+from conjoin.pipeline.report.words import Share, table
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 

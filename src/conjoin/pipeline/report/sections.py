@@ -11,7 +11,7 @@ from conjoin.markup import Markup, tag
 from conjoin.pipeline.report import figures as f
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import ReportFigures
-from conjoin.pipeline.report.tables import At, Ms, Share, folded, table
+from conjoin.pipeline.report.words import At, Ms, Share, folded, table
 from conjoin.plots import ColumnPart, Pillar, legend, stacked, steps
 
 Section = Callable[[ReportFigures, str], Markup]

@@ -1,12 +1,19 @@
-"""Rows as Arrow has them: a schema is written once, as Arrow's, and Spark's is made from it."""
+"""Rows as Arrow has them: a schema is written once, as Arrow's, and Spark's is made from it.
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+Also jobs that go to the shards of a store and not to rows: one task a shard.
+"""
+
+import pickle
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
+
+from conjoin.pipeline.session.worker import make_ready
 
 _AT_ONCE = 5_000
 
@@ -31,3 +38,27 @@ def in_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> Iterator[pa.
     left = iter(rows)
     while some := list(islice(left, _AT_ONCE)):
         yield to_batch(some, schema)
+
+
+Answer = TypeVar("Answer")
+_ANSWER = pa.schema([("answer", pa.binary())])
+
+
+def rows_of_shards(
+    spark: SparkSession, shards: Sequence[int], task: Callable[[int], Iterable[Sequence[Any]]], schema: pa.Schema
+) -> DataFrame:
+    """The rows that the task finds for each shard."""
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        make_ready()
+        for batch in batches:
+            for place in batch.column("id").to_pylist():
+                yield from in_batches(task(shards[place]), schema)
+
+    return spark.range(0, len(shards), 1, len(shards)).mapInArrow(run, spark_schema(schema))
+
+
+def on_each_shard(spark: SparkSession, shards: Sequence[int], task: Callable[[int], Answer]) -> list[Answer]:
+    """What the task answers for each shard; answers are pickled."""
+    rows = rows_of_shards(spark, shards, lambda shard: [(pickle.dumps(task(shard)),)], _ANSWER)
+    return [pickle.loads(row["answer"]) for row in rows.collect()]

@@ -1,6 +1,6 @@
-"""The Spark session that commands run in: a running one is taken as it is, else one is made on this machine's terms.
+"""The Spark session that commands run in: a running one is taken as it is, else one is made for this machine.
 
-A session made here is quiet (no log below errors, no progress of Spark's own), keeps to UTC, and on a local master
+A session made here logs nothing below errors, shows no progress of Spark's own, keeps to UTC, and on a local master
 listens on the loopback address only. It ends, and its scratch folder goes, when the process ends.
 """
 
@@ -24,13 +24,14 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import SparkFailed
 from conjoin.pipeline.session.java import ensure_java
-from conjoin.pipeline.session.jvm_banner import without_java_banner
 from conjoin.settings import Settings
 
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
+_BANNER = re.compile(rb"WARNING: (Using incubator modules|package sun\.security\.action)[^\n]*\n?")
+_CHUNK = 65_536
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
 
 
@@ -133,6 +134,33 @@ def _local_options() -> dict[str, str]:
 
 def _log_file() -> Path:
     return Path(__file__).with_name("log4j2.properties")
+
+
+@contextmanager
+def without_java_banner() -> Iterator[None]:
+    """Keeps Java's `WARNING: Using incubator modules` from the terminal: no option stops it when Spark asks for one.
+
+    The JVM that is started inside inherits a filtered stderr; this process gets its own back.
+    """
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    readable, writable = os.pipe()
+    os.dup2(writable, 2)
+    os.close(writable)
+    threading.Thread(target=_pass_on, args=(readable, terminal), daemon=True).start()
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(terminal, 2)
+
+
+def _pass_on(readable: int, terminal: int) -> None:
+    """At once, not by lines: a progress line that is redrawn has no end."""
+    while chunk := os.read(readable, _CHUNK):
+        os.write(terminal, _BANNER.sub(b"", chunk))
+    os.close(readable)
+    os.close(terminal)
 
 
 @contextmanager

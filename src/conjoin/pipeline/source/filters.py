@@ -1,12 +1,15 @@
-"""Filters of a query, as conditions that the store can be asked for and as what is left of them.
+"""Filters of a query: as conditions for the store, and, for what the store cannot answer, over the columns of a batch.
 
-A filter is either all said by its conditions, or they only leave out what it would leave out anyway. Null is never
-equal to, less or more than anything, as in SQL.
+A filter is either covered by its conditions, or they only leave out what it would leave out anyway. Null is never equal
+to, less or more than anything, as in SQL.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.datasource import (
     EqualNullSafe,
     EqualTo,
@@ -126,3 +129,30 @@ def _test(column: Column, operator: str, literal: Any) -> Pushed:
         return _NOTHING
     there = () if column.absence is None else ((column.needs[0], *column.absence.is_not),)
     return Pushed(((column.needs[0], operator, value), *there), is_all=True)
+
+
+_COMPARE: dict[type[Filter], Callable[[pa.Array, pa.Scalar], pa.Array]] = {
+    EqualTo: pc.equal,
+    GreaterThan: pc.greater,
+    GreaterThanOrEqual: pc.greater_equal,
+    LessThan: pc.less,
+    LessThanOrEqual: pc.less_equal,
+}
+
+
+def mask_of(filters: Iterable[Filter], arrays: Mapping[str, pa.Array]) -> pa.Array:
+    """Which rows pass all of them; null is no."""
+    return reduce(pc.and_, [_mask(it, arrays[column_of(it)]) for it in filters])
+
+
+def _mask(it: Any, values: pa.Array) -> pa.Array:
+    if isinstance(it, IsNull):
+        return pc.is_null(values)
+    if isinstance(it, IsNotNull):
+        return pc.is_valid(values)
+    if isinstance(it, In):
+        wanted = pa.array(it.value)
+        return pc.is_in(values.cast(wanted.type), wanted)
+    if isinstance(it, Not):
+        return pc.invert(_mask(it.child, values))
+    return _COMPARE[type(it)](values, pa.scalar(it.value))

@@ -15,8 +15,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.pipeline.source.columns import Condition
-from conjoin.pipeline.source.filters import answered, column_of
-from conjoin.pipeline.source.masks import mask_of
+from conjoin.pipeline.source.filters import answered, column_of, mask_of
 from conjoin.pipeline.source.options import ReadOptions
 from conjoin.pipeline.source.tables import SHARD, TABLES, SourceTable
 from conjoin.runtime.broker import Broker

@@ -14,10 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
-from conjoin.pipeline.session.arrow_rows import in_batches, spark_schema
+from conjoin.pipeline.session.arrow_rows import in_batches, rows_of_shards, spark_schema
 from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
-from conjoin.pipeline.session.shard_tasks import rows_of_shards
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.pipeline.source.options import address_for_tasks
 from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts

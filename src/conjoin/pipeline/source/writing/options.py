@@ -10,8 +10,7 @@ from typing import NamedTuple
 from pyspark.sql import types as T
 
 from conjoin.errors import InputError
-from conjoin.pipeline.ingest.frames import place_problems, said_mapping
-from conjoin.pipeline.ingest.kafka import is_kafka
+from conjoin.pipeline.ingest.frames import is_kafka, place_problems, said_mapping
 from conjoin.pipeline.source.options import address_in, problems_of_place
 from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json
 

@@ -1,25 +1,130 @@
 """The writers: `df.write.format("conjoin")` and `df.writeStream.format("conjoin")` publish what is in the frame.
 
-Tasks make messages of rows and stage them; the commit, on the driver, hands them to the commits of `ingest`, shard by
-shard. Each of those notes how far it has come, so a write or a batch that is repeated publishes nothing twice.
+Tasks make messages of rows: each with its position, and its columns as a JSON object (instants and dates in ISO 8601,
+bytes in base64, decimals with all their digits; records of Kafka as they are). What a task has made waits in its commit
+message, which Spark keeps until the whole write is committed: so nobody sees a row before that, of tasks that ran twice
+one counts, and a write that ends early leaves nothing behind. The commit, on the driver, hands the messages to the
+commits of `ingest`, shard by shard. Each of those notes how far it has come, so a write or a batch that is repeated
+publishes nothing twice.
 """
 
-from collections.abc import Iterable, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import count
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+from pyarrow import ipc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from conjoin.errors import InputError, StoreFailed
 from conjoin.pipeline.ingest.batch import Ingested, settled
-from conjoin.pipeline.ingest.tasks import ROW_BITS, IngestTask, Whole, commit_packs, mapping_task
+from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, no_place
+from conjoin.pipeline.ingest.packs import MAPPED, Pack
+from conjoin.pipeline.ingest.tasks import ARRIVED, ROW_BITS, IngestTask, Whole, commit_packs, mapping_task, packs_in
+from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.pipeline.source.writing.options import WriteOptions
-from conjoin.pipeline.source.writing.rows import Numbering, arriving
-from conjoin.pipeline.source.writing.staging import Staged, in_order, staged
+from conjoin.runtime.codec.json_text import json_bytes, json_text
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
+
+Row = dict[str, Any]
+_Arrived = tuple[str, int, int, bytes | None, str | None, str | None]
+"""As in `tasks.ARRIVED`."""
+
+
+class Numbering(NamedTuple):
+    """How rows without places of their own are numbered: in which part, from which number on."""
+
+    part: str
+    first: int
+
+
+def arriving(batches: Iterable[pa.RecordBatch], asked: WriteOptions, numbering: Numbering) -> Iterator[pa.RecordBatch]:
+    read = _record if asked.is_kafka else _placed(asked) if asked.position else _numbered(numbering)
+    for batch in batches:
+        yield to_batch([read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")], ARRIVED)
+
+
+def _placed(asked: WriteOptions) -> Callable[[Row], _Arrived]:
+    position, part = asked.position or "", asked.part
+
+    def read(row: Row) -> _Arrived:
+        place = row[position]
+        within = "" if part is None or row[part] is None else str(row[part])
+        if place is None or place < 0:
+            text = json_bytes(row)
+            part_of_its_own = f"{within}{NOWHERE}{sha256(text).hexdigest()[:HASH_DIGITS]}"
+            return part_of_its_own, 0, 0, text, None, no_place(position)
+        return within, 0, place, json_bytes(row), None, None
+
+    return read
+
+
+def _numbered(numbering: Numbering) -> Callable[[Row], _Arrived]:
+    numbers = count(numbering.first)
+    return lambda row: (numbering.part, 0, next(numbers), json_bytes(row), None, None)
+
+
+def _record(row: Row) -> _Arrived:
+    at = row["timestamp"]
+    headers = row.get("headers")
+    record = {
+        "topic": row["topic"],
+        "partition": row["partition"],
+        "offset": row["offset"],
+        "timestamp": at and at.isoformat(timespec="milliseconds"),
+        "key": _text(row["key"]),
+        "headers": None if headers is None else {it["key"]: _text(it["value"]) for it in headers},
+    }
+    part = f"{row['topic']}-{row['partition']}"
+    return part, 0, row["offset"], row["value"], json_text(record), None
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode(errors="replace")
+
+
+_COMPRESSED = ipc.IpcWriteOptions(compression="zstd")
+_AT_ONCE = 1_000
+_ORDER = [(name, "ascending") for name in ("shard", "part", "place")]
+
+
+@dataclass
+class Staged(WriterCommitMessage):
+    """The packs of one task, in the order of their shards, parts and places."""
+
+    packs: bytes
+    shards: int
+    """How many the store had when it was decided which of them a row belongs to."""
+    query: str
+    """Of a stream; else empty."""
+
+
+def staged(mapped: Iterable[pa.RecordBatch], shards: int, query: str) -> Staged:
+    """`mapped` is as in `packs.MAPPED`."""
+    table = pa.Table.from_batches(mapped, MAPPED).sort_by(_ORDER)
+    sink = pa.BufferOutputStream()
+    with ipc.new_stream(sink, MAPPED, options=_COMPRESSED) as stream:
+        stream.write_table(table, _AT_ONCE)
+    return Staged(sink.getvalue().to_pybytes(), shards, query)
+
+
+def in_order(messages: Sequence[Staged]) -> Iterator[Pack]:
+    """The packs of all tasks."""
+    return heapq.merge(*map(_unpacked, messages), key=lambda pack: pack[:3])
+
+
+def _unpacked(message: Staged) -> Iterator[Pack]:
+    with ipc.open_stream(message.packs) as stream:
+        for batch in stream:
+            yield from packs_in(batch)
+
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 """What Spark tells the tasks of a stream: the id of its query, which a new checkpoint changes, and of the batch."""
