@@ -43,9 +43,9 @@ class SparkRunner:
         Raises the error of the first that cannot be carried out, when all others are.
         """
         rows = [TaskRow(shard, next(self._numbers), json_text(written_order(request))) for shard, request in asked]
-        told = self._job(rows)
-        answers = _answers(told) | self.deliver(_receivers(told))
-        by_number = {row.number: pickle.loads(row.reply) for row in told}
+        results = self._job(rows)
+        answers = _answers(results) | self.deliver(_receivers(results))
+        by_number = {row.number: pickle.loads(row.reply) for row in results}
         replies: list[Reply] = [by_number[row.number] for row in rows]
         for reply in replies:
             if isinstance(reply, Exception):
@@ -60,9 +60,9 @@ class SparkRunner:
             receivers = set(range(self._shards))
         answers: dict[int, e.Event] = {}
         while receivers:
-            told = self._job([TaskRow(shard, next(self._numbers), POST) for shard in sorted(receivers)])
-            answers |= _answers(told)
-            receivers = _receivers(told)
+            results = self._job([TaskRow(shard, next(self._numbers), POST) for shard in sorted(receivers)])
+            answers |= _answers(results)
+            receivers = _receivers(results)
         return answers
 
     def _job(self, rows: list[TaskRow]) -> list[ResultRow]:
@@ -72,7 +72,7 @@ class SparkRunner:
             return list(run_task(asking, [row for row in rows if row.shard == shard]))
 
         shards = sorted({row.shard for row in rows})
-        found = [row for told in on_each_shard(self._spark, shards, run) for row in told]
+        found = [row for rows in on_each_shard(self._spark, shards, run) for row in rows]
         self._counter = max(self._counter, *(row.counter for row in found))
         return found
 
@@ -88,12 +88,12 @@ def carried_by_spark(broker: Broker, spark: SparkSession) -> Iterator[SparkRunne
         broker.carrier = carrier
 
 
-def _answers(told: list[ResultRow]) -> dict[int, e.Event]:
+def _answers(results: list[ResultRow]) -> dict[int, e.Event]:
     answers: dict[int, e.Event] = {}
-    for pickled in {row.answers for row in told}:
+    for pickled in {row.answers for row in results}:
         answers |= pickle.loads(pickled)
     return answers
 
 
-def _receivers(told: list[ResultRow]) -> set[int]:
-    return {receiver for row in told for receiver in row.receivers}
+def _receivers(results: list[ResultRow]) -> set[int]:
+    return {receiver for row in results for receiver in row.receivers}

@@ -19,7 +19,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, create_table_with_add_actions
 from pyspark.sql import types as T
 
-from conjoin.pipeline.export.target import EVENTS, MANIFEST, Committed, settle, written_manifest
+from conjoin.pipeline.export.target import EVENTS, MANIFEST, Committed, ExportTarget, settle, written_manifest
 from conjoin.pipeline.export.writing import DAY, DAY_OF
 from conjoin.pipeline.source.tables import TABLES
 
@@ -30,17 +30,7 @@ _DIGITS = 15
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
-class DeltaTarget:
-    """For one run at a time, in a folder that was opened for it."""
-
-    def __init__(self, folder: Path, parts: Path) -> None:
-        self.folder = folder
-        self._parts = parts
-
-    def part(self, table: str) -> Path:
-        """Where Spark writes a table before it belongs to one."""
-        return self._parts / table
-
+class DeltaTarget(ExportTarget):
     def events(self) -> dict[int, Committed]:
         """By shard."""
         table = self._opened(EVENTS)
@@ -107,8 +97,8 @@ def partitions_of(table: str) -> list[str]:
 
 def _added(file: Path, home: Path, by: Sequence[str], rows: int) -> AddAction:
     path, facts = file.relative_to(home), file.stat()
-    said = dict(folder.partition("=")[::2] for folder in path.parts[:-1])
-    values = {name: None if said[name] == _NO_VALUE else said[name] for name in by}
+    folders = dict(folder.partition("=")[::2] for folder in path.parts[:-1])
+    values = {name: None if folders[name] == _NO_VALUE else folders[name] for name in by}
     stats = json.dumps({"numRecords": rows})
     return AddAction(str(path), facts.st_size, values, facts.st_mtime_ns // 1_000_000, True, stats)
 

@@ -4,7 +4,7 @@ Events are added, each once, commit by commit of the log. Every other table chan
 A run that dies leaves what it has finished; the next one goes on from there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import ExtraMissing, InputError
 from conjoin.pipeline.export.ranges import CommitRange, check_still_there, next_ranges
-from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, Committed, ExportTarget, opened_folder
+from conjoin.pipeline.export.target import DELTA, EVENTS, PARQUET, ExportTarget, opened_folder
 from conjoin.pipeline.export.writing import SparkWriter
 from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
@@ -55,18 +55,8 @@ class Writer(Protocol):
         """All rows as they are now; a table without rows still has its columns."""
 
 
-class ExportFolder(Protocol):
-    """The folder as a run sees it, in one format or another."""
-
-    def part(self, table: str) -> Path: ...
-    def events(self) -> dict[int, Committed]: ...
-    def add_events(self, shard: int, versions: tuple[int, int], commit: Mapping[str, Any]) -> None: ...
-    def replace(self, table: str, commit: Mapping[str, Any]) -> None: ...
-    def write_manifest(self, at: str) -> dict[str, Any]: ...
-
-
 @contextmanager
-def opened_target(folder: Path, format_: str = PARQUET) -> Iterator[ExportFolder]:
+def opened_target(folder: Path, format_: str = PARQUET) -> Iterator[ExportTarget]:
     with opened_folder(folder, format_) as parts:
         if format_ == PARQUET:
             yield ExportTarget(folder, parts)
@@ -105,13 +95,16 @@ def carry_out(order: ExportRequest, writer: Writer, step: Step) -> Exported:
             step(f"writing {table}")
             if table == EVENTS:
                 exported.rows[table] = _add_events(order.address, target, writer, exported.notes)
-            else:
-                exported.rows[table] = _replace(table, target, writer)
+                continue
+            at, part = instant_text(now_us()), target.part(table)
+            exported.rows[table] = written = writer.table(table, part)
+            _check_here(table, part, written)
+            target.replace(table, {"rows": written, "at": at})
         exported.manifest = target.write_manifest(instant_text(now_us()))
     return exported
 
 
-def _add_events(address: str, target: ExportFolder, writer: Writer, notes: list[str]) -> int:
+def _add_events(address: str, target: ExportTarget, writer: Writer, notes: list[str]) -> int:
     """A folder for each shard and range of commits; a range without events leaves none, and is looked at again."""
     ranges, found = next_ranges(address, target.events())
     notes.extend(found)
@@ -125,15 +118,6 @@ def _add_events(address: str, target: ExportFolder, writer: Writer, notes: list[
         if (mine := part / f"shard={it.shard}").exists():
             commit = {"rows": rows_in(mine), "fingerprint": it.fingerprint}
             target.add_events(it.shard, (it.first, it.last), commit)
-    return written
-
-
-def _replace(table: str, target: ExportFolder, writer: Writer) -> int:
-    at = instant_text(now_us())
-    part = target.part(table)
-    written = writer.table(table, part)
-    _check_here(table, part, written)
-    target.replace(table, {"rows": written, "at": at})
     return written
 
 

@@ -89,10 +89,10 @@ def _send(spark: SparkSession, order: KafkaOrder, ranges: Sequence[CommitRange])
 def _noted(file: Path, topic: str) -> dict[int, Committed]:
     if not file.exists():
         return {}
-    said = json.loads(file.read_text(encoding="utf-8"))
-    if said["topic"] != topic:
-        raise InputError([f"--checkpoint: {file.parent} is for the topic {said['topic']!r}: give each its own"])
-    return {int(shard): Committed(*committed) for shard, committed in said["shards"].items()}
+    noted = json.loads(file.read_text(encoding="utf-8"))
+    if noted["topic"] != topic:
+        raise InputError([f"--checkpoint: {file.parent} is for the topic {noted['topic']!r}: give each its own"])
+    return {int(shard): Committed(*committed) for shard, committed in noted["shards"].items()}
 
 
 def _note(part: Path, file: Path, topic: str, noted: Mapping[int, Committed]) -> None:

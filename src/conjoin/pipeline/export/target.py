@@ -3,10 +3,10 @@
     _writing/                          what this run has not finished; the next run removes it
     _snapshots/messages/8/             a changing table as it was at one instant
     messages -> _snapshots/messages/8  a link, replaced in one step; the snapshot before stays for who reads it yet
-    events/shard=0/versions=41-97/     what the log said in these commits, named by them
+    events/shard=0/versions=41-97/     the events of these commits, named by them
     _manifest.json                     what the last finished run left, all tables together
 
-Which events are there is told by the names of the folders alone, so no second record of it can disagree. Spark and
+Which events are there follows from the names of the folders alone, so no second record of it can disagree. Spark and
 most other tools pass over names that begin with an underscore.
 """
 
@@ -36,7 +36,7 @@ class Committed(NamedTuple):
 
 
 class ExportTarget:
-    """For one run at a time, in a folder that was opened for it."""
+    """Parquet, for one run at a time, in a folder that was opened for it. Delta overrides how tables appear."""
 
     def __init__(self, folder: Path, parts: Path) -> None:
         self.folder = folder
@@ -85,10 +85,10 @@ class ExportTarget:
                 tables[link.name] = [link.resolve()]
         if events := sorted(self._event_folders(), key=lambda run: (_number(run.parent.name), _last_version(run))):
             tables[EVENTS] = events
-        manifest = {"exported_at": at, "tables": {name: self._told(tables[name]) for name in sorted(tables)}}
+        manifest = {"exported_at": at, "tables": {name: self._listed(tables[name]) for name in sorted(tables)}}
         return written_manifest(self.part(MANIFEST), self.folder, manifest)
 
-    def _told(self, folders: Iterable[Path]) -> dict[str, Any]:
+    def _listed(self, folders: Iterable[Path]) -> dict[str, Any]:
         home = self.folder.resolve()
         listed = [(str(folder.resolve().relative_to(home)), _read(folder / _COMMIT)["rows"]) for folder in folders]
         return {"rows": sum(rows for _, rows in listed), "folders": [folder for folder, _ in listed]}
@@ -122,7 +122,7 @@ def opened_folder(folder: Path, format_: str = PARQUET) -> Iterator[Path]:
 
 
 def _check_format(folder: Path, lock: TextIO, format_: str) -> None:
-    """The lock says what is in the folder; before there were others it was Parquet, and nothing was said."""
+    """The lock says what is in the folder; before there were others it was Parquet, and the file was empty."""
     lock.seek(0)
     found = lock.read()
     if not found and len(list(folder.iterdir())) == 1:

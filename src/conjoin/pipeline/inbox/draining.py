@@ -1,7 +1,7 @@
 """What a task does for the inbox: the requests of a run on one shard, as the runtime's own runner asks them.
 
 It decides nothing. A task that is killed, repeated or runs twice at once finds the rows as the last commit has left
-them, so nothing is tried twice; only what a killed one has counted is not told. It ends after a time, whatever is left,
+them, so nothing is tried twice; only what a killed one has counted is lost. It ends after a time, whatever is left,
 so that whoever started it can see to the lease.
 """
 
@@ -62,15 +62,15 @@ class _Task:
         self._round = round_
         self._here = worker_shards(round_.address)
         self._until = monotonic() + round_.most_s
-        self._told = Drained(shard)
+        self._drained = Drained(shard)
 
     def run(self) -> Drained:
         if self._round.is_first:
             self._note_rules()
             self._expire()
-        self._catch_up(self._round.held[self._told.shard])
+        self._catch_up(self._round.held[self._drained.shard])
         self._run_own()
-        return self._told
+        return self._drained
 
     def _note_rules(self) -> None:
         """All of it, however long it takes: it begins anew if it is broken off."""
@@ -90,14 +90,14 @@ class _Task:
         for first in range(0, len(held), at_once):
             reply = self._ask(self._request(held[first : first + at_once]))
             if reply.counts != Counts():
-                self._told.held += reply.held
+                self._drained.held += reply.held
 
     def _run_own(self) -> None:
         """One commit at least: a run comes to its end, however short its rounds are."""
-        while not self._told.is_done:
+        while not self._drained.is_done:
             reply = self._ask(self._request())
-            self._told.held += reply.held
-            self._told.is_done = not reply.looked_at
+            self._drained.held += reply.held
+            self._drained.is_done = not reply.looked_at
             if monotonic() >= self._until:
                 break
 
@@ -114,17 +114,17 @@ class _Task:
             else:
                 break
         reply: InboxReply = done.replies[0].inbox
-        self._told.counts += reply.counts
-        self._told.receivers |= done.receivers
+        self._drained.counts += reply.counts
+        self._drained.receivers |= done.receivers
         return reply
 
     def _run(self, request: InboxRequest) -> Commit:
         """With the mail that has come; if that fails, each by itself."""
-        now, shard = self._round.now, self._told.shard
+        now, shard = self._round.now, self._drained.shard
         try:
             return self._here.run_with_mail(now, shard, Batch([request]))
         except Exception as error:
             if not is_items(error):
                 raise
-        self._told.receivers |= self._here.take_mail(now, shard)
+        self._drained.receivers |= self._here.take_mail(now, shard)
         return self._here.run(now, shard, Batch([request]))

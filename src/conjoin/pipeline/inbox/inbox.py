@@ -64,10 +64,10 @@ class SparkInboxRunner:
         held: dict[int, list[str]] = {shard: [] for shard in self._shards_with_own_work(horizon)}
         is_first = True
         while held and is_ours():
-            told = self._job(self._round(horizon, held, is_first))
-            counts = sum((it.counts for it in told), counts)
-            self._deliver(told)
-            held = {it.shard: it.held for it in told if it.goes_on}
+            drained = self._job(self._round(horizon, held, is_first))
+            counts = sum((it.counts for it in drained), counts)
+            self._deliver(drained)
+            held = {it.shard: it.held for it in drained if it.goes_on}
             is_first = False
         if not is_first or self._has_other_work(horizon):
             here = ShardsAt(self._broker, horizon)
@@ -101,9 +101,9 @@ class SparkInboxRunner:
     def _job(self, round_: DrainRound) -> list[Drained]:
         return on_each_shard(self._spark, list(round_.held), partial(drain, round_))
 
-    def _deliver(self, told: Iterable[Drained]) -> None:
+    def _deliver(self, drained: Iterable[Drained]) -> None:
         """What shards have sent to each other, as far as their tasks have not taken it."""
-        receivers = {receiver for it in told for receiver in it.receivers}
+        receivers = {receiver for it in drained for receiver in it.receivers}
         if receivers:
             self._broker.post.deliver(sorted(receivers))
             self._broker.post.forget_delivered()

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from conjoin.errors import InputError
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED
-from conjoin.pipeline.ingest.tasks import TOLD, Begins, IngestTask, commit_task, mapping_task
+from conjoin.pipeline.ingest.tasks import COMMITTED, Begins, IngestTask, commit_task, mapping_task
 from conjoin.pipeline.session.arrow_rows import spark_schema
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
@@ -69,7 +69,7 @@ class Ingest:
     broker: Broker
     source: str
     mapping: dict[str, object] | None = None
-    told: Callable[[Ingested], None] = lambda _: None
+    on_batch: Callable[[Ingested], None] = lambda _: None
     into: Into | None = None
 
     def __post_init__(self) -> None:
@@ -88,9 +88,9 @@ class Ingest:
         # Each shard has a task of its own: hashed, two of them might share one.
         shuffled = mapped.repartitionById(broker.shard_count, "shard")
         ordered = shuffled.sortWithinPartitions("shard", "part", "place")
-        committed = ordered.mapInArrow(commit_task(job), spark_schema(TOLD))
+        committed = ordered.mapInArrow(commit_task(job), spark_schema(COMMITTED))
         done = settled(broker, committed.collect())
-        self.told(done)
+        self.on_batch(done)
         return done
 
     def _job(self, arrivals: Arrivals) -> IngestTask:
@@ -102,11 +102,11 @@ class Ingest:
         return IngestTask(asking, broker.shard_count, mapping, arrivals.begins, into, in_pack)
 
 
-def settled(broker: Broker, told: Iterable[Any]) -> Ingested:
-    """What the commits have told, as in `tasks.TOLD`; what they left for other shards is delivered."""
+def settled(broker: Broker, commits: Iterable[Any]) -> Ingested:
+    """What became of the rows, from commits as in `tasks.COMMITTED`; what they left for other shards is delivered."""
     done = Ingested()
     receivers: set[int] = set()
-    for row in told:
+    for row in commits:
         done.add(_read(dict(row["counts"])))
         receivers.update(row["receivers"])
     if receivers:

@@ -90,13 +90,13 @@ def ingest(
     With `into` a channel of the inbox takes the rows, by its own mapping, and its schedule offers them.
     In a stream, call it in `foreachBatch`: the source's positions make a repeated batch harmless.
     """
-    said = None if mapping is None else said_mapping(mapping)
+    written = None if mapping is None else checked_mapping(mapping)
     arrivals = frame_arrivals(frame, position, part)
     with closing(open_broker(store)) as broker:
-        return Ingest(broker, source, said, into=into).take(arrivals)
+        return Ingest(broker, source, written, into=into).take(arrivals)
 
 
-def said_mapping(mapping: Mapping[str, object] | str | Path) -> dict[str, object]:
+def checked_mapping(mapping: Mapping[str, object] | str | Path) -> dict[str, object]:
     """As it was written. Raises `InputError` for one that will not do."""
     if isinstance(mapping, Mapping):
         read_mapping(mapping)

@@ -38,7 +38,7 @@ def file_arrivals(spark: SparkSession, files: Sequence[str]) -> Arrivals:
 
 
 def _names(files: Sequence[str]) -> list[str]:
-    """As Spark must be told them: a name may have in it what would be a pattern."""
+    """As Spark needs them: a name may contain characters of a pattern."""
     return [_OF_A_PATTERN.sub(r"\\\g<0>", file) for file in files]
 
 

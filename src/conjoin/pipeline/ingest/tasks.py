@@ -36,13 +36,13 @@ ARRIVED = pa.schema(
     ]
 )
 """Rows as they arrive. Of some only the block is known in which they stand, and their places are counted here."""
-TOLD = pa.schema(
+COMMITTED = pa.schema(
     [("shard", pa.int32()), ("receivers", pa.list_(pa.int32())), ("counts", pa.map_(pa.string(), pa.int64()))]
 )
 
 
 Begins = dict[tuple[str, int], int]
-"""How many rows stand before each block of a part; those of a part's first block need not be said."""
+"""How many rows stand before each block of a part; those of a part's first block need not be given."""
 
 
 ROW_BITS = 32
@@ -171,7 +171,7 @@ def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBa
     for (shard, ignored), mine in groupby(packs, key=attrgetter("shard", "ignored")):
         if ignored:
             count = sum(it.ignored for it in mine)
-            yield _told(shard, [], {"rows": count, "ignored": count})
+            yield _committed(shard, [], {"rows": count, "ignored": count})
             continue
         rows = rows_of(mine)
         while some := list(islice(rows, at_once)):
@@ -188,12 +188,12 @@ def _commit(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> pa.Record
     taken = take_rows(job.asking, shard, asked, as_one=job.whole is not None)
     counts = Counter(taken.verdicts)
     counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
-    return _told(shard, taken.receivers, counts)
+    return _committed(shard, taken.receivers, counts)
 
 
 def _receive(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
-    return _told(shard, [], take_arrivals(asking, shard, rows))
+    return _committed(shard, [], take_arrivals(asking, shard, rows))
 
 
-def _told(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:
-    return to_batch([(shard, receivers, list(counts.items()))], TOLD)
+def _committed(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:
+    return to_batch([(shard, receivers, list(counts.items()))], COMMITTED)

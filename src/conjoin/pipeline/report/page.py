@@ -44,7 +44,7 @@ def _top(figures: ReportFigures, title: str) -> Markup:
         "header",
         tag("h1", title),
         tag("p", f"{since}as of {words.shown_at(figures.as_of_us)} UTC"),
-        tag("div", *(_tile(*told) for told in _headlines(figures)), class_="tiles"),
+        tag("div", *(_tile(*headline) for headline in _headlines(figures)), class_="tiles"),
     )
 
 

@@ -79,12 +79,12 @@ def kept(figures: ReportFigures, scope: str) -> Markup:
 
 
 def time_to_live(figures: ReportFigures, scope: str) -> Markup:
-    said = [*map(words.advice, figures.lost), *map(words.patience, figures.waited)]
+    sentences = [*map(words.advice, figures.lost), *map(words.patience, figures.waited)]
     saved = f.columns_added((row.saved for row in figures.lost), len(f.LADDER_MS))
     points = [(duration(step), count) for step, count in zip(f.LADDER_MS, saved, strict=True)]
     return _section(
         "Which time to live would have been enough",
-        tag("ul", *(tag("li", sentence) for sentence in said or ["Nothing was lost for want of time."])),
+        tag("ul", *(tag("li", sentence) for sentence in sentences or ["Nothing was lost for want of time."])),
         tag("p", _LOWER_BOUND, class_="note"),
         steps(points, "Lost messages that a time to live would have saved, at least"),
         folded(f"{scope}-lost", ["name", "lost", "half had no more than", "time to live", "saves"], _saved(figures)),

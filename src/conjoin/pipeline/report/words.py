@@ -46,18 +46,18 @@ def advised(lost: LostFigures) -> tuple[int, int] | None:
     """The shortest time to live that saves enough, and how many it saves; None if none does anything."""
     if not lost.saved[-1]:
         return None
-    place = next(place for place, saved in enumerate(lost.saved) if saved >= ENOUGH * lost.saved[-1])
-    return LADDER_MS[place], lost.saved[place]
+    index = next(index for index, saved in enumerate(lost.saved) if saved >= ENOUGH * lost.saved[-1])
+    return LADDER_MS[index], lost.saved[index]
 
 
 def advice(lost: LostFigures) -> str:
-    said = f"{_quoted(lost.name)}: {lost.messages:,} lost."
+    begin = f"{_quoted(lost.name)}: {lost.messages:,} lost."
     found = advised(lost)
     if found is None:
-        return f"{said} Nobody is known to have waited for one of them later: no time to live would have saved any."
+        return f"{begin} Nobody is known to have waited for one of them later: no time to live would have saved any."
     ttl_ms, saved = found
     had = f"half of them had {duration(lost.had_ms)} or less"
-    return f"{said} A time to live of {duration(ttl_ms)} would have saved at least {saved:,} of them; {had}."
+    return f"{begin} A time to live of {duration(ttl_ms)} would have saved at least {saved:,} of them; {had}."
 
 
 def patience(waited: Waited) -> str:

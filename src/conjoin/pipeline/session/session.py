@@ -42,7 +42,7 @@ def session(settings: Settings, app_name: str) -> SparkSession:
         return running
     builder = SparkSession.builder.appName(app_name)
     if _SUBMITTED in os.environ:
-        # Under spark-submit the master, the memory and the logs were said there.
+        # Under spark-submit the master, the memory and the logs were set there.
         return builder.getOrCreate()
     if settings.master.startswith("sc://"):
         return builder.remote(settings.master).getOrCreate()
@@ -113,7 +113,7 @@ def will_run_here(settings: Settings) -> bool:
 
 
 def path_of(spark: SparkSession, path: str) -> str:
-    """A plain path as Spark must be told it: the JVM of a local session may have started in another folder."""
+    """A plain path as Spark needs it: the JVM of a local session may have started in another folder."""
     is_local = local_cores(spark.conf.get("spark.master", "") or "") is not None
     return path if "://" in path or not is_local else str(Path(path).absolute())
 

@@ -38,12 +38,12 @@ class ConjoinDataSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Once for a session. Spark hands no filters over, to those who want them, unless it is told to."""
+    """Once for a session. Spark pushes filters down to Python sources only with this setting."""
     spark.dataSource.register(ConjoinDataSource)
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
 
 
 def store_table(spark: SparkSession, address: str, table: str, **options: str) -> DataFrame:
     """A table of the store at an address, for a session that knows the format."""
-    place = {"url" if "://" in address else "path": address_for_tasks(address)}
-    return spark.read.format("conjoin").options(**place, table=table, **options).load()
+    store = {"url" if "://" in address else "path": address_for_tasks(address)}
+    return spark.read.format("conjoin").options(**store, table=table, **options).load()

@@ -10,33 +10,23 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.datasource import (
-    EqualNullSafe,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    IsNotNull,
-    IsNull,
-    LessThan,
-    LessThanOrEqual,
-    Not,
-)
+from pyspark.sql import datasource as ds
+from pyspark.sql.datasource import Filter, In, IsNotNull, IsNull, Not
 
 from conjoin.pipeline.source.columns import TEXT, Column, Condition
 from conjoin.pipeline.source.tables import SHARD, SourceTable
 
 _ORDER: dict[type[Filter], str] = {
-    GreaterThan: ">",
-    GreaterThanOrEqual: ">=",
-    LessThan: "<",
-    LessThanOrEqual: "<=",
+    **{ds.GreaterThan: ">", ds.GreaterThanOrEqual: ">=", ds.LessThan: "<", ds.LessThanOrEqual: "<="},
+}
+_COMPARE: dict[type[Filter], Callable[[pa.Array, pa.Scalar], pa.Array]] = {
+    **{ds.EqualTo: pc.equal, ds.GreaterThan: pc.greater, ds.GreaterThanOrEqual: pc.greater_equal},
+    **{ds.LessThan: pc.less, ds.LessThanOrEqual: pc.less_equal},
 }
 
 
 class PushedFilters(NamedTuple):
-    """What the store is asked, which shards are (None: all), and the filters that somebody has to look at again."""
+    """Conditions for the store, the shards to read (None: all), and the filters that are still to be applied."""
 
     conditions: list[Condition]
     shards: set[int] | None
@@ -55,8 +45,8 @@ def answered(table: SourceTable, filters: Iterable[Filter]) -> PushedFilters:
     """As much of some filters, all of which have to hold, as the store can answer."""
     found = PushedFilters(list(table.where), None, [])
     for it in filters:
-        chosen = _chosen_shards(it)
-        if chosen is not None:
+        if isinstance(it, (ds.EqualTo, In)) and column_of(it) == SHARD.name:
+            chosen = set(it.value if isinstance(it, In) else [it.value])
             found = found._replace(shards=chosen if found.shards is None else found.shards & chosen)
             continue
         pushed = _pushed(table, it)
@@ -72,12 +62,6 @@ def column_of(it: Filter) -> str:
     return inner.attribute[0] if len(inner.attribute) == 1 else ""
 
 
-def _chosen_shards(it: Filter) -> set[int] | None:
-    if isinstance(it, (EqualTo, In)) and column_of(it) == SHARD.name:
-        return set(it.value if isinstance(it, In) else [it.value])
-    return None
-
-
 def _pushed(table: SourceTable, it: Filter) -> Pushed:
     column = table.columns.get(column_of(it))
     if column is None:
@@ -88,37 +72,32 @@ def _pushed(table: SourceTable, it: Filter) -> Pushed:
         return _meant(column, it)
     if column.derive is not None or column.needs[0] in table.expanded:
         return _NOTHING
-    return _unlike(column, it.child) if isinstance(it, Not) else _compared(column, it)
+    if not isinstance(it, Not):
+        return _compared(column, it)
+    return _test(column, "<>", it.child.value) if isinstance(it.child, ds.EqualTo) else _NOTHING
 
 
 def _meant(column: Column, it: Any) -> Pushed:
     """A derived column with a closed set of values: it is never null, and what some of them mean is known."""
     if isinstance(it, IsNotNull):
         return Pushed(is_all=True)
-    meaning = column.meanings.get(it.value) if isinstance(it, EqualTo) else None
+    meaning = column.meanings.get(it.value) if isinstance(it, ds.EqualTo) else None
     return _NOTHING if meaning is None else Pushed(meaning.conditions, meaning.is_all)
 
 
 def _compared(column: Column, it: Any) -> Pushed:
     if isinstance(it, (IsNull, IsNotNull)):
-        return _nullness(column, isinstance(it, IsNull))
+        if column.absence is None:
+            return _NOTHING if isinstance(it, IsNull) else Pushed(is_all=True)
+        absence = column.absence.is_so if isinstance(it, IsNull) else column.absence.is_not
+        return Pushed(((column.needs[0], *absence),), is_all=True)
     if isinstance(it, In):
         return _test(column, "in", [value for value in it.value if value is not None])
-    if isinstance(it, (EqualTo, EqualNullSafe)):
+    if isinstance(it, (ds.EqualTo, ds.EqualNullSafe)):
         return _test(column, "=", it.value)
     # Texts have an order in Spark, too, but nobody has promised that it is the store's.
     order = None if column.kind is TEXT else _ORDER.get(type(it))
     return _NOTHING if order is None else _test(column, order, it.value)
-
-
-def _unlike(column: Column, it: Any) -> Pushed:
-    return _test(column, "<>", it.value) if isinstance(it, EqualTo) else _NOTHING
-
-
-def _nullness(column: Column, is_null: bool) -> Pushed:
-    if column.absence is None:
-        return _NOTHING if is_null else Pushed(is_all=True)
-    return Pushed(((column.needs[0], *(column.absence.is_so if is_null else column.absence.is_not)),), is_all=True)
 
 
 def _test(column: Column, operator: str, literal: Any) -> Pushed:
@@ -129,15 +108,6 @@ def _test(column: Column, operator: str, literal: Any) -> Pushed:
         return _NOTHING
     there = () if column.absence is None else ((column.needs[0], *column.absence.is_not),)
     return Pushed(((column.needs[0], operator, value), *there), is_all=True)
-
-
-_COMPARE: dict[type[Filter], Callable[[pa.Array, pa.Scalar], pa.Array]] = {
-    EqualTo: pc.equal,
-    GreaterThan: pc.greater,
-    GreaterThanOrEqual: pc.greater_equal,
-    LessThan: pc.less,
-    LessThanOrEqual: pc.less_equal,
-}
 
 
 def mask_of(filters: Iterable[Filter], arrays: Mapping[str, pa.Array]) -> pa.Array:

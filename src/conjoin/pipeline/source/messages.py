@@ -40,8 +40,8 @@ def states(broker: Broker, *needed: Sequence[Any]) -> Iterator[str]:
 def details(broker: Broker, *needed: Sequence[Any]) -> Iterator[str]:
     """The parameters of each verdict, as `explain` tells them, but for what it finds by looking around."""
     *_, verdicts, reasons, decided_at = needed
-    said = zip(verdicts, reasons, decided_at, strict=True)
-    for message, (verdict, reason, at) in zip(_messages(broker, DETAIL_NEEDS, needed), said, strict=True):
+    decided = zip(verdicts, reasons, decided_at, strict=True)
+    for message, (verdict, reason, at) in zip(_messages(broker, DETAIL_NEEDS, needed), decided, strict=True):
         cause = _cause(message, verdict)
         if cause is None and verdict == "buffered":
             its: dict[str, Any] = {"deadline_at": message.deadline}

@@ -1,4 +1,4 @@
-"""Options of a read: which store, table and columns. What is wrong with them is said before any task starts."""
+"""Options of a read: which store, table and columns. What is wrong with them is reported before any task starts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing

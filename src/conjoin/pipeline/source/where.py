@@ -9,18 +9,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql.datasource import (
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
-    In,
-    IsNotNull,
-    IsNull,
-    LessThan,
-    LessThanOrEqual,
-    Not,
-)
+from pyspark.sql import datasource as ds
+from pyspark.sql.datasource import EqualTo, Filter, In, IsNotNull, IsNull, Not
 
 from conjoin.pipeline.source.columns import INSTANT, KEY, NUMBER, TEXT, TRUTH, Column, ColumnKind
 
@@ -29,10 +19,10 @@ _SIGNS: dict[str, Callable[..., Filter]] = {
     "=": EqualTo,
     "<>": lambda attribute, value: Not(EqualTo(attribute, value)),
     "!=": lambda attribute, value: Not(EqualTo(attribute, value)),
-    "<": LessThan,
-    "<=": LessThanOrEqual,
-    ">": GreaterThan,
-    ">=": GreaterThanOrEqual,
+    "<": ds.LessThan,
+    "<=": ds.LessThanOrEqual,
+    ">": ds.GreaterThan,
+    ">=": ds.GreaterThanOrEqual,
 }
 _END = ""
 
@@ -88,17 +78,13 @@ def _comparison(words: _Words, columns: Mapping[str, Column]) -> Filter:
         raise Unreadable(f"{_shown(name)} stands where a column should be: {', '.join(columns)}")
     sign = words.take(*_SIGNS, "in", "is")
     if sign == "is":
-        return _nullness(words, name)
+        if words.take("not", "null") == "null":
+            return IsNull((name,))
+        words.take("null")
+        return IsNotNull((name,))
     if sign == "in":
         return In((name,), tuple(_list(words, column)))
     return _SIGNS[sign]((name,), _literal(words.pop(), column))
-
-
-def _nullness(words: _Words, name: str) -> Filter:
-    if words.take("not", "null") == "null":
-        return IsNull((name,))
-    words.take("null")
-    return IsNotNull((name,))
 
 
 def _list(words: _Words, column: Column) -> list[Any]:

@@ -1,6 +1,6 @@
 """Options of a write: which store, and how rows become messages. They mean what the parameters of `ingest` do.
 
-What is wrong with them is said before any task starts.
+What is wrong with them is reported before any task starts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pyspark.sql import types as T
 
 from conjoin.errors import InputError
-from conjoin.pipeline.ingest.frames import is_kafka, place_problems, said_mapping
+from conjoin.pipeline.ingest.frames import checked_mapping, is_kafka, place_problems
 from conjoin.pipeline.source.options import address_in, problems_of_place
 from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json
 
@@ -63,8 +63,8 @@ def _mapping(text: str | None, problems: list[str]) -> str | None:
     if text is None:
         return None
     try:
-        said = read_client_json(text) if text.lstrip().startswith("{") else Path(text)
-        return json_text(said_mapping(said))
+        given = read_client_json(text) if text.lstrip().startswith("{") else Path(text)
+        return json_text(checked_mapping(given))
     except NOT_JSON as error:
         problems.append(f"mapping: is not JSON: {error}")
     except InputError as error:

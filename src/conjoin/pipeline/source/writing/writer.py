@@ -165,8 +165,8 @@ def publish(asked: WriteOptions, messages: Sequence[Staged], whole: Whole | None
         shards = broker.shard_count
         if any(it.shards != shards for it in messages):
             raise StoreFailed(f"{asked.address} has got another number of shards meanwhile: write again")
-        told = commit_packs(_job(asked, shards)._replace(whole=whole), in_order(messages))
-        return settled(broker, (row for batch in told for row in batch.to_pylist()))
+        commits = commit_packs(_job(asked, shards)._replace(whole=whole), in_order(messages))
+        return settled(broker, (row for batch in commits for row in batch.to_pylist()))
 
 
 def _job(asked: WriteOptions, shards: int) -> IngestTask:
