@@ -89,10 +89,8 @@ def carried_by_spark(broker: Broker, spark: SparkSession) -> Iterator[SparkRunne
 
 
 def _answers(results: list[ResultRow]) -> dict[int, e.Event]:
-    answers: dict[int, e.Event] = {}
-    for pickled in {row.answers for row in results}:
-        answers |= pickle.loads(pickled)
-    return answers
+    pickled = {row.answers for row in results}
+    return {key: answer for some in pickled for key, answer in pickle.loads(some).items()}
 
 
 def _receivers(results: list[ResultRow]) -> set[int]:

@@ -42,7 +42,8 @@ def next_ranges(address: str, exported: Mapping[int, Committed]) -> Next:
         strange = [shard for shard in exported if shard >= broker.shard_count]
         strange += [shard for shard in range(broker.shard_count) if _is_strange(broker, shard, exported.get(shard))]
         if strange:
-            raise InputError([_stranger(shard) for shard in strange[:1]])
+            which = f"what was exported of shard {strange[0]} is not of this store"
+            raise InputError([f"{which}, or of a time before it was restored or resharded: give another folder"])
         found = Next([], [])
         for shard in range(broker.shard_count):
             _add(found, broker, shard, exported[shard].last if shard in exported else 0)
@@ -78,13 +79,6 @@ def _is_strange(broker: Broker, shard: int, exported: Committed | None) -> bool:
         # The last block of a log is never removed, so this shard has not come so far.
         return True
     return block.version == exported.last and not _fingerprint(block).startswith(exported.fingerprint)
-
-
-def _stranger(shard: int) -> str:
-    return (
-        f"what was exported of shard {shard} is not of this store, or of a time before it was restored or resharded:"
-        " give another folder"
-    )
 
 
 def _block(broker: Broker, shard: int, version: int) -> Any:

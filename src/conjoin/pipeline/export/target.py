@@ -50,7 +50,7 @@ class ExportTarget:
         """By shard."""
         found: dict[int, Committed] = {}
         for run in self._event_folders():
-            shard, last = _number(run.parent.name), _last_version(run)
+            shard, last = _shard_and_last(run)
             if shard not in found or found[shard].last < last:
                 found[shard] = Committed(last, _read(run / _COMMIT)["fingerprint"])
         return found
@@ -79,11 +79,8 @@ class ExportTarget:
 
     def write_manifest(self, at: str) -> dict[str, Any]:
         """Everything that is there, with its rows. Written last: whoever reads it finds all that it names."""
-        tables: dict[str, list[Path]] = {}
-        for link in sorted(self.folder.iterdir()):
-            if link.is_symlink():
-                tables[link.name] = [link.resolve()]
-        if events := sorted(self._event_folders(), key=lambda run: (_number(run.parent.name), _last_version(run))):
+        tables = {link.name: [link.resolve()] for link in self.folder.iterdir() if link.is_symlink()}
+        if events := sorted(self._event_folders(), key=_shard_and_last):
             tables[EVENTS] = events
         manifest = {"exported_at": at, "tables": {name: self._listed(tables[name]) for name in sorted(tables)}}
         return written_manifest(self.part(MANIFEST), self.folder, manifest)
@@ -160,9 +157,6 @@ def _read(path: Path) -> dict[str, Any]:
     return its
 
 
-def _number(name: str) -> int:
-    return int(name.partition("=")[2])
-
-
-def _last_version(run: Path) -> int:
-    return int(run.name.partition("=")[2].partition("-")[2])
+def _shard_and_last(run: Path) -> tuple[int, int]:
+    """Of `shard=0/versions=41-97`."""
+    return int(run.parent.name.partition("=")[2]), int(run.name.rpartition("-")[2])

@@ -64,7 +64,8 @@ class SparkInboxRunner:
         held: dict[int, list[str]] = {shard: [] for shard in self._shards_with_own_work(horizon)}
         is_first = True
         while held and is_ours():
-            drained = self._job(self._round(horizon, held, is_first))
+            round_ = self._round(horizon, held, is_first)
+            drained = on_each_shard(self._spark, list(held), partial(drain, round_))
             counts = sum((it.counts for it in drained), counts)
             self._deliver(drained)
             held = {it.shard: it.held for it in drained if it.goes_on}
@@ -78,9 +79,8 @@ class SparkInboxRunner:
         rules = rules_of(self._settings)
         for shard in range(self._shards.count):
             with self._shards.look(shard) as snapshot:
-                has_new_rules = snapshot.position(RULES_SOURCE).get(
-                    RULES_PART
-                ) != rules and snapshot.inbox_groups_in_line("", 1)
+                is_new = snapshot.position(RULES_SOURCE).get(RULES_PART) != rules
+                has_new_rules = is_new and snapshot.inbox_groups_in_line("", 1)
                 is_due = snapshot.inbox_groups_due(OWN, horizon, 1) or snapshot.inbox_expired(horizon, 1)
             if has_new_rules or is_due:
                 yield shard
@@ -97,9 +97,6 @@ class SparkInboxRunner:
         most_s = min(self.most_s, self._settings.lock_at_most / _JOBS_IN_A_LEASE / 1_000)
         address, now = self._shards.store.address, self._shards.now
         return DrainRound(address, now, horizon, self._settings, self._at_once, most_s, held, is_first)
-
-    def _job(self, round_: DrainRound) -> list[Drained]:
-        return on_each_shard(self._spark, list(round_.held), partial(drain, round_))
 
     def _deliver(self, drained: Iterable[Drained]) -> None:
         """What shards have sent to each other, as far as their tasks have not taken it."""

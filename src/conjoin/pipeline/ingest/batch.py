@@ -5,7 +5,7 @@ What shards send to each other is taken along by their tasks; the rest is delive
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -41,13 +41,8 @@ class Ingested:
         return self.verdicts.total() + self.persisted
 
     def add(self, other: "Ingested") -> None:
-        self.rows += other.rows
-        self.ignored += other.ignored
-        self.repeated += other.repeated
-        self.dead_letters += other.dead_letters
-        self.verdicts += other.verdicts
-        self.persisted += other.persisted
-        self.duplicates += other.duplicates
+        for field_ in fields(self):
+            setattr(self, field_.name, getattr(self, field_.name) + getattr(other, field_.name))
 
 
 class Arrivals(NamedTuple):
@@ -107,19 +102,14 @@ def settled(broker: Broker, commits: Iterable[Any]) -> Ingested:
     done = Ingested()
     receivers: set[int] = set()
     for row in commits:
-        done.add(_read(dict(row["counts"])))
+        for what, count in dict(row["counts"]).items():
+            verdict, is_verdict, reason = what.partition("/")
+            if is_verdict:
+                done.verdicts[verdict, reason] += count
+            else:
+                setattr(done, what, getattr(done, what) + count)
         receivers.update(row["receivers"])
     if receivers:
         broker.post.deliver(sorted(receivers))
         broker.post.forget_delivered()
     return done
-
-
-def _read(counts: dict[str, int]) -> Ingested:
-    verdicts = Counter({_pair(what): count for what, count in counts.items() if "/" in what})
-    return Ingested(verdicts=verdicts, **{what: count for what, count in counts.items() if "/" not in what})
-
-
-def _pair(text: str) -> tuple[str, str]:
-    verdict, _, reason = text.partition("/")
-    return verdict, reason

@@ -56,12 +56,9 @@ class Packer:
     def add(self, row: IngestRow, size: int) -> None:
         """`size` is what the row had when it was read, in bytes."""
         key = (row.shard, row.part)
-        rows = self._open.get(key)
-        if rows is None:
-            rows = self._open[key] = []
-            self._bytes[key] = 0
+        rows = self._open.setdefault(key, [])
         rows.append((row.place, row.request))
-        self._bytes[key] += size
+        self._bytes[key] = size + (self._bytes[key] if len(rows) > 1 else 0)
         if len(rows) >= self._most or self._bytes[key] >= _MOST_BYTES:
             self._close(key)
 

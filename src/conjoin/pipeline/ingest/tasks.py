@@ -117,22 +117,17 @@ def _mapped(job: IngestTask, read: Read, batch: pa.RecordBatch, counts: Begins) 
     places = place.to_pylist() if not place.null_count else _counted(parts, block.to_pylist(), counts)
     packer, ignored = Packer(job.in_pack), 0
     for at, where, value, envelope, problem in zip(parts, places, *(it.to_pylist() for it in rest), strict=True):
-        request = _read_carefully(read, SourcePosition(job.asking.source, at, where), value, envelope, problem)
+        position = SourcePosition(job.asking.source, at, where)
+        try:
+            request = read(position, value, envelope, problem)
+        except Exception as error:  # noqa: BLE001 - the border of a row: whatever it is, the others are read
+            request = dead(position, "unreadable", text_to_keep(text_of(error)), value or b"")
         if request is None:
             ignored += 1
         else:
             packer.add(IngestRow(_shard(request, at, job.shards), at, where, request), len(value or b""))
     packs = packer.packs()
     return [*packs, no_rows(ignored)] if ignored else packs
-
-
-def _read_carefully(
-    read: Read, at: SourcePosition, value: bytes | None, envelope: str | None, problem: str | None
-) -> IngestRequest | None:
-    try:
-        return read(at, value, envelope, problem)
-    except Exception as error:  # noqa: BLE001 - the border of a row: whatever it is, the others of its task are read
-        return dead(at, "unreadable", text_to_keep(text_of(error)), value or b"")
 
 
 def _counted(parts: Sequence[str], blocks: Sequence[int], counts: Begins) -> list[int]:
@@ -175,7 +170,10 @@ def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBa
             continue
         rows = rows_of(mine)
         while some := list(islice(rows, at_once)):
-            yield _commit(job, shard, some) if job.into is None else _receive(job.asking, shard, some)
+            if job.into is None:
+                yield _commit(job, shard, some)
+            else:
+                yield _committed(shard, [], take_arrivals(job.asking, shard, some))
 
 
 def _commit(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
@@ -189,10 +187,6 @@ def _commit(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> pa.Record
     counts = Counter(taken.verdicts)
     counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
     return _committed(shard, taken.receivers, counts)
-
-
-def _receive(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
-    return _committed(shard, [], take_arrivals(asking, shard, rows))
 
 
 def _committed(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:

@@ -7,7 +7,7 @@ escaping could still do nothing.
 from pathlib import Path
 
 from conjoin.kernel.verdicts.sentences import duration
-from conjoin.markup import Markup, tag, together
+from conjoin.markup import Markup, tag
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import ReportFigures, Volume
 from conjoin.pipeline.report.sections import SECTIONS
@@ -33,7 +33,11 @@ def page_of(figures: ReportFigures, store: str) -> str:
         tag("title", title),
         tag("style", Markup(Path(__file__).with_name("page.css").read_text(encoding="utf-8"))),
     )
-    body = tag("body", _top(figures, title), tag("main", _everything(figures), *_each_name(figures)))
+    body = tag(
+        "body",
+        _top(figures, title),
+        tag("main", _names(figures), *(section(figures, "all") for section in SECTIONS), *_each_name(figures)),
+    )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
@@ -70,10 +74,6 @@ def _tile(id_: str, kind: str, value: str, label: str) -> Markup:
     return tag(
         "div", tag("b", value), tag("span", label), id=f"tile-{id_}", class_=f"tile k-{kind}" if kind else "tile"
     )
-
-
-def _everything(figures: ReportFigures) -> Markup:
-    return together(_names(figures), *(section(figures, "all") for section in SECTIONS))
 
 
 def _names(figures: ReportFigures) -> Markup:

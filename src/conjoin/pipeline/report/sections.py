@@ -43,11 +43,10 @@ def _reasons(figures: ReportFigures) -> list[list[object]]:
     counts = f.added(((row.verdict, row.reason), row.messages) for row in figures.hourly)
     total = sum(counts.values())
     ordered = sorted(counts.items(), key=lambda item: (_ORDER[item[0][0]], -item[1], item[0][1]))
-    return [[_verdict(verdict), words.shown_code(why), n, Share(n / total)] for (verdict, why), n in ordered]
-
-
-def _verdict(verdict: str) -> Markup:
-    return tag("span", verdict, class_=f"verdict k-{verdict}")
+    return [
+        [tag("span", verdict, class_=f"verdict k-{verdict}"), words.shown_code(why), n, Share(n / total)]
+        for (verdict, why), n in ordered
+    ]
 
 
 def _instants(figures: ReportFigures) -> Iterable[int]:

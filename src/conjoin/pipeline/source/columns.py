@@ -7,6 +7,7 @@ key, the end of time for never), Spark sees null. Others are derived from the st
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -97,24 +98,15 @@ class Column:
         return pa.array(values, self.kind.arrow)
 
 
-def key(name: str, stored: str = "", absence: Absence | None = None) -> Column:
-    return Column(name, KEY, (stored or name,), absence)
+def _plain(kind: ColumnKind, name: str, stored: str = "", absence: Absence | None = None) -> Column:
+    return Column(name, kind, (stored or name,), absence)
 
 
-def number(name: str, stored: str = "") -> Column:
-    return Column(name, NUMBER, (stored or name,))
-
-
-def text(name: str, stored: str = "", absence: Absence | None = None) -> Column:
-    return Column(name, TEXT, (stored or name,), absence)
+key, number, text, instant = (partial(_plain, kind) for kind in (KEY, NUMBER, TEXT, INSTANT))
 
 
 def texts(*names: str) -> tuple[Column, ...]:
     return tuple(map(text, names))
-
-
-def instant(name: str, stored: str = "", absence: Absence | None = None) -> Column:
-    return Column(name, INSTANT, (stored or name,), absence)
 
 
 def of_each(name: str, kind: ColumnKind, needs: str, value: Callable[[Any], Any]) -> Column:

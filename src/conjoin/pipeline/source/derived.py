@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from conjoin.pipeline.source.columns import Meaning
+from conjoin.pipeline.source.columns import Derive, Meaning
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.lists import LISTS
 
@@ -32,17 +32,12 @@ def instance_variables(body: str) -> str:
     return "{}" if variables == "null" else variables
 
 
-def process_ids(broker: Broker, instance_keys: Sequence[int]) -> Iterator[str | None]:
-    """Of instances; None for one that is gone meanwhile."""
-    found = {row.key: row.process_id for row in _instances(broker, instance_keys)}
-    return map(found.get, instance_keys)
+def of_instance(name: str) -> Derive:
+    """A column of the instance with a key; None for one that is gone meanwhile."""
 
+    def read(broker: Broker, keys: Sequence[int]) -> Iterator[Any]:
+        wanted = tuple(dict.fromkeys(keys))
+        rows = broker.store.rows(_INSTANCE, {"key": wanted}, None, len(wanted))
+        return map({row.key: getattr(row, name) for row in rows}.get, keys)
 
-def tenant_ids(broker: Broker, instance_keys: Sequence[int]) -> Iterator[str | None]:
-    found = {row.key: row.tenant_id for row in _instances(broker, instance_keys)}
-    return map(found.get, instance_keys)
-
-
-def _instances(broker: Broker, keys: Sequence[int]) -> Iterable[Any]:
-    wanted = tuple(dict.fromkeys(keys))
-    return broker.store.rows(_INSTANCE, {"key": wanted}, None, len(wanted))
+    return read

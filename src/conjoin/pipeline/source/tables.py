@@ -142,8 +142,8 @@ TABLES: dict[str, SourceTable] = {
         "incident",
         (
             key("key"),
-            Column("process_id", TEXT, ("instance_key",), derive=derived.process_ids),
-            Column("tenant_id", TEXT, ("instance_key",), derive=derived.tenant_ids),
+            Column("process_id", TEXT, ("instance_key",), derive=derived.of_instance("process_id")),
+            Column("tenant_id", TEXT, ("instance_key",), derive=derived.of_instance("tenant_id")),
             *(key("instance_key"), key("element_key"), text("element_id")),
             *(key("job_key", absence=NO_KEY), text("error_type"), text("text")),
         ),
