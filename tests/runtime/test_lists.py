@@ -1,12 +1,13 @@
 """Lists of what a store holds: filters, pages that neither repeat nor leave out, and places that are no places."""
 
+import re
 from typing import Any
 
 import pytest
 
 from conjoin.errors import InputError
 from conjoin.runtime.reading.lists import LISTS, ListQuery, list_page
-from conjoin.runtime.reading.paging import cursor_of
+from conjoin.runtime.reading.paging import cursor_of, positions_in
 from tests.bpmn.snippets import BEGIN, END, catch, message, model
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 
@@ -226,3 +227,11 @@ def test_cursor_at_the_ends_of_all_keys_finds_everything_or_nothing(
         after = cursor_of(which, (*texts, key, number))
         counts.append(len(list_page(bench.broker, what, ListQuery(after=after, newest_first=newest_first)).items))
     assert set(counts) <= {0, len(listed(bench, what))}
+
+
+def test_a_cursor_is_base64_as_the_clients_of_camunda_8_check_it() -> None:
+    checked = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+    for length in range(12):
+        cursor = cursor_of("list", ("~?" * length, 1))
+        assert checked.fullmatch(cursor)
+        assert positions_in(cursor.replace("+", " "), "list", (str, int)) == [("~?" * length, 1)]

@@ -170,7 +170,7 @@ def test_random_story_goes_on_and_replays_from_the_first_backup(
         story.engine.close()
         story.engine = open_broker(out, story.clock)
         story.history = StoredHistory(story.engine)
-        story.history._told = seen._told
+        story.history._instances = seen._instances
         backup_store(story.engine.store, tmp_path / f"base-{shards}")
         for _ in story.steps(30):
             pass

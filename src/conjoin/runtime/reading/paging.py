@@ -5,7 +5,7 @@ far everything was looked at. So one who takes the steps may stop at any of them
 the client has gone), and a cursor continues there. Nothing is read before it is needed.
 """
 
-from base64 import b64decode, urlsafe_b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
@@ -235,14 +235,17 @@ def _before(step: ScanStep, backward: bool) -> Position:
 
 
 def cursor_of(which: str, *positions: Position) -> str:
-    """`which` names the list and its order. To clients a cursor is a text without a meaning."""
-    return urlsafe_b64encode(json_bytes([_VERSION, which, *positions])).decode().rstrip("=")
+    """`which` names the list and its order. To clients a cursor is a text without a meaning; those of Camunda 8 check
+    that it is base64 with its padding."""
+    return b64encode(json_bytes([_VERSION, which, *positions])).decode()
 
 
 def positions_in(cursor: str, which: str, types: Sequence[type], scans: int = 1) -> list[Position]:
     """Raises `InputError` for what is no cursor of this list in this order."""
+    # In an address that was not encoded, a plus reads as a blank.
+    given = cursor.replace(" ", "+")
     try:
-        version, name, *positions = read_client_json(b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True))
+        version, name, *positions = read_client_json(b64decode(given + "=" * (-len(given) % 4), validate=True))
     except (*NOT_JSON, ValueError, TypeError):
         version, name, positions = None, None, []
     are_positions = len(positions) == scans and all(
