@@ -41,6 +41,7 @@ class MemoryBudget:
     def __init__(self, most: int) -> None:
         self.most = most
         self.taken = 0
+        self.is_closed = False
         self._waiting: set[asyncio.Event] = set()
 
     def refusal(self, held: int, more: int) -> Refusal | None:
@@ -58,8 +59,16 @@ class MemoryBudget:
     def change(self, by: int) -> None:
         self.taken += by
         if by < 0:
-            for freed in self._waiting:
-                freed.set()
+            self._wake()
+
+    def close(self) -> None:
+        """The server stops: nobody waits any more. A client that has left is not noticed while it is not read from."""
+        self.is_closed = True
+        self._wake()
+
+    def _wake(self) -> None:
+        for freed in self._waiting:
+            freed.set()
 
     async def freed(self) -> None:
         """Waits until memory is released."""
@@ -95,7 +104,7 @@ class Reservation:
             return refusal
         try:
             async with asyncio.timeout(within_s):
-                while refusal is not None:
+                while refusal is not None and not self._budget.is_closed:
                     await self._budget.freed()
                     refusal = self.take(size)
         except TimeoutError:

@@ -176,7 +176,8 @@ class Service:
         return timeout_ms / 1_000, min(self.limits.list_time_ms, timeout_ms // 2) / 1_000
 
     def stop_waiting(self) -> None:
-        """Open polls are answered empty, and streams end. Everything else still works."""
+        """Open polls are answered empty, streams end, and nobody waits for memory. Everything else still works."""
+        self.line_memory.close()
         self._jobs.close()
         self._results.close()
 
