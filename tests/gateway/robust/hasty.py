@@ -22,7 +22,7 @@ _begin, _commit = SqliteShard.begin, SqliteSnapshot.commit
 
 def _hasty_commit(self: SqliteSnapshot, changes: Any) -> bool:
     self.abandon()
-    _pending[self._shard.file] = changes
+    _pending[self._file] = changes
     return True
 
 
