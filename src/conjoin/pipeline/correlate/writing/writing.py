@@ -99,7 +99,7 @@ def write(
             "files": {table: list(map(_told_of, some)) for table, some in files.items()},
         }
         do(lambda: home.commit(described))
-    except BaseException:
+    except BaseException:  # whatever it was, nothing staged is left behind
         with suppress(Exception):
             do(home.abandon)
         raise
