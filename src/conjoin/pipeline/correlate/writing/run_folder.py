@@ -73,7 +73,9 @@ class RunFolder:
         return [name for name in self._names(f"{STAGING}/{self.run}/{table}") if not name.startswith((".", "_"))]
 
     def abandon(self) -> None:
-        self._remove(f"{STAGING}/{self.run}")
+        """Sweeps what is staged, unless it is decided: then the next run on the folder finishes the commit."""
+        if not self._exists(DECIDED):
+            self._remove(f"{STAGING}/{self.run}")
 
     def _finish(self, decided: dict[str, Any]) -> None:
         """Every step may have been done before."""
