@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import deadline_of
@@ -58,7 +58,7 @@ class Inline:
         answered: list[e.Event] = []
         for order in queue:
             for event in decide(space, order, self.catalog):
-                apply(space, event)
+                event.apply(space)
                 answered.append(event)
                 if isinstance(event, e.MessageCorrelated):
                     queue.append(c.AcknowledgeCorrelation(event.subscription.key, event.message.key, event.at))

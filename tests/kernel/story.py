@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.instants import ALWAYS, NEVER, after
@@ -173,7 +173,7 @@ class Story:
     def do(self, space: KeySpace, command: c.Command) -> list[str]:
         decided = decide(space, command, self.catalog)
         for event in decided:
-            apply(space, event)
+            event.apply(space)
         self.events += decided
         return [self.tell(event) for event in decided]
 

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.instants import NEVER
@@ -35,7 +35,7 @@ class Crowd:
 
     def do(self, command: c.Command) -> None:
         for event in decide(self.space, command, self.catalog):
-            apply(self.space, event)
+            event.apply(self.space)
             if isinstance(event, e.MessageCorrelated):
                 self.delivered.append((event.subscription, event.message))
             elif isinstance(event, e.InstanceStarted):

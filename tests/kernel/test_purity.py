@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, decide
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from tests.kernel.wanderer import TENANT, Wanderer, check, id_of, photograph, plain
@@ -74,7 +74,7 @@ def replayed(walk: Wanderer) -> Wanderer:
     for event in walk.events:
         told = replace(event, **{f.name: _renewed(getattr(event, f.name), fresh) for f in fields(event)})
         fresh[id(event)] = told
-        apply(again.space, told)
+        told.apply(again.space)
     return again
 
 

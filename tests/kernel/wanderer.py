@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
-from conjoin.kernel.correlation import KeySpace, Message, Subscription, apply, decide
+from conjoin.kernel.correlation import KeySpace, Message, Subscription, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.offers import next_message
@@ -70,7 +70,7 @@ class Wanderer:
     def carry_out(self, command: c.Command) -> list[e.Event]:
         decided = decide(self.space, command, self.catalog)
         for event in decided:
-            apply(self.space, event)
+            event.apply(self.space)
             if isinstance(event, e.MessageReleased):
                 self.released.append(event.message)
             elif isinstance(event, e.MessageCorrelated):

@@ -8,7 +8,7 @@ from conjoin.kernel.correlation.commands import OpenSubscription
 from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.keys import Keys
 from conjoin.kernel.plan import Element, Flow, JobDefinition, Literal, MessageDefinition, Plan, VariableMapping
-from conjoin.kernel.process import APPLY, ProcessState, decide
+from conjoin.kernel.process import ProcessState, decide
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 
@@ -68,8 +68,8 @@ class Half:
             decided = decide(self.state, order, self.definitions)
             first = decided if first is None else first
             for item in decided:
-                if type(item) in APPLY:
-                    APPLY[type(item)](self.state, item)
+                if isinstance(item, e.ProcessEvent):
+                    item.apply(self.state)
                     self.events.append(item)
                 elif isinstance(item, c.ForKey):
                     self.posted.append(item)

@@ -5,11 +5,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
-from conjoin.kernel.correlation import apply as apply_correlation
 from conjoin.kernel.correlation import events as correlation
 from conjoin.kernel.keys import Keys
 from conjoin.kernel.process import ProcessState
-from conjoin.kernel.process import apply as apply_process
 from conjoin.kernel.process.commands import ForKey
 from conjoin.kernel.process.state import ElementInstance, Instance, Job, Trigger
 from conjoin.runtime.engine.shard import Shard
@@ -33,9 +31,9 @@ class Replayed:
         renewed = self._renewed(event)
         if isinstance(command, ForKey):
             place = (command.tenant_id, command.key)
-            apply_correlation(self.spaces.setdefault(place, KeySpace(*place)), renewed)
+            renewed.apply(self.spaces.setdefault(place, KeySpace(*place)))
         else:
-            apply_process(self.state, renewed)
+            renewed.apply(self.state)
 
     def _renewed(self, value: Any) -> Any:
         """The same value with every record replaced by a fresh one, the same one each time."""

@@ -7,6 +7,7 @@ import pytest
 from conjoin.kernel.plan import Element, Literal, ScriptDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.rules import variables
 from conjoin.kernel.process.rules.variables import ScopeView, flattened, mapped
 from conjoin.kernel.process.step import Failure
@@ -84,7 +85,7 @@ def test_an_input_assertion_that_fails_is_an_incident_before_anything_opens() ->
     """IO_MAPPING_ERROR: mended and resolved, the element goes on."""
     half = Half(row("p", catch("paid", Var("id"), inputs=(maps(Failing(), "y"),))))
     key = half.start(id="k")
-    [incident] = half.told(e.IncidentRaised)
+    [incident] = half.told(w.IncidentRaised)
     assert incident.error_type == "IO_MAPPING_ERROR"
     assert incident.text == "=assert(x, x != null) for y does not hold"
     assert half.opened() == []
@@ -98,10 +99,10 @@ def test_an_output_assertion_that_fails_keeps_what_the_job_brought() -> None:
     half = Half(row("p", task("work", outputs=(maps(Failing(), "y"), maps(Var("z"), "w")))))
     key = half.start()
     half.complete("work", z=3)
-    [incident] = half.told(e.IncidentRaised)
+    [incident] = half.told(w.IncidentRaised)
     assert half.told(e.InstanceCompleted) == []
     half.do(c.ResolveIncident(incident.key, 0))
-    [_, again] = half.told(e.IncidentRaised)
+    [_, again] = half.told(w.IncidentRaised)
     half.do(c.SetVariables(key, {"x": 1}, 0))
     half.do(c.ResolveIncident(again.key, 0))
     assert half.variables(key) == {"x": 1, "y": 1, "w": 3}

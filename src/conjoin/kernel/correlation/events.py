@@ -1,7 +1,8 @@
-"""Events: what was decided. Only `apply` changes anything by them.
+"""Events: what was decided, and what each changes: `apply` is the only writer of the correlation half.
 
 Events point at the records of the state (a message, a subscription) instead of copying them; whoever stores events
-writes the records' keys. A refusal is an event like any other: stored and explained, never raised.
+writes the records' keys. A refusal is an event like any other: stored and explained, never raised. Applying the events
+of a log to an empty state, in order, gives the state that the log was written from; none of them decides anything.
 """
 
 from collections.abc import Sequence
@@ -9,13 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.kernel.catalog import StartSubscription
-from conjoin.kernel.correlation.messages import Message, Subscription
+from conjoin.kernel.correlation.marks import add_mark, instance_mark, mark_taken, remove_mark, start_mark_of
+from conjoin.kernel.correlation.messages import Message, Subscription, is_kept
+from conjoin.kernel.correlation.state import KeySpace, Lock
 from conjoin.kernel.keys import InstanceId
+from conjoin.kernel.policies import ALL, OFF, ONCE_PER_INSTANCE, WHILE_BUFFERED
 
 
 class CorrelationEvent:
     __slots__ = ("at",)
     at: int
+
+    def apply(self, space: KeySpace) -> None:
+        """A refusal changes nothing."""
 
 
 Event = CorrelationEvent
@@ -25,6 +32,21 @@ Event = CorrelationEvent
 class MessagePublished(CorrelationEvent):
     message: Message
     at: int
+
+    def apply(self, space: KeySpace) -> None:
+        message = self.message
+        policy = message.policy
+        kept = is_kept(message)
+        remembered = message.message_id and policy.dedup != OFF and (kept or policy.dedup != WHILE_BUFFERED)
+        if not kept and not remembered:
+            return
+        topic = space.topics.get(message.name) or space.new_topic(message.name)
+        if kept:
+            topic.store(message)
+            space.watch_deadline(message)
+        if remembered:
+            topic.ids = topic.ids or {}
+            topic.ids[message.message_id] = message
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +71,11 @@ class MessageCorrelated(CorrelationEvent):
     def instance_id(self) -> InstanceId:
         return self.subscription.instance_id
 
+    def apply(self, space: KeySpace) -> None:
+        message, subscription = self.message, self.subscription
+        subscription.busy_with = message
+        _take(space, message, self, mark_taken(message, subscription))
+
 
 @dataclass(slots=True, eq=False)
 class InstanceStarted(CorrelationEvent):
@@ -71,6 +98,21 @@ class InstanceStarted(CorrelationEvent):
         """A started instance did not wait."""
         return None
 
+    def apply(self, space: KeySpace) -> None:
+        message = self.message
+        if self.locks:
+            space.locks[self.process_id] = Lock(self.process_id, self.instance_id, self.at, message)
+        cardinality = message.policy.cardinality
+        mark = start_mark_of(cardinality, self.start)
+        add_mark(message, mark)
+        if cardinality == ONCE_PER_INSTANCE:
+            # The mark a catch of this instance would have: it never gets the message that started it (D14).
+            mark = instance_mark(self.process_id, self.instance_id)
+            add_mark(message, mark)
+        elif cardinality == ALL:
+            mark = instance_mark(self.process_id, self.instance_id)
+        _take(space, message, self, mark)
+
 
 @dataclass(slots=True, eq=False)
 class MessageRefused(CorrelationEvent):
@@ -79,6 +121,9 @@ class MessageRefused(CorrelationEvent):
     reason: str
     parameters: dict[str, Any]
 
+    def apply(self, space: KeySpace) -> None:
+        self.message.ended = self
+
 
 @dataclass(slots=True, eq=False)
 class MessageDiscarded(CorrelationEvent):
@@ -86,6 +131,9 @@ class MessageDiscarded(CorrelationEvent):
     at: int
     reason: str
     near_misses: Sequence[dict[str, Any]]
+
+    def apply(self, space: KeySpace) -> None:
+        self.message.ended = self
 
 
 @dataclass(slots=True, eq=False)
@@ -97,6 +145,20 @@ class MessageExpired(CorrelationEvent):
     reason: str
     near_misses: Sequence[dict[str, Any]] = ()
 
+    def apply(self, space: KeySpace) -> None:
+        message = self.message
+        message.ended = self
+        if not message.stored:
+            return
+        topic = space.topics[message.name]
+        topic.unstore(message)
+        space.forget_ended()
+        if topic.ids and message.policy.dedup == WHILE_BUFFERED and topic.ids.get(message.message_id) is message:
+            del topic.ids[message.message_id]
+        if self.reason and not message.targets:
+            topic.missed = topic.missed or []
+            topic.missed.append(message)
+
 
 @dataclass(slots=True, eq=False)
 class MessageHeld(CorrelationEvent):
@@ -105,6 +167,11 @@ class MessageHeld(CorrelationEvent):
     message: Message
     at: int
 
+    def apply(self, space: KeySpace) -> None:
+        topic = space.topics[self.message.name]
+        topic.held = topic.held or []
+        topic.held.append(self.message)
+
 
 @dataclass(slots=True, eq=False)
 class MessageReleased(CorrelationEvent):
@@ -112,6 +179,11 @@ class MessageReleased(CorrelationEvent):
 
     message: Message
     at: int
+
+    def apply(self, space: KeySpace) -> None:
+        held = space.topics[self.message.name].held
+        if held:
+            held.remove(self.message)
 
 
 @dataclass(slots=True, eq=False)
@@ -122,11 +194,17 @@ class MessageAnswered(CorrelationEvent):
     instance_id: InstanceId
     at: int
 
+    def apply(self, space: KeySpace) -> None:
+        self.message.sync = False
+
 
 @dataclass(slots=True, eq=False)
 class SubscriptionOpened(CorrelationEvent):
     subscription: Subscription
     at: int
+
+    def apply(self, space: KeySpace) -> None:
+        space.add_subscription(self.subscription)
 
 
 @dataclass(slots=True, eq=False)
@@ -136,6 +214,24 @@ class SubscriptionClosed(CorrelationEvent):
     subscription: Subscription
     at: int
     answered: bool = False
+
+    def apply(self, space: KeySpace) -> None:
+        subscription = self.subscription
+        process_id = subscription.process_id
+        topic = space.topics[subscription.name]
+        subscription.closed = True
+        del space.subscriptions[subscription.key]
+        topic.last_closed = self
+        lane = topic.lanes[process_id]
+        if lane.open > 1:
+            lane.open -= 1
+            lane.drop_closed()
+        else:
+            del topic.lanes[process_id]
+            if not topic.lanes:
+                del space.awaited[subscription.name]
+        if self.answered:
+            subscription.busy_with = None
 
 
 @dataclass(slots=True, eq=False)
@@ -154,6 +250,9 @@ class CorrelationAcknowledged(CorrelationEvent):
     message: Message
     at: int
 
+    def apply(self, space: KeySpace) -> None:
+        self.subscription.busy_with = None
+
 
 @dataclass(slots=True, eq=False)
 class CorrelationGivenBack(CorrelationEvent):
@@ -162,12 +261,24 @@ class CorrelationGivenBack(CorrelationEvent):
     at: int
     why: str
 
+    def apply(self, space: KeySpace) -> None:
+        message = self.message
+        self.subscription.busy_with = None
+        remove_mark(message, self.subscription)
+        message.targets = [target for target in message.targets if target.waiter is not self.subscription]
+        message.given_back = self
+        if message.stored:
+            space.topics[message.name].cursors = None
+
 
 @dataclass(slots=True, eq=False)
 class LockFreed(CorrelationEvent):
     process_id: str
     instance_id: InstanceId
     at: int
+
+    def apply(self, space: KeySpace) -> None:
+        del space.locks[self.process_id]
 
 
 @dataclass(slots=True, eq=False)
@@ -182,3 +293,13 @@ class OrderRefused(CorrelationEvent):
 Target = MessageCorrelated | InstanceStarted
 """Who has a message."""
 MessageEnd = MessageRefused | MessageDiscarded | MessageExpired
+
+
+def _take(space: KeySpace, message: Message, target: Target, mark: str) -> None:
+    targets = message.targets
+    if isinstance(targets, list):
+        targets.append(target)
+    else:
+        message.targets = [target]
+    if message.stored:
+        space.topics[message.name].move_cursor(mark, message.policy.cardinality)

@@ -2,7 +2,7 @@
 
 A `KeySpace` has one `Topic` for each message name on its key: the subscriptions that wait, by process (`Lane`), and
 the stored messages in the order of their keys. Everything here is found in constant time, however many messages or
-subscriptions one key has. Only `apply` calls the methods that change something.
+subscriptions one key has. Only events call the methods that change something.
 """
 
 from bisect import insort
@@ -184,6 +184,22 @@ class KeySpace:
     def new_topic(self, name: str) -> Topic:
         topic = self.topics[name] = self._spare.pop() if self._spare else Topic()
         return topic
+
+    def add_subscription(self, subscription: Subscription) -> None:
+        """It waits from now on, or again, where only it was kept of its key."""
+        name, process_id = subscription.name, subscription.process_id
+        topic = self.topics.get(name) or self.new_topic(name)
+        lane = topic.lanes.get(process_id)
+        if lane is None:
+            topic.lanes[process_id] = Lane(subscription)
+            self.awaited[name] = topic
+        else:
+            lane.add(subscription)
+        self.subscriptions[subscription.key] = subscription
+        if topic.missed:
+            for message in topic.missed:
+                message.late_subscription = subscription
+            topic.missed = None
 
     def watch_deadline(self, message: Message) -> None:
         if message.deadline != NEVER:

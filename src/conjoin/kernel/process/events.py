@@ -1,20 +1,38 @@
-"""Events: what happened to instances. Plain values and keys; only `apply` changes anything by them.
+"""Events: what happened to instances, and what each changes: `apply` is the only writer of the process half.
 
-A refusal is an event like any other. An element that is passed in one step (a gateway) has one event for it.
+Plain values and keys. A refusal is an event like any other. An element that is passed in one step (a gateway) has one
+event for it. Applying the events of a log to an empty state, in order, gives the state that the log was written from;
+none of them decides anything. Those of waits, jobs and incidents are in `work_events`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conjoin.kernel.correlation.messages import Subscription
 from conjoin.kernel.keys import SubscriptionKey
+from conjoin.kernel.plan import Element
+from conjoin.kernel.process.state import (
+    ACTIVATING,
+    ACTIVE,
+    TERMINATING,
+    ElementInstance,
+    Instance,
+    LoopBody,
+    ProcessState,
+    Scope,
+    Trigger,
+)
 
 Variables = Mapping[str, Any]
+
+_SCOPES = frozenset(("subprocess", "event_subprocess"))
 
 
 class ProcessEvent:
     __slots__ = ()
+
+    def apply(self, state: ProcessState) -> None:
+        """A refusal changes nothing."""
 
 
 Event = ProcessEvent
@@ -33,15 +51,35 @@ class InstanceCreated(ProcessEvent):
     parent_key: int
     lock_key: str | None
 
+    def apply(self, state: ProcessState) -> None:
+        definition = state.definitions.by_key[self.definition_key]
+        it = Instance(self.key, definition, dict(self.variables))
+        it.started = self.started
+        it.tenant_id = self.tenant_id
+        it.business_id = self.business_id
+        it.parent_key = self.parent_key
+        it.lock_key = self.lock_key
+        _watch_moves(it, it.element)
+        state.elements[self.key] = it
+        state.keys.used(self.key)
+        if self.parent_key:
+            state.elements[self.parent_key].work_key = self.key
+
 
 @dataclass(slots=True, eq=False)
 class InstanceCompleted(ProcessEvent):
     key: int
 
+    def apply(self, state: ProcessState) -> None:
+        state.stop_waiting(state.elements.pop(self.key))
+
 
 @dataclass(slots=True, eq=False)
 class InstanceTerminated(ProcessEvent):
     key: int
+
+    def apply(self, state: ProcessState) -> None:
+        state.stop_waiting(state.elements.pop(self.key))
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +92,15 @@ class ElementEntered(ProcessEvent):
     active: bool
     variables: Variables | None
 
+    def apply(self, state: ProcessState) -> None:
+        it = state.elements.get(self.key) or _new(state, self)
+        it.variables = dict(self.variables) if self.variables else None
+        if self.active:
+            it.state = ACTIVE
+        else:
+            it.state = ACTIVATING
+            state.stop_waiting(it)
+
 
 @dataclass(slots=True, eq=False)
 class LoopEntered(ProcessEvent):
@@ -65,6 +112,21 @@ class LoopEntered(ProcessEvent):
     items: Sequence[Any]
     variables: Variables | None
 
+    def apply(self, state: ProcessState) -> None:
+        scope = state.scope(self.scope_key)
+        element = scope.instance.definition.plan.elements[self.element_id]
+        variables = dict(self.variables) if self.variables else None
+        body = LoopBody(self.key, element, scope, variables, self.items)
+        _watch_moves(body, element)
+        waiting = state.elements.get(self.key)
+        if waiting is None:
+            _put(state, scope, body)
+        else:
+            # It was kept by an incident until now, when nobody knew its items.
+            scope.remove(waiting)
+            scope.add(body)
+            state.elements[self.key] = body
+
 
 @dataclass(slots=True, eq=False)
 class ElementPassed(ProcessEvent):
@@ -74,15 +136,38 @@ class ElementPassed(ProcessEvent):
     element_id: str
     scope_key: int
 
+    def apply(self, state: ProcessState) -> None:
+        it = state.elements.get(self.key)
+        if it is not None:
+            _take_out(state, it)
+            return
+        scope = state.scope(self.scope_key)
+        scope.tokens -= 1
+        if scope.moving is not None:
+            _count_down(scope.moving, self.element_id)
+
 
 @dataclass(slots=True, eq=False)
 class ElementCompleted(ProcessEvent):
     key: int
 
+    def apply(self, state: ProcessState) -> None:
+        it = state.elements[self.key]
+        scope = it.scope
+        if type(scope) is LoopBody:
+            scope.completed += 1
+        _take_out(state, it)
+
 
 @dataclass(slots=True, eq=False)
 class ElementTerminated(ProcessEvent):
     key: int
+
+    def apply(self, state: ProcessState) -> None:
+        it = state.elements[self.key]
+        if type(it.scope) is LoopBody:
+            it.scope.terminated += 1
+        _take_out(state, it)
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +178,18 @@ class TokenAdded(ProcessEvent):
     element_id: str
     scope_key: int
     index: int = -1
+
+    def apply(self, state: ProcessState) -> None:
+        scope = state.elements[self.scope_key]
+        assert isinstance(scope, Scope)
+        scope.tokens += 1
+        state.keys.used(self.key)
+        if self.index >= 0:
+            assert type(scope) is LoopBody
+            scope.index_of[self.key] = self.index
+            scope.started += 1
+        if scope.moving is not None:
+            scope.moving[self.element_id] = scope.moving.get(self.element_id, 0) + 1
 
 
 @dataclass(slots=True, eq=False)
@@ -105,6 +202,18 @@ class FlowTaken(ProcessEvent):
     flow_id: str
     joins: bool
 
+    def apply(self, state: ProcessState) -> None:
+        scope = state.elements[self.scope_key]
+        assert isinstance(scope, Scope)
+        scope.tokens += 1
+        state.keys.used(self.key)
+        if self.joins:
+            if scope.arrived is None:
+                scope.arrived = {}
+            scope.arrived[self.flow_id] = scope.arrived.get(self.flow_id, 0) + 1
+        elif scope.moving is not None:
+            scope.moving[self.element_id] = scope.moving.get(self.element_id, 0) + 1
+
 
 @dataclass(slots=True, eq=False)
 class TokensJoined(ProcessEvent):
@@ -114,6 +223,15 @@ class TokensJoined(ProcessEvent):
     scope_key: int
     flow_ids: tuple[str, ...]
 
+    def apply(self, state: ProcessState) -> None:
+        scope = state.scope(self.scope_key)
+        scope.tokens -= len(self.flow_ids) - 1
+        assert scope.arrived is not None
+        for flow_id in self.flow_ids:
+            _count_down(scope.arrived, flow_id)
+        if scope.moving is not None:
+            scope.moving[self.element_id] = scope.moving.get(self.element_id, 0) + 1
+
 
 @dataclass(slots=True, eq=False)
 class TokenDropped(ProcessEvent):
@@ -121,6 +239,12 @@ class TokenDropped(ProcessEvent):
 
     element_id: str
     scope_key: int
+
+    def apply(self, state: ProcessState) -> None:
+        scope = state.scope(self.scope_key)
+        scope.tokens -= 1
+        if scope.moving is not None:
+            _count_down(scope.moving, self.element_id)
 
 
 @dataclass(slots=True, eq=False)
@@ -132,10 +256,16 @@ class ElementTriggered(ProcessEvent):
     variables: Variables | None
     subscription_key: SubscriptionKey = 0
 
+    def apply(self, state: ProcessState) -> None:
+        state.elements[self.key].trigger = Trigger(self.element_id, self.variables, self.subscription_key)
+
 
 @dataclass(slots=True, eq=False)
 class ScopeTerminating(ProcessEvent):
     key: int
+
+    def apply(self, state: ProcessState) -> None:
+        state.elements[self.key].state = TERMINATING
 
 
 @dataclass(slots=True, eq=False)
@@ -147,12 +277,25 @@ class ScopeInterrupted(ProcessEvent):
     variables: Variables | None
     subscription_key: SubscriptionKey = 0
 
+    def apply(self, state: ProcessState) -> None:
+        scope = state.scope(self.key)
+        scope.pending = Trigger(self.element_id, self.variables, self.subscription_key)
+        elements = scope.instance.definition.plan.elements
+        inside = [wait for wait in scope.waits if elements[wait.element_id or ""].kind == "start_event"]
+        at_the_border = tuple(wait for wait in scope.waits if wait not in inside)
+        scope.waits = tuple(inside)
+        state.stop_waiting(scope)
+        scope.waits = at_the_border
+
 
 @dataclass(slots=True, eq=False)
 class ScopeEnding(ProcessEvent):
     """It completes once everything in it has been ended."""
 
     key: int
+
+    def apply(self, state: ProcessState) -> None:
+        state.scope(self.key).ending = True
 
 
 @dataclass(slots=True, eq=False)
@@ -161,16 +304,36 @@ class ScopeShut(ProcessEvent):
 
     key: int
 
+    def apply(self, state: ProcessState) -> None:
+        scope = state.scope(self.key)
+        scope.shut = True
+        if scope.arrived:
+            scope.tokens -= sum(scope.arrived.values())
+            scope.arrived = None
+
 
 @dataclass(slots=True, eq=False)
 class InterruptionBegun(ProcessEvent):
     key: int
+
+    def apply(self, state: ProcessState) -> None:
+        scope = state.scope(self.key)
+        scope.pending = None
+        scope.shut = False
+        scope.interrupted = True
 
 
 @dataclass(slots=True, eq=False)
 class VariablesWritten(ProcessEvent):
     scope_key: int
     variables: Variables
+
+    def apply(self, state: ProcessState) -> None:
+        scope = state.elements[self.scope_key]
+        if scope.variables is None:
+            scope.variables = dict(self.variables)
+        else:
+            scope.variables.update(self.variables)
 
 
 @dataclass(slots=True, eq=False)
@@ -182,117 +345,17 @@ class ResultKept(ProcessEvent):
     index: int
     value: Any
 
-
-@dataclass(slots=True, eq=False)
-class MessageAwaited(ProcessEvent):
-    key: int
-    """The element instance that waits: the activity of a boundary event, the scope of an event subprocess."""
-    subscription: Subscription
-
-
-@dataclass(slots=True, eq=False)
-class SignalAwaited(ProcessEvent):
-    key: int
-    owner_key: int
-    element_id: str
-    name: str
-
-
-@dataclass(slots=True, eq=False)
-class TimerStarted(ProcessEvent):
-    """`owner_key` is an element instance, or the definition of a start event. `interval` is months, microseconds."""
-
-    key: int
-    owner_key: int
-    element_id: str
-    due_at: int
-    repetitions: int
-    interval: tuple[int, int]
-
-
-@dataclass(slots=True, eq=False)
-class TimerEnded(ProcessEvent):
-    key: int
-
-
-@dataclass(slots=True, eq=False)
-class JobCreated(ProcessEvent):
-    key: int
-    element_key: int
-    type: str
-    retries: int
-
-
-@dataclass(slots=True, eq=False)
-class JobActivated(ProcessEvent):
-    key: int
-    worker: str
-    deadline: int
-
-
-@dataclass(slots=True, eq=False)
-class JobCompleted(ProcessEvent):
-    key: int
-    variables: Variables
-
-
-@dataclass(slots=True, eq=False)
-class JobFailed(ProcessEvent):
-    key: int
-    retries: int
-    message: str
-    ready_at: int
-
-
-@dataclass(slots=True, eq=False)
-class ErrorThrown(ProcessEvent):
-    """By a worker. `caught` is false when nobody catches it."""
-
-    key: int
-    code: str
-    message: str
-    caught: bool
-
-
-@dataclass(slots=True, eq=False)
-class JobReturned(ProcessEvent):
-    """It can be activated again."""
-
-    key: int
-
-
-@dataclass(slots=True, eq=False)
-class RetriesUpdated(ProcessEvent):
-    key: int
-    retries: int
-
-
-@dataclass(slots=True, eq=False)
-class TimeoutUpdated(ProcessEvent):
-    key: int
-    deadline: int
-
-
-@dataclass(slots=True, eq=False)
-class TaskAssigned(ProcessEvent):
-    key: int
-    assignee: str
-
-
-@dataclass(slots=True, eq=False)
-class IncidentRaised(ProcessEvent):
-    """`job_key` is 0 when no job is to blame."""
-
-    key: int
-    element_key: int
-    job_key: int
-    error_type: str
-    text: str
-
-
-@dataclass(slots=True, eq=False)
-class IncidentResolved(ProcessEvent):
-    key: int
+    def apply(self, state: ProcessState) -> None:
+        """In a list of its own: an expression may have given the one before to another variable."""
+        body = state.scope(self.scope_key)
+        assert type(body) is LoopBody
+        if body.variables is None:
+            body.variables = {}
+        before = body.variables.get(self.collection)
+        results = list(before) if isinstance(before, list) else []
+        results += [None] * (len(body.items) - len(results))
+        results[self.index] = self.value
+        body.variables[self.collection] = results
 
 
 @dataclass(slots=True, eq=False)
@@ -301,3 +364,47 @@ class CommandRefused(ProcessEvent):
 
     code: str
     text: str
+
+
+def _watch_moves(it: Scope, element: Element) -> None:
+    if element.id in it.instance.definition.merging:
+        it.moving = {}
+
+
+def _new(state: ProcessState, event: ElementEntered) -> ElementInstance:
+    scope = state.elements[event.scope_key]
+    assert isinstance(scope, Scope)
+    element = scope.instance.definition.plan.elements[event.element_id]
+    if element.kind not in _SCOPES:
+        return _put(state, scope, ElementInstance(event.key, element, scope, None))
+    it = Scope(event.key, element, scope, None)
+    _watch_moves(it, element)
+    return _put(state, scope, it)
+
+
+def _put(state: ProcessState, scope: Scope, it: ElementInstance) -> ElementInstance:
+    state.elements[it.key] = it
+    scope.add(it)
+    if scope.moving is not None:
+        _count_down(scope.moving, it.element.id)
+    return it
+
+
+def _take_out(state: ProcessState, it: ElementInstance) -> None:
+    scope = it.scope
+    assert scope is not None
+    del state.elements[it.key]
+    scope.remove(it)
+    scope.tokens -= 1
+    if it.waits:
+        state.stop_waiting(it)
+    if it.work_key or it.incident_key:
+        state.forget_work(it)
+
+
+def _count_down(counts: dict[str, int], name: str) -> None:
+    left = counts.get(name, 0) - 1
+    if left > 0:
+        counts[name] = left
+    else:
+        counts.pop(name, None)

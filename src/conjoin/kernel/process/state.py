@@ -1,7 +1,7 @@
 """State: the live instances of one shard. What has ended is not here.
 
 An element instance knows its scope and its instance, so following a token is following references; everything that
-arrives with a key is found by it. Only `apply` changes anything. Invariant: `tokens` of a scope counts its live
+arrives with a key is found by it. Only events change anything. Invariant: `tokens` of a scope counts its live
 children, the tokens on their way to an element, and those that wait at a gateway.
 """
 
@@ -270,6 +270,38 @@ class ProcessState:
     def instance(self, key: int) -> Instance | None:
         found = self.elements.get(key)
         return found if isinstance(found, Instance) else None
+
+    def scope(self, key: int) -> Scope:
+        found = self.elements[key]
+        assert isinstance(found, Scope)
+        return found
+
+    def stop_waiting(self, it: ElementInstance) -> None:
+        for wait in it.waits:
+            if type(wait) is Timer:
+                self.forget_timer(wait.key)
+            elif type(wait) is SignalWait:
+                name = (it.instance.tenant_id, wait.name)
+                waiting = self.signals[name]
+                del waiting[wait.key]
+                if not waiting:
+                    del self.signals[name]
+        it.waits = ()
+
+    def forget_work(self, it: ElementInstance) -> None:
+        """Its job and its incident. (A call activity has an instance instead of a job, which ends by itself.)"""
+        if it.work_key in self.jobs:
+            self.drop_job(self.jobs[it.work_key], it)
+        if it.incident_key:
+            self.incidents.pop(it.incident_key, None)
+
+    def drop_job(self, job: Job, it: ElementInstance) -> None:
+        self.job_index.remove(it.instance.tenant_id, job.type, job.key)
+        del self.jobs[job.key]
+        self.drop_settled_jobs()
+
+    def tenant_of(self, job: Job) -> str:
+        return self.elements[job.element_key].instance.tenant_id
 
     def watch_timer(self, timer: Timer) -> None:
         self.timers[timer.key] = timer

@@ -14,7 +14,6 @@ from typing import Any
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.apply import APPLY
 from conjoin.kernel.correlation.commands import AcknowledgeCorrelation
 from conjoin.kernel.correlation.expiry import expire
 from conjoin.kernel.correlation.messages import deadline_of
@@ -117,7 +116,7 @@ class Lockstep:
         for side, space in enumerate(self._spaces):
             if space.deadlines and space.deadlines[0][0] <= at:
                 for event in expire(space, at, NEVER, self._catalog(side)[0]):
-                    APPLY[type(event)](space, event)
+                    event.apply(space)
 
     def _publish(self, key: int, name: str, ttl_ms: int | None, since: int | None, *rest: Any) -> None:
         message_id, business_id, sync, from_inbox, subscriptions_only = rest
@@ -212,19 +211,19 @@ class Lockstep:
     def _only_was(self, decide: Decide) -> None:
         space = self._spaces[WAS]
         for event in decide(WAS, space, self._catalog(WAS)[0]):
-            APPLY[type(event)](space, event)
+            event.apply(space)
 
     def _both(self, name: str, decide: Decide) -> None:
         """`name` is what the command is about; if that is in doubt, so is everything that it decides."""
         catalogs = [self._catalog(side)[0] for side in (WAS, WOULD)]
         was = decide(WAS, self._spaces[WAS], catalogs[WAS])
         for event in was:
-            APPLY[type(event)](self._spaces[WAS], event)
+            event.apply(self._spaces[WAS])
         would = decide(WOULD, self._spaces[WOULD], catalogs[WOULD])
         agreed = deliveries(was)
         # The list grows while it is walked: what was not in the record is taken at once.
         for event in would:
-            APPLY[type(event)](self._spaces[WOULD], event)
+            event.apply(self._spaces[WOULD])
             if type(event) is e.MessageCorrelated and pair_of(event) not in agreed:
                 would += accept(self._spaces[WOULD], event.subscription, event.message, event.at, catalogs[WOULD])
         for event in would:

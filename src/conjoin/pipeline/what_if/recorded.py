@@ -16,6 +16,7 @@ from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
+from conjoin.kernel.process import work_events as w
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.stored_catalog import CatalogVersions
@@ -179,7 +180,7 @@ class Recorder(ReplayedShard):
                 root = self._roots.get(caller.key, (caller.key, caller.definition.process_id))
                 self._roots[event.key] = root
                 self._add(event.tenant_id, "", at, CHILD, [event.key, *root])
-            elif kind is pe.IncidentRaised and event.element_key in self.state.elements:
+            elif kind is w.IncidentRaised and event.element_key in self.state.elements:
                 instance = self.state.elements[event.element_key].instance
                 root_key, _ = self._roots.get(instance.key, (instance.key, ""))
                 self._add(instance.tenant_id, "", at, STUCK, [root_key])

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from conjoin.kernel.keys import rank_of
 from conjoin.kernel.process import ProcessState
-from conjoin.kernel.process.events import JobActivated
 from conjoin.kernel.process.rules.jobs import unusable_activation
 from conjoin.kernel.process.rules.variables import document_of
+from conjoin.kernel.process.work_events import JobActivated
 from conjoin.runtime.client_api.answers import ActivatedJob, Refusal
 from conjoin.runtime.client_api.messages import unusable_texts
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT

@@ -10,7 +10,6 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
-from conjoin.kernel.correlation.apply import add_subscription
 from conjoin.kernel.correlation.events import InstanceStarted, SubscriptionClosed
 from conjoin.kernel.correlation.state import Lock
 from conjoin.kernel.keys import key_of_rank, rank_of
@@ -110,7 +109,7 @@ def _put_subscription(loaded: Loaded, row: SubscriptionRow) -> Subscription:
     )
     loaded.rows[row.key] = row
     if row.closed_at is None:
-        add_subscription(loaded.space, its)
+        loaded.space.add_subscription(its)
         return its
     its.closed = True
     if row.busy_with:

@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 
 from conjoin.kernel.correlation import KeySpace, Subscription
-from conjoin.kernel.correlation.apply import add_subscription
 
 Place = tuple[str, str]
 """Tenant and correlation key."""
@@ -54,7 +53,7 @@ class KeySpaces(SpaceStore):
             space = KeySpace(*place)
         self._places[place] = space
         if found is not None:
-            add_subscription(space, found)
+            space.add_subscription(found)
         return space
 
     def subscriptions(self) -> Iterator[tuple[Place, Subscription]]:

@@ -12,13 +12,11 @@ from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog, NewInstance
 from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
-from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
 from conjoin.kernel.correlation.decide import DECIDE as DECIDE_CORRELATION
 from conjoin.kernel.correlation.events import Event, MessageAnswered, MessagePublished, MessageRefused
 from conjoin.kernel.coupling import ORDER_OF, Order, starts_first
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import Keys
-from conjoin.kernel.process import APPLY as APPLY_PROCESS
 from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.commands import ForKey
@@ -92,7 +90,7 @@ class Shard:
             if not isinstance(item, ProcessEvent):
                 hand_on(item)
                 continue
-            APPLY_PROCESS[type(item)](state, item)
+            item.apply(state)
             if listener is not None:
                 listener(self, command, item)
         if ids is not None:
@@ -110,7 +108,7 @@ class Shard:
         decided = DECIDE_CORRELATION[type(inner)](space, inner, self.catalog)
         for event in decided:
             kind = type(event)
-            APPLY_CORRELATION[kind](space, event)
+            event.apply(space)
             if kind in ORDER_OF:
                 orders.append(ORDER_OF[kind](space, event))
             elif isinstance(event, MessagePublished):

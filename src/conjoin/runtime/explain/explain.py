@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-from conjoin.kernel.correlation import Message, apply, decide
+from conjoin.kernel.correlation import Message, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.verdicts.sentences import sentence
@@ -103,7 +103,7 @@ def _dry_run(around: KeySurroundings, new: NewMessage) -> Explanation:
     message = accepted(new, _UNSENT, view.now, view.catalog.policies)
     command = c.CorrelateMessage(message, view.now) if new.sync else c.PublishMessage(message, view.now)
     for event in decide(view.space, command, view.catalog):
-        apply(view.space, event)
+        event.apply(view.space)
     found = _explained(around, message, None)
     # Nothing answers here: a receiver that it would be given to is taken to accept it.
     attempts = [it._replace(outcome="taken") if it.outcome == "on_its_way" else it for it in found.attempts]

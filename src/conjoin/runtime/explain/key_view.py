@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from conjoin.kernel.catalog import Catalog
-from conjoin.kernel.correlation import KeySpace, Message, apply, decide
+from conjoin.kernel.correlation import KeySpace, Message, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
@@ -64,7 +64,7 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
     # An instance that is started only to see what would happen has no key.
     catalog = deployed.kernel_catalog(ids).asking(lambda *_: None)
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):
-        apply(loaded.space, event)
+        event.apply(loaded.space)
     return KeyView(loaded.space, loaded.messages, catalog, deployed, now, ids)
 
 

@@ -8,16 +8,15 @@ them gives the state again (`replay.py`).
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
 from conjoin.kernel.correlation import events as e
-from conjoin.kernel.correlation.apply import APPLY as APPLY_CORRELATION
-from conjoin.kernel.process import APPLY as APPLY_PROCESS
 from conjoin.kernel.process import events as pe
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.step import Item
 from conjoin.runtime.codec.json_text import json_bytes, read_json
 from conjoin.runtime.codec.orders import read_order
@@ -37,9 +36,14 @@ _PATHS = {
     "before": (),
 }
 """What is written of a field that is a record."""
-_TEXT_MESSAGES = (pe.JobFailed, pe.ErrorThrown)
+_TEXT_MESSAGES = (w.JobFailed, w.ErrorThrown)
 """Their `message` is a text."""
-_ALL: tuple[type, ...] = (*APPLY_CORRELATION, *APPLY_PROCESS)
+_ALL: list[type] = [
+    kind
+    for module in (e, pe, w)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+]
 
 
 def _paths(kind: type) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
-from conjoin.kernel.process.events import ElementTriggered, JobCreated
+from conjoin.kernel.process.events import ElementTriggered
 from conjoin.kernel.process.rules.catching import prepare
 from conjoin.kernel.process.rules.entering import enter_waiting, entered, waits_of
 from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
@@ -10,6 +10,7 @@ from conjoin.kernel.process.rules.variables import visible
 from conjoin.kernel.process.state import Scope
 from conjoin.kernel.process.step import Own, Step
 from conjoin.kernel.process.values import stored_value
+from conjoin.kernel.process.work_events import JobCreated
 
 
 def receive(step: Step, command: ActivateElement, element: Element, scope: Scope, own: Own) -> None:

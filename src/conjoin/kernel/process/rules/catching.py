@@ -14,6 +14,7 @@ from conjoin.kernel.keys import SubscriptionKey, rank_of
 from conjoin.kernel.plan import Element, Literal, MessageDefinition, SignalDefinition, TimerDefinition
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.rules.tokens import close_subscription, enter
 from conjoin.kernel.process.rules.variables import together
 from conjoin.kernel.process.state import ACTIVE, ElementInstance, Instance, Scope
@@ -105,7 +106,7 @@ def open_waits(step: Step, key: int, instance: Instance, prepared: Prepared) -> 
         if type(wait) is _Timer:
             start_timer(step, key, wait.catch, wait.schedule)
         elif type(wait) is _Signal:
-            step.out.append(e.SignalAwaited(step.new_key(), key, wait.catch.id, wait.name))
+            step.out.append(w.SignalAwaited(step.new_key(), key, wait.catch.id, wait.name))
 
 
 def _open_subscription(step: Step, key: int, instance: Instance, wait: _Message) -> None:
@@ -122,14 +123,14 @@ def _open_subscription(step: Step, key: int, instance: Instance, wait: _Message)
         instance.business_id,
         correlation_key,
     )
-    step.out.append(e.MessageAwaited(key, subscription))
+    step.out.append(w.MessageAwaited(key, subscription))
     step.out.append(c.ForKey(instance.tenant_id, correlation_key, OpenSubscription(subscription, at)))
 
 
 def start_timer(step: Step, owner_key: int, catch: Element, when: Schedule) -> None:
     # Only what does not interrupt can happen again.
     again = when.repetitions if not catch.interrupting or catch.kind == "start_event" else 0
-    step.out.append(e.TimerStarted(step.new_key(), owner_key, catch.id, when.due_at, again, when.interval))
+    step.out.append(w.TimerStarted(step.new_key(), owner_key, catch.id, when.due_at, again, when.interval))
 
 
 def trigger(

@@ -11,7 +11,7 @@ from conjoin.kernel.correlation.messages import Subscription
 from conjoin.kernel.keys import key_of_rank
 from conjoin.kernel.plan import SignalDefinition, TimerDefinition
 from conjoin.kernel.process import commands as c
-from conjoin.kernel.process import events as e
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.rules.catching import start_timer, trigger
 from conjoin.kernel.process.state import ElementInstance
 from conjoin.kernel.process.step import Failure, Step
@@ -46,7 +46,7 @@ def fire_timers(step: Step, command: c.FireTimers) -> None:
     timer = step.state.timers.get(command.key or (due[0][1] if due else 0))
     if timer is None or timer.due_at > command.at:
         return
-    step.out.append(e.TimerEnded(timer.key))
+    step.out.append(w.TimerEnded(timer.key))
     it = step.state.elements.get(timer.owner_key)
     if it is None:
         step.out.append(c.StartInstance(timer.owner_key, timer.element_id, "timer", {}, step.at))
@@ -54,14 +54,14 @@ def fire_timers(step: Step, command: c.FireTimers) -> None:
         return
     when = next_time(timer, step.at)
     if when is not None:
-        step.out.append(e.TimerStarted(step.new_key(), timer.owner_key, timer.element_id, *when))
+        step.out.append(w.TimerStarted(step.new_key(), timer.owner_key, timer.element_id, *when))
 
 
 def schedule_starts(step: Step, command: c.ScheduleStarts) -> None:
     """The start timers of the newest version replace those of the version before."""
     definition = step.definitions.by_key[command.definition_key]
     for key in step.state.start_timers.get((definition.tenant_id, definition.process_id), ()):
-        step.out.append(e.TimerEnded(key))
+        step.out.append(w.TimerEnded(key))
     for start in definition.plan.starts:
         if isinstance(start.event, TimerDefinition):
             with suppress(Failure):

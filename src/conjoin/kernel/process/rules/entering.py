@@ -9,6 +9,7 @@ from typing import Any
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.commands import ActivateElement, CompleteElement
 from conjoin.kernel.process.rules.catching import Prepared, open_waits, prepare
 from conjoin.kernel.process.rules.variables import mapped, visible
@@ -62,4 +63,4 @@ def stuck(step: Step, command: ActivateElement, own: Own, failure: Failure) -> N
 
 
 def raise_incident(step: Step, element_key: int, failure: Failure, job_key: int = 0) -> None:
-    step.out.append(e.IncidentRaised(step.new_key(), element_key, job_key, failure.error_type, failure.text))
+    step.out.append(w.IncidentRaised(step.new_key(), element_key, job_key, failure.error_type, failure.text))

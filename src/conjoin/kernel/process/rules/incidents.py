@@ -6,6 +6,7 @@ Resolving retries what failed: entering, leaving, or the job. If the cause is st
 
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.rules.deliveries import waiting_for
 from conjoin.kernel.process.rules.entering import raise_incident
 from conjoin.kernel.process.rules.tokens import close_waits
@@ -23,9 +24,9 @@ def resolve_incident(step: Step, command: c.ResolveIncident) -> None:
     if job is not None and job.retries < 1:
         step.refuse("INVALID_STATE", f"job {job.key} has no retries left: update its retries, then resolve")
         return
-    step.out.append(e.IncidentResolved(incident.key))
+    step.out.append(w.IncidentResolved(incident.key))
     if job is not None:
-        step.out.append(e.JobReturned(job.key))
+        step.out.append(w.JobReturned(job.key))
         return
     it = step.state.elements[incident.element_key]
     if it.state != ACTIVATING:

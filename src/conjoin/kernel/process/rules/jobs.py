@@ -8,6 +8,7 @@ from conjoin.kernel.instants import after
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
+from conjoin.kernel.process import work_events as w
 from conjoin.kernel.process.rules.catching import prepare, trigger
 from conjoin.kernel.process.rules.entering import entered, raise_incident, waits_of
 from conjoin.kernel.process.rules.throwing import catcher_of, uncaught
@@ -33,7 +34,7 @@ def enter_with_job(step: Step, command: c.ActivateElement, element: Element, sco
     type_ = text_value(job.type, view, step.at, "job type")
     retries = retries_value(job.retries, view, step.at, "number of retries")
     entered(step, command, scope, own, prepared)
-    step.out.append(e.JobCreated(step.new_key(), command.key, type_, retries))
+    step.out.append(w.JobCreated(step.new_key(), command.key, type_, retries))
 
 
 def activate_jobs(step: Step, command: c.ActivateJobs) -> None:
@@ -43,7 +44,7 @@ def activate_jobs(step: Step, command: c.ActivateJobs) -> None:
         return
     deadline = after(command.at, command.timeout_ms)
     for key in step.state.job_index.oldest(command.tenant_id, command.type, command.limit):
-        step.out.append(e.JobActivated(key, command.worker, deadline))
+        step.out.append(w.JobActivated(key, command.worker, deadline))
 
 
 def unusable_activation(type_: str, timeout_ms: int, limit: int) -> str:
@@ -67,7 +68,7 @@ def complete_job(step: Step, command: c.CompleteJob) -> None:
     if job is None:
         return
     it = step.state.elements[job.element_key]
-    step.out.append(e.JobCompleted(job.key, command.variables))
+    step.out.append(w.JobCompleted(job.key, command.variables))
     step.out.append(e.ElementTriggered(it.key, it.element.id, command.variables))
     step.out.append(c.CompleteElement(it.key, step.at))
 
@@ -82,7 +83,7 @@ def fail_job(step: Step, command: c.FailJob) -> None:
     if job is None:
         return
     ready_at = after(command.at, command.backoff_ms) if command.backoff_ms > 0 else 0
-    step.out.append(e.JobFailed(job.key, command.retries, command.message, ready_at))
+    step.out.append(w.JobFailed(job.key, command.retries, command.message, ready_at))
     if command.variables:
         merge(step, step.state.elements[job.element_key], command.variables)
     if command.retries < 1:
@@ -96,7 +97,7 @@ def throw_error(step: Step, command: c.ThrowError) -> None:
         return
     it = step.state.elements[job.element_key]
     catcher = catcher_of(step, it, command.code)
-    step.out.append(e.ErrorThrown(job.key, command.code, command.message, catcher is not None))
+    step.out.append(w.ErrorThrown(job.key, command.code, command.message, catcher is not None))
     if catcher is None or not trigger(step, catcher.it, catcher.catch, command.variables):
         raise_incident(step, it.key, uncaught(command.code), job.key)
 
@@ -109,7 +110,7 @@ def update_retries(step: Step, command: c.UpdateRetries) -> None:
     elif command.key not in step.state.jobs:
         _gone(step, command.key)
     else:
-        step.out.append(e.RetriesUpdated(command.key, command.retries))
+        step.out.append(w.RetriesUpdated(command.key, command.retries))
 
 
 def update_timeout(step: Step, command: c.UpdateTimeout) -> None:
@@ -123,7 +124,7 @@ def update_timeout(step: Step, command: c.UpdateTimeout) -> None:
         text = f"job {command.key} is in state {job.state}: only one that a worker has activated has a timeout"
         step.refuse("INVALID_STATE", text)
     else:
-        step.out.append(e.TimeoutUpdated(command.key, after(command.at, command.timeout_ms)))
+        step.out.append(w.TimeoutUpdated(command.key, after(command.at, command.timeout_ms)))
 
 
 def assign_task(step: Step, command: c.AssignTask) -> None:
@@ -134,14 +135,14 @@ def assign_task(step: Step, command: c.AssignTask) -> None:
         text = f"user task {command.key} is assigned to {job.worker!r}: unassign it first, or allow to override"
         step.refuse("INVALID_STATE", text)
     else:
-        step.out.append(e.TaskAssigned(command.key, command.assignee))
+        step.out.append(w.TaskAssigned(command.key, command.assignee))
 
 
 def return_jobs(step: Step, command: c.ReturnJobs) -> None:
     due = step.state.due_jobs
     job = step.state.jobs.get(command.key or (due[0][1] if due else 0))
     if job is not None and job.state in _RETURNING and job.deadline <= command.at:
-        step.out.append(e.JobReturned(job.key))
+        step.out.append(w.JobReturned(job.key))
 
 
 def _workable(step: Step, key: int) -> Job | None:

@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from conjoin.kernel.catalog import Catalog
-from conjoin.kernel.correlation.apply import APPLY
 from conjoin.kernel.correlation.events import (
     Event,
     MessageCorrelated,
@@ -141,7 +140,7 @@ class Walk:
     def _carry_out(self, space: KeySpace, events: list[Event]) -> None:
         """Apply what was decided; the list grows while it is walked: one first-in-first-out queue."""
         for event in events:
-            APPLY[type(event)](space, event)
+            event.apply(space)
             if type(event) is MessageCorrelated:
                 events += accept(space, event.subscription, event.message, event.at, self.catalog)
 
