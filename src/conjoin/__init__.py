@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -36,9 +37,9 @@ def __getattr__(name: str) -> Any:
     if name in ("Correlated", "correlate", "spark_session"):
         from conjoin.errors import ExtraMissing
 
-        try:
-            from conjoin import pipeline
-        except ModuleNotFoundError as missing:
-            raise ExtraMissing(f"conjoin.{name}", "Apache Spark", "spark") from missing
+        if find_spec("pyspark") is None:
+            raise ExtraMissing(f"conjoin.{name}", "Apache Spark", "spark")
+        from conjoin import pipeline
+
         return getattr(pipeline, name)
     raise AttributeError(f"module 'conjoin' has no attribute {name!r}")

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property, wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -238,12 +239,8 @@ class CommandCall:
 
 def check_spark(name: str) -> None:
     """Before anything of the pipeline is imported."""
-    try:
-        import conjoin.pipeline  # noqa: F401 - only whether it is there
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("conjoin"):
-            raise
-        raise ExtraMissing(name, "Apache Spark", "spark") from None
+    if not all(map(find_spec, ("pyspark", "pyarrow"))):
+        raise ExtraMissing(name, "Apache Spark", "spark")
 
 
 def address_of(data: str | None, store: str | None) -> str | Path:

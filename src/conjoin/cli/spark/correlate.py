@@ -87,6 +87,7 @@ def correlate(
     check_spark("conjoin spark correlate")
     policies = with_flags(settings.policies, policy or [])
     _check(inputs, out, overwrite, settings)
+    _check_rules(policies, settings, as_of, since)
     try:
         correlate_files(inputs, out, settings, policies, as_of=as_of, since=since, overwrite=overwrite)
     except KeyboardInterrupt:
@@ -145,9 +146,11 @@ def with_flags(policies: Mapping[str, Mapping[str, Any]], flags: list[str]) -> d
 
 def _check(inputs: Mapping[str, tuple[str, ...]], out: str, overwrite: bool, settings: Settings) -> None:
     """What can be seen to be wrong before Spark is started."""
-    from conjoin.pipeline.session.session import will_run_here
+    from conjoin.pipeline.session.master import is_master, will_run_here
 
     problems, folder = [], Path(out)
+    if not is_master(settings.master):
+        problems.append(f"--master: {settings.master} is not local, local[N], spark://..., yarn, k8s://... or sc://...")
     if not overwrite and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         problems.append(f"--out: {out} is not empty; --overwrite replaces what an earlier run wrote there")
     for table, paths in inputs.items():
@@ -158,3 +161,15 @@ def _check(inputs: Mapping[str, tuple[str, ...]], out: str, overwrite: bool, set
                 problems.append(f"--{table}: {path}: there is no such file or folder")
     if problems:
         raise InputError(problems)
+
+
+def _check_rules(
+    policies: Mapping[str, Mapping[str, Any]], settings: Settings, as_of: str | None, since: str | None
+) -> None:
+    """What was said about the tables, before anybody looks at them."""
+    from conjoin.pipeline.correlate.correlate import policies_of, read_instant
+
+    policies_of(policies, settings.profile)
+    until, begin = read_instant(as_of, "--as-of"), read_instant(since, "--since")
+    if until is not None and begin is not None and begin > until:
+        raise InputError([f"--since {since} is after --as-of {as_of}: every row would be late or later"])

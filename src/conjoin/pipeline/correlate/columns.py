@@ -7,14 +7,22 @@ text: every column built by a call is a dozen round trips to Spark.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from pyspark.sql import DataFrame
-from pyspark.sql import types as T
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 MOST_KEY_CHARACTERS = 32_768
 UNREADABLE = "unreadable"
 
-Types = dict[str, T.DataType]
+
+class ColumnType(Protocol):
+    """A type of Spark, or what stands for one where Spark is not loaded."""
+
+    def simpleString(self) -> str: ...  # noqa: N802 - as Spark calls it
+
+
+Types = dict[str, ColumnType]
 """The columns of a table. Asked for once: Spark analyses the whole plan for it."""
 
 
@@ -121,13 +129,13 @@ class Read:
     """The input column is of the type that is read: nothing is lost by carrying only the one."""
 
 
-def types_of(frame: DataFrame) -> Types:
+def types_of(frame: "DataFrame") -> Types:
     return {field.name: field.dataType for field in frame.schema.fields}
 
 
-def problems_of(table: str, frame: DataFrame, types: Types) -> list[str]:
+def problems_of(table: str, columns: list[str], types: Types) -> list[str]:
     """Every column that is missing or of an impossible type, one sentence each."""
-    found = _twice(table, frame.columns)
+    found = _twice(table, columns)
     prior = PRIOR if table == "messages" and has_prior(types) else ()
     for contract in (*TABLES[table], *prior):
         if contract.name not in types:
@@ -195,11 +203,21 @@ _SPARK = {
 Reader = Callable[[str], Read]
 
 
-def reader_of(read: str, kind: T.DataType) -> Reader | None:
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_FRACTIONS = ("float", "double")
+
+
+def reader_of(read: str, kind: ColumnType) -> Reader | None:
     """How a Spark type is read, or None when it cannot be."""
-    if isinstance(kind, T.NullType):
+    name = kind.simpleString()
+    if name == "void":
         return lambda c: Read(f"cast(null as {_SPARK[read]})", None, exact=False)
-    return _READERS[read](kind)
+    return _READERS[read](name)
+
+
+def is_text(kind: str) -> bool:
+    """A string, of any collation."""
+    return kind == "string" or kind.startswith("string collate")
 
 
 def _as_it_is(column: str) -> Read:
@@ -207,27 +225,27 @@ def _as_it_is(column: str) -> Read:
     return Read(column, None, exact=True)
 
 
-def _text(kind: T.DataType) -> Reader | None:
-    if isinstance(kind, T.StringType):
+def _text(kind: str) -> Reader | None:
+    if is_text(kind):
         return _as_it_is
-    if isinstance(kind, T.IntegralType) or (isinstance(kind, T.DecimalType) and kind.scale == 0):
+    if kind in _WHOLE or (kind.startswith("decimal(") and kind.endswith(",0)")):
         return lambda c: Read(f"cast({c} as string)", None, exact=False)
     return None
 
 
-def _checked_text(kind: T.DataType) -> Reader | None:
+def _checked_text(kind: str) -> Reader | None:
     """For what does not go through the fold."""
-    if isinstance(kind, T.StringType):
+    if is_text(kind):
         return lambda c: Read(f"try_validate_utf8({c})", f"{c} is not null", exact=True)
     return _text(kind)
 
 
-def _instant(kind: T.DataType) -> Reader | None:
-    if isinstance(kind, T.TimestampType):
+def _instant(kind: str) -> Reader | None:
+    if kind == "timestamp":
         return lambda c: Read(f"unix_micros({c})", None, exact=True)
-    if isinstance(kind, (T.TimestampNTZType, T.DateType)):
+    if kind in ("timestamp_ntz", "date"):
         return lambda c: Read(f"unix_micros({_utc_of(f'cast({c} as string)')})", None, exact=False)
-    if isinstance(kind, T.StringType):
+    if is_text(kind):
         return _instant_of_text
     return None
 
@@ -245,43 +263,43 @@ def _utc_of(text: str) -> str:
     return f"coalesce({', '.join(f'try_to_timestamp({one})' for one in tried)})"
 
 
-def _long(kind: T.DataType) -> Reader | None:
-    if isinstance(kind, T.LongType):
+def _long(kind: str) -> Reader | None:
+    if kind == "bigint":
         return lambda c: Read(c, None, exact=True)
-    if isinstance(kind, T.IntegralType):
+    if kind in _WHOLE:
         return lambda c: Read(f"cast({c} as bigint)", None, exact=False)
-    if isinstance(kind, T.StringType):
+    if is_text(kind):
         return lambda c: _tried(c, f"try_cast(trim({c}) as bigint)", f"trim({c}) <> ''")
-    if isinstance(kind, T.FractionalType):
+    if kind in _FRACTIONS or kind.startswith("decimal("):
         # A null in pandas makes a column of whole numbers a column of doubles.
         whole = "case when {0} = floor({0}) then try_cast({0} as bigint) end"
         return lambda c: _tried(c, whole.format(c), f"not isnan(cast({c} as double))")
     return None
 
 
-def _truth(kind: T.DataType) -> Reader | None:
-    if isinstance(kind, T.BooleanType):
+def _truth(kind: str) -> Reader | None:
+    if kind == "boolean":
         return lambda c: Read(c, None, exact=True)
-    if isinstance(kind, T.StringType):
+    if is_text(kind):
         return lambda c: _tried(c, f"try_cast(trim({c}) as boolean)", f"trim({c}) <> ''")
     return None
 
 
-def _json(kind: T.DataType) -> Reader | None:
-    if isinstance(kind, T.StringType):
+def _json(kind: str) -> Reader | None:
+    if is_text(kind):
         return _as_it_is
-    if isinstance(kind, (T.StructType, T.VariantType)):
+    if kind == "variant" or kind.startswith("struct<"):
         return lambda c: Read(f"to_json({c})", None, exact=False)
-    if isinstance(kind, T.MapType) and isinstance(kind.keyType, T.StringType):
+    if kind.startswith(("map<string,", "map<string collate")):
         return lambda c: Read(f"to_json({c})", None, exact=False)
     return None
 
 
-def _texts(kind: T.DataType) -> Reader | None:
+def _texts(kind: str) -> Reader | None:
     """Travels as JSON text: an array makes Spark's way to Arrow several times as slow for the whole row."""
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.StringType, T.NullType)):
+    if kind == "array<void>" or (kind.startswith("array<") and is_text(kind[6:-1])):
         return lambda c: Read(f"to_json(array_compact(cast({c} as array<string>)))", None, exact=True)
-    if isinstance(kind, T.StringType):
+    if is_text(kind):
         return _texts_of_text
     return None
 
@@ -296,7 +314,7 @@ def _tried(column: str, value: str, has_value: str) -> Read:
     return Read(value, f"({column} is not null and {has_value})", exact=False)
 
 
-_READERS: dict[str, Callable[[T.DataType], Reader | None]] = {
+_READERS: dict[str, Callable[[str], Reader | None]] = {
     "text": _text,
     "checked_text": _checked_text,
     "instant": _instant,

@@ -8,9 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
-
-from pyspark.sql import DataFrame
+from typing import TYPE_CHECKING, Any
 
 from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.correlation import Message, Subscription
@@ -19,23 +17,26 @@ from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import PRIOR, Types, has_prior, problems_of, types_of
 from conjoin.pipeline.correlate.correlated import Correlated, CorrelateInputs
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 Instant = datetime | str | int | None
 
 
 def correlate(
-    messages: DataFrame,
-    subscriptions: DataFrame,
-    starts: DataFrame | None = None,
-    ends: DataFrame | None = None,
-    locks: DataFrame | None = None,
-    ids: DataFrame | None = None,
+    messages: "DataFrame",
+    subscriptions: "DataFrame",
+    starts: "DataFrame | None" = None,
+    ends: "DataFrame | None" = None,
+    locks: "DataFrame | None" = None,
+    ids: "DataFrame | None" = None,
     policies: Policies | Mapping[str, Mapping[str, object]] | None = None,
     as_of: Instant = None,
     since: Instant = None,
     profile: str = "zeebe",
     partitions: int | None = None,
     unique_positions: bool = False,
-    unreadable: dict[str, DataFrame] | None = None,
+    unreadable: "dict[str, DataFrame] | None" = None,
 ) -> Correlated:
     """Say for every message what became of it, by the rules of Zeebe.
 
@@ -99,8 +100,8 @@ class Guarded:
             return False
 
 
-def _check(given: dict[str, DataFrame], types: dict[str, Types]) -> None:
-    problems = [problem for name, frame in given.items() for problem in problems_of(name, frame, types[name])]
+def _check(given: "dict[str, DataFrame]", types: dict[str, Types]) -> None:
+    problems = [problem for name, frame in given.items() for problem in problems_of(name, frame.columns, types[name])]
     if not has_prior(types["messages"]):
         reserved = {contract.name for contract in PRIOR}
         ours = [name for name in types["messages"] if name.lower() in reserved]

@@ -12,14 +12,10 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 import pyarrow as pa
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import Types
-from conjoin.pipeline.correlate.first_pass import FirstPass, look_over
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
 from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
 from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PACKED, PackedSink, unpacked
@@ -28,7 +24,10 @@ from conjoin.pipeline.correlate.shape import Layout
 from conjoin.pipeline.session.worker import make_ready
 
 if TYPE_CHECKING:
-    from conjoin.pipeline.correlate.writing.writing import WrittenRun
+    from pyspark.sql import DataFrame, SparkSession
+
+    from conjoin.pipeline.correlate.first_pass import FirstPass
+    from conjoin.pipeline.correlate.writing.run_record import WrittenRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class CorrelateInputs:
     """Tables that have been checked, and what was said about them. `unreadable` are rows that no reader could take for
     one of a table, as `dead_letters` has them."""
 
-    tables: dict[str, DataFrame]
+    tables: "dict[str, DataFrame]"
     types: dict[str, Types]
     layout: Layout
     policies: Policies
@@ -44,13 +43,13 @@ class CorrelateInputs:
     since: int | None = None
     partitions: int | None = None
     unique_positions: bool = False
-    unreadable: dict[str, DataFrame] = field(default_factory=dict)
+    unreadable: "dict[str, DataFrame]" = field(default_factory=dict)
 
     @property
-    def spark(self) -> SparkSession:
+    def spark(self) -> "SparkSession":
         return self.tables["messages"].sparkSession
 
-    def rows(self, repeated: int) -> DataFrame:
+    def rows(self, repeated: int) -> "DataFrame":
         """All rows of a correlation key in one partition, one key after the other, each in its order."""
         given, types = self.tables, self.types
         rows = [
@@ -67,7 +66,7 @@ class CorrelateInputs:
         rows += [events.unreadable_rows(name, frame) for name, frame in self.unreadable.items()]
         return events.in_order(rows, types["messages"], self.layout, self.partitions)
 
-    def plan(self, first: FirstPass) -> FoldPlan:
+    def plan(self, first: "FirstPass") -> FoldPlan:
         return FoldPlan(self.layout, self.policies, first.as_of, self.since, first.starts)
 
 
@@ -80,11 +79,15 @@ class Correlated:
         self._counts: PartitionCounts | None = None
 
     @cached_property
-    def first_pass(self) -> FirstPass:
+    def first_pass(self) -> "FirstPass":
+        from conjoin.pipeline.correlate.first_pass import look_over
+
         return look_over(self.inputs.tables, self.inputs.types, self.inputs.as_of, self.inputs.unique_positions)
 
     @cached_property
-    def _folded(self) -> DataFrame:
+    def _folded(self) -> "DataFrame":
+        from pyspark import StorageLevel
+
         plan = self.inputs.plan(self.first_pass)
 
         def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
@@ -93,11 +96,11 @@ class Correlated:
 
         return self.inputs.rows(self.first_pass.repeated).mapInArrow(fold, PACKED).persist(StorageLevel.MEMORY_AND_DISK)
 
-    def _of(self, table: str) -> DataFrame:
+    def _of(self, table: str) -> "DataFrame":
         if table in self._written:
             return self._written[table]
         schema = schema_of(table, self.inputs.types["messages"], self.inputs.layout)
-        rows = self._folded.where(F.col("table") == table)
+        rows = self._folded.where(f"table = '{table}'")
         if table not in (VERDICTS, PAIRS):
             # Mostly small: a task each would cost more than what is in it.
             partitions = self.inputs.partitions or int(self.inputs.spark.conf.get("spark.sql.shuffle.partitions") or 1)
@@ -105,7 +108,7 @@ class Correlated:
         numbered = ", ".join(f"c{number} {f.dataType.simpleString()}" for number, f in enumerate(schema))
         told = rows.mapInArrow(unpacked, numbered).toDF(*schema.names)
         # Spark sees that nothing can pass, and does not run what is below.
-        return told.where(F.lit(False)) if self._is_barren(table) else told
+        return told.where("false") if self._is_barren(table) else told
 
     def _is_barren(self, table: str) -> bool:
         """Nothing is later than the latest time, and only a start or an earlier run leaves locks."""
@@ -114,62 +117,62 @@ class Correlated:
         return table == LOCKED and not self.inputs.tables.keys() & {"starts", "locks"}
 
     @property
-    def verdicts(self) -> DataFrame:
+    def verdicts(self) -> "DataFrame":
         """Every message with its columns and `verdict, reason, detail, decided_at, correlated_to`."""
         return self._of(VERDICTS)
 
     @property
-    def correlations(self) -> DataFrame:
+    def correlations(self) -> "DataFrame":
         """One row for each pair of a message and the instance that took it."""
         return self._of(PAIRS)
 
     @property
-    def buffered(self) -> DataFrame:
+    def buffered(self) -> "DataFrame":
         """The messages still offered, with `taken_by` and their verdict so far: input for the next run."""
         return self._of("buffered")
 
     @property
-    def open(self) -> DataFrame:
+    def open(self) -> "DataFrame":
         """The subscriptions that still wait: input for the next run."""
         return self._of("open")
 
     @property
-    def locks(self) -> DataFrame:
+    def locks(self) -> "DataFrame":
         """The locks of message-started instances that have not ended: input for the next run."""
         return self._of(LOCKED)
 
     @property
-    def ids(self) -> DataFrame:
+    def ids(self) -> "DataFrame":
         """The message ids still remembered: input for the next run."""
         return self._of("ids")
 
     @property
-    def later(self) -> DataFrame:
+    def later(self) -> "DataFrame":
         """Rows after `as_of`, untouched, as JSON with the name of their table."""
         return self._of(LATER)
 
     @property
-    def dead_letters(self) -> DataFrame:
+    def dead_letters(self) -> "DataFrame":
         """Rows that could not be used, each with its reason."""
         return self._of(DEAD)
 
     @property
-    def ends_ignored(self) -> DataFrame:
+    def ends_ignored(self) -> "DataFrame":
         """How many ends found no lock to free: one row."""
         if self._counts is not None:
             return self.inputs.spark.createDataFrame([(self._counts.ends_ignored,)], "count bigint")
-        counts = self._folded.where(F.col("table") == COUNTS).select(F.col("rows").cast("string").alias("counts"))
-        ignored = F.get_json_object("counts", "$.ends_ignored").cast("bigint")
-        return counts.agg(F.coalesce(F.sum(ignored), F.lit(0)).alias("count"))
+        counts = self._folded.where(f"table = '{COUNTS}'").selectExpr("cast(rows as string) as counts")
+        ignored = "cast(get_json_object(counts, '$.ends_ignored') as bigint)"
+        return counts.selectExpr(f"coalesce(sum({ignored}), 0) as count")
 
     def counts(self) -> PartitionCounts:
         """What was counted while the rows were folded."""
         if self._counts is None:
-            rows = self._folded.where(F.col("table") == COUNTS).select("rows").collect()
+            rows = self._folded.where(f"table = '{COUNTS}'").select("rows").collect()
             self._counts = merged([msgspec.json.decode(row[0], type=PartitionCounts) for row in rows])
         return self._counts
 
-    def tables(self) -> dict[str, DataFrame]:
+    def tables(self) -> "dict[str, DataFrame]":
         """All outputs by name."""
         return {name: self._of(name) for name in NAMES}
 

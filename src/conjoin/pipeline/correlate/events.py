@@ -5,15 +5,21 @@ travel with their openings.) One row is one row: what cannot be read stays in as
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+from typing import TYPE_CHECKING, NamedTuple
 
 from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.correlate.columns import PRIOR, TABLES, Types, fault_of, has_prior, quoted, read_column, types_of
+from conjoin.pipeline.correlate.columns import (
+    PRIOR,
+    TABLES,
+    ColumnType,
+    Types,
+    fault_of,
+    has_prior,
+    quoted,
+    read_column,
+    types_of,
+)
 from conjoin.pipeline.correlate.shape import (
     END,
     ID,
@@ -32,9 +38,12 @@ from conjoin.pipeline.correlate.shape import (
     Layout,
 )
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 BUSINESS_KEY = "business_key"
 
-Slot = tuple[str, T.DataType | str]
+Slot = tuple[str, ColumnType | str]
 
 _ALWAYS = {"key", "position", "id"}
 """The order is by these, whatever the tables hold."""
@@ -48,7 +57,7 @@ class InputTable(NamedTuple):
     """An input table: its name, its rows, and the types of its columns."""
 
     table: str
-    frame: DataFrame
+    frame: "DataFrame"
     types: Types
 
 
@@ -72,7 +81,9 @@ def other_columns(messages: Types) -> list[str]:
     return [name for name in messages if name not in known]
 
 
-def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Policies, repeated: int = 0) -> DataFrame:
+def message_rows(
+    messages: "DataFrame", types: Types, layout: Layout, policies: Policies, repeated: int = 0
+) -> "DataFrame":
     """`repeated`: how many positions occur more than once."""
     beside = {slot: quoted(name) for name, slot in layout.slots.items() if slot.startswith("m_")}
     if layout.prior:
@@ -86,15 +97,17 @@ def message_rows(messages: DataFrame, types: Types, layout: Layout, policies: Po
     return _rows(InputTable("messages", messages, types), PUBLISH, policies, beside, once)
 
 
-def positions_of(messages: DataFrame, types: Types) -> DataFrame:
+def positions_of(messages: "DataFrame", types: Types) -> "DataFrame":
     """The position of each row that has one, and a hash of what tells the row from others."""
     read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
     rows = messages.selectExpr(f"{read['position']} as {_POSITION}", f"{_told_apart(read)} as hash")
     return rows.where(f"{_POSITION} is not null")
 
 
-def repeated_positions(messages: DataFrame, types: Types) -> DataFrame:
+def repeated_positions(messages: "DataFrame", types: Types) -> "DataFrame":
     """The positions that occur more than once, each with the lowest hash of its rows."""
+    from pyspark.sql import functions as F
+
     chosen = positions_of(messages, types).groupBy(_POSITION)
     counted = chosen.agg(F.expr("count(*) as times"), F.expr(f"min(hash) as {_CHOSEN}"))
     return counted.where("times > 1").select(_POSITION, _CHOSEN)
@@ -106,8 +119,10 @@ def _told_apart(read: dict[str, str]) -> str:
     return f"xxhash64({', '.join((read['position'], read['published_at'], *texts))})"
 
 
-def _with_repeated_positions(messages: DataFrame, types: Types, repeated: int) -> tuple[DataFrame, str]:
+def _with_repeated_positions(messages: "DataFrame", types: Types, repeated: int) -> tuple["DataFrame", str]:
     """Of the rows that share a position one is kept: exact copies count as one, of others the lowest hash."""
+    from pyspark.sql import functions as F
+
     read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
     others = repeated_positions(messages, types)
     if repeated <= _MOST_BROADCAST:
@@ -117,7 +132,7 @@ def _with_repeated_positions(messages: DataFrame, types: Types, repeated: int) -
     return marked.drop(_POSITION, _CHOSEN), f"case when not {_REPEATED} then 'duplicate_position:position' end"
 
 
-def unreadable_rows(table: str, unreadable: DataFrame) -> DataFrame:
+def unreadable_rows(table: str, unreadable: "DataFrame") -> "DataFrame":
     """What no reader could take for a row of the table: dead letters from the start, spread over all partitions."""
     kind = next(kind for kind, name in TABLE_OF.items() if name == table)
     return unreadable.selectExpr(
@@ -127,7 +142,7 @@ def unreadable_rows(table: str, unreadable: DataFrame) -> DataFrame:
     )
 
 
-def subscription_rows(subscriptions: DataFrame, types: Types, policies: Policies) -> DataFrame:
+def subscription_rows(subscriptions: "DataFrame", types: Types, policies: Policies) -> "DataFrame":
     """A subscription without ids of its own is named after its row (the hash passes over nulls: told apart here)."""
     columns = _hashable(types)
     frame_hash = f"lower(hex(xxhash64({', '.join([*columns, *(f'{column} is null' for column in columns)])})))"
@@ -139,26 +154,26 @@ def subscription_rows(subscriptions: DataFrame, types: Types, policies: Policies
     return _rows(InputTable("subscriptions", subscriptions, types), OPEN, policies, named)
 
 
-def start_rows(starts: DataFrame, types: Types) -> DataFrame:
+def start_rows(starts: "DataFrame", types: Types) -> "DataFrame":
     """Only those that cannot be used; the others are told to every partition."""
     return _rows(InputTable("starts", starts, types), START).where("fault is not null")
 
 
-def usable_starts(starts: DataFrame) -> DataFrame:
+def usable_starts(starts: "DataFrame") -> "DataFrame":
     """With every slot that tells of a start, be it empty."""
     rows = _rows(InputTable("starts", starts, types_of(starts)), START).where("fault is null")
     return _shaped(rows, [slot for slot in SHAPE if slot[0] in SLOT_OF.values()])
 
 
-def end_rows(ends: DataFrame, types: Types) -> DataFrame:
+def end_rows(ends: "DataFrame", types: Types) -> "DataFrame":
     return _rows(InputTable("ends", ends, types), END)
 
 
-def lock_rows(locks: DataFrame, types: Types) -> DataFrame:
+def lock_rows(locks: "DataFrame", types: Types) -> "DataFrame":
     return _rows(InputTable("locks", locks, types), LOCK, more={"at": f"{ALWAYS}L"})
 
 
-def id_rows(ids: DataFrame, types: Types) -> DataFrame:
+def id_rows(ids: "DataFrame", types: Types) -> "DataFrame":
     published = read_column(TABLES["ids"][3], types).value
     return _rows(InputTable("ids", ids, types), ID, more={"at": f"{ALWAYS}L", "kept": published})
 
@@ -169,7 +184,7 @@ def _rows(
     policies: Policies | None = None,
     more: dict[str, str] | None = None,
     fault: str | None = None,
-) -> DataFrame:
+) -> "DataFrame":
     table, frame, types = source
     present = [contract for contract in TABLES[table] if contract.name in types]
     read = {contract.name: read_column(contract, types) for contract in present}
@@ -214,8 +229,10 @@ def _business_keyed(policies: Policies) -> str | None:
     return f"not {among}" if usual else among
 
 
-def in_order(rows: list[DataFrame], messages: Types, layout: Layout, partitions: int | None) -> DataFrame:
+def in_order(rows: list["DataFrame"], messages: Types, layout: Layout, partitions: int | None) -> "DataFrame":
     """All rows of a correlation key in one partition, one key after the other, each in its order."""
+    from pyspark.sql import functions as F
+
     filled = _ALWAYS | {slot for frame in rows for slot in frame.columns}
     slots: list[Slot] = [slot for slot in SHAPE if slot[0] in filled]
     slots += [(slot, messages[name]) for name, slot in layout.slots.items() if slot.startswith("m_")]
@@ -245,11 +262,11 @@ def _hashable(types: Types) -> list[str]:
     return columns
 
 
-def _shaped(frame: DataFrame, slots: Sequence[Slot]) -> DataFrame:
+def _shaped(frame: "DataFrame", slots: Sequence[Slot]) -> "DataFrame":
     have = set(frame.columns)
     shown = ((name, quoted(name) if name in have else "null", _sql(kind)) for name, kind in slots)
     return frame.selectExpr(*(f"cast({value} as {kind}) as {quoted(name)}" for name, value, kind in shown))
 
 
-def _sql(kind: T.DataType | str) -> str:
+def _sql(kind: ColumnType | str) -> str:
     return kind if isinstance(kind, str) else kind.simpleString()

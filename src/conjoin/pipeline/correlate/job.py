@@ -4,18 +4,20 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from pyspark.sql import SparkSession
 
 from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.results import NAMES
-from conjoin.pipeline.correlate.writing.writing import WrittenRun
-from conjoin.pipeline.files.tables import FileTable, read_table
+from conjoin.pipeline.correlate.writing.run_record import WrittenRun
 from conjoin.pipeline.session.progress import Step
-from conjoin.pipeline.session.session import spark_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from conjoin.pipeline.files.tables import FileTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,11 @@ class TableSummary:
     notes: list[str]
 
 
-def run_job(spark: SparkSession, job: TableJob, step: Step) -> TableSummary:
+def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
     """Writes all outputs; `step` is told what is being done."""
+    from conjoin.pipeline.files.tables import read_table
+    from conjoin.pipeline.session.session import spark_errors
+
     step("reading the tables")
     with spark_errors():
         tables = {name: read_table(spark, name, paths) for name, paths in job.inputs.items() if paths}
@@ -71,7 +76,9 @@ def run_job(spark: SparkSession, job: TableJob, step: Step) -> TableSummary:
             table.release()
 
 
-def _correlate(job: TableJob, tables: dict[str, FileTable], step: Step) -> TableSummary:
+def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> TableSummary:
+    from conjoin.pipeline.session.session import spark_errors
+
     rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
     began = time.monotonic()
     with warnings.catch_warnings(record=True) as caught, spark_errors():

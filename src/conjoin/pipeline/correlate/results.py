@@ -3,11 +3,15 @@
 The Arrow types that the fold writes and the schemas that Spark expects follow from them.
 """
 
-import pyarrow as pa
-from pyspark.sql import types as T
+from typing import TYPE_CHECKING, Any
 
-from conjoin.pipeline.correlate.columns import Types
+import pyarrow as pa
+
+from conjoin.pipeline.correlate.columns import ColumnType, Types
 from conjoin.pipeline.correlate.shape import Layout
+
+if TYPE_CHECKING:
+    from pyspark.sql import types as T
 
 VERDICTS, PAIRS, BUFFERED, OPENED = "verdicts", "correlations", "buffered", "open"
 LOCKED, REMEMBERED, LATER, DEAD = "locks", "ids", "later", "dead_letters"
@@ -74,37 +78,41 @@ KEPT: dict[str, Columns] = {
 
 INSTANT = pa.timestamp("us", tz="UTC")
 TEXTS = pa.list_(pa.string())
-_ARROW = {"text": pa.string(), "instant": INSTANT, "truth": pa.bool_(), "number": pa.int64()}
-_SPARK: dict[str, T.DataType] = {
-    "text": T.StringType(),
-    "instant": T.TimestampType(),
-    "truth": T.BooleanType(),
-    "number": T.LongType(),
-}
-_TEXTS = T.ArrayType(T.StringType())
+ARROW = {"text": pa.string(), "instant": INSTANT, "truth": pa.bool_(), "number": pa.int64(), "texts": TEXTS}
 
 
 def arrow_types(columns: Columns) -> dict[str, pa.DataType]:
-    return {name: _ARROW[kind] for name, kind in columns.items()}
+    return {name: ARROW[kind] for name, kind in columns.items()}
 
 
-def schema_of(table: str, messages: Types, layout: Layout) -> T.StructType:
+def schema_of(table: str, messages: Types, layout: Layout) -> "T.StructType":
     """As Spark reads the rows of an output."""
-    return T.StructType([T.StructField(name, kind) for name, kind in _fields(table, messages, layout).items()])
+    from pyspark.sql import types as T
 
-
-def _fields(table: str, messages: Types, layout: Layout) -> Types:
-    if table in KEPT:
-        return {name: _SPARK[kind] for name, kind in KEPT[table].items()}
-    if table == PAIRS:
-        identity = {name: messages.get(name, _SPARK[kind]) for name, kind in IDENTITY.items()}
-        return identity | {name: _SPARK[kind] for name, kind in PAIR.items()}
-    own = {
-        name: _TEXTS if isinstance(messages[name], T.ArrayType) and name == "taken_by" else messages[name]
-        for name in layout.columns
+    kinds: dict[str, T.DataType] = {
+        "text": T.StringType(),
+        "instant": T.TimestampType(),
+        "truth": T.BooleanType(),
+        "number": T.LongType(),
+        "texts": T.ArrayType(T.StringType()),
     }
+    fields: dict[str, Any] = fields_of(table, messages, layout)
+    return T.StructType(
+        [T.StructField(name, kinds[kind] if isinstance(kind, str) else kind) for name, kind in fields.items()]
+    )
+
+
+def fields_of(table: str, messages: Types, layout: Layout) -> dict[str, ColumnType | str]:
+    """The columns of an output: of a kind that is named here, or of the type that they came with."""
+    if table in KEPT:
+        return dict(KEPT[table])
+    if table == PAIRS:
+        return {name: messages.get(name, kind) for name, kind in IDENTITY.items()} | PAIR
+    own: dict[str, ColumnType | str] = {name: messages[name] for name in layout.columns}
+    if "taken_by" in own and messages["taken_by"].simpleString().startswith("array<"):
+        own["taken_by"] = "texts"
     if table == BUFFERED:
         own.pop("taken_by", None)
-    said = {name: _SPARK[SAID[name]] for name in ("verdict", "reason", "detail", "decided_at")}
-    more = {"taken_by": _TEXTS, "kept_at": _SPARK["instant"]} if table == BUFFERED else {}
-    return own | said | {"correlated_to": _TEXTS} | more
+    said = {name: SAID[name] for name in ("verdict", "reason", "detail", "decided_at")}
+    more = {"taken_by": "texts", "kept_at": "instant"} if table == BUFFERED else {}
+    return own | said | {"correlated_to": "texts"} | more

@@ -6,19 +6,23 @@ Also jobs that go to the shards of a store and not to rows: one task a shard.
 import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
 
 from conjoin.pipeline.session.worker import make_ready
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 _AT_ONCE = 5_000
 
 
-def spark_schema(schema: pa.Schema) -> StructType:
+def spark_schema(schema: pa.Schema) -> "StructType":
+    # Imported here: what only makes batches runs without Spark.
+    from pyspark.sql.pandas.types import from_arrow_schema
+
     found: StructType = from_arrow_schema(schema)
     return found
 
@@ -45,8 +49,8 @@ _ANSWER = pa.schema([("answer", pa.binary())])
 
 
 def rows_of_shards(
-    spark: SparkSession, shards: Sequence[int], task: Callable[[int], Iterable[Sequence[Any]]], schema: pa.Schema
-) -> DataFrame:
+    spark: "SparkSession", shards: Sequence[int], task: Callable[[int], Iterable[Sequence[Any]]], schema: pa.Schema
+) -> "DataFrame":
     """The rows that the task finds for each shard."""
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -58,7 +62,7 @@ def rows_of_shards(
     return spark.range(0, len(shards), 1, len(shards)).mapInArrow(run, spark_schema(schema))
 
 
-def on_each_shard(spark: SparkSession, shards: Sequence[int], task: Callable[[int], Answer]) -> list[Answer]:
+def on_each_shard(spark: "SparkSession", shards: Sequence[int], task: Callable[[int], Answer]) -> list[Answer]:
     """What the task answers for each shard; answers are pickled."""
     rows = rows_of_shards(spark, shards, lambda shard: [(pickle.dumps(task(shard)),)], _ANSWER)
     return [pickle.loads(row["answer"]) for row in rows.collect()]

@@ -1,9 +1,10 @@
 """Progress: which step a job is at, and how far Spark is with it just now, for whoever shows it."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Step = Callable[[str], None]
 """Told what is done from now on."""
@@ -16,7 +17,7 @@ class Stage(NamedTuple):
     done: int
 
 
-def running_stage(spark: SparkSession) -> Stage | None:
+def running_stage(spark: "SparkSession") -> Stage | None:
     """What the status tracker of a classic session says; None between jobs and on Spark Connect, which has none."""
     context = getattr(spark, "_sc", None)
     if context is None:

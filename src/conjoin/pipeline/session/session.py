@@ -24,15 +24,14 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import SparkFailed
 from conjoin.pipeline.session.java import ensure_java
+from conjoin.pipeline.session.master import SUBMITTED, local_cores
 from conjoin.settings import Settings
 
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _BANNER = re.compile(rb"WARNING: (Using incubator modules|package sun\.security\.action)[^\n]*\n?")
 _CHUNK = 65_536
-_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
 
 
 def session(settings: Settings, app_name: str) -> SparkSession:
@@ -41,7 +40,7 @@ def session(settings: Settings, app_name: str) -> SparkSession:
     if running is not None:
         return running
     builder = SparkSession.builder.appName(app_name)
-    if _SUBMITTED in os.environ:
+    if SUBMITTED in os.environ:
         # Under spark-submit the master, the memory and the logs were set there.
         return builder.getOrCreate()
     if settings.master.startswith("sc://"):
@@ -97,19 +96,6 @@ def options(settings: Settings) -> dict[str, str]:
     if partitions:
         chosen["spark.sql.shuffle.partitions"] = str(partitions)
     return chosen
-
-
-def local_cores(master: str) -> int | None:
-    """How many cores a local master uses; None when the master is not local."""
-    found = _LOCAL.fullmatch(master.strip())
-    if found is None:
-        return None
-    return (os.cpu_count() or 1) if found[1] == "*" else int(found[1] or 1)
-
-
-def will_run_here(settings: Settings) -> bool:
-    """Will plain paths be paths of this machine? Under spark-submit nobody knows before the session is there."""
-    return local_cores(settings.master) is not None and _SUBMITTED not in os.environ
 
 
 def path_of(spark: SparkSession, path: str) -> str:

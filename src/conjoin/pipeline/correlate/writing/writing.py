@@ -1,12 +1,9 @@
 """Writing a run: fold into staged files, and commit them. Where pyarrow cannot write, Spark writes what was folded."""
 
-import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.utils import is_remote
 
-from conjoin import __version__
 from conjoin.errors import InputError
-from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.columns import Types
-from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
-from conjoin.pipeline.correlate.fold.detail import iso
+from conjoin.pipeline.correlate.fold.counts import merged
 from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, PartitionFold
 from conjoin.pipeline.correlate.results import NAMES, schema_of
 from conjoin.pipeline.correlate.writing.parquet_sink import REPORT, ParquetSink, PartitionReport, WrittenFile
 from conjoin.pipeline.correlate.writing.run_folder import STAGING, RunFolder, filesystem_of
+from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
 from conjoin.pipeline.files.output_files import OutputFolder, write_table, write_tables
 from conjoin.pipeline.session.session import path_of
 from conjoin.pipeline.session.worker import make_ready
@@ -46,16 +41,6 @@ _TOGETHER = 3
 _NOT_IN_FILES = ("variant", "interval", "void", "udt")
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRun:
-    """What a run has written: rows of each output, and what was counted. `as_of` in microseconds since 1970."""
-
-    folder: str
-    as_of: int
-    rows: dict[str, int]
-    counts: PartitionCounts
-
-
 def write(
     result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
 ) -> tuple[WrittenRun, dict[str, DataFrame]]:
@@ -70,7 +55,7 @@ def write(
         return _written_by_spark(result, where, file_format, overwrite, tables)
     run = uuid.uuid4().hex[:16]
     home = RunFolder(*place, run=run)
-    began = datetime.now(UTC)
+    record = RunRecord(result.first_pass.as_of, inputs.since, inputs.policies, file_format, "spark")
     do = _on_the_cluster(inputs.spark) if is_remote() else _here
     do(lambda: home.begin(overwrite))
     try:
@@ -86,41 +71,13 @@ def write(
         if file_format != "parquet":
             home = _converted(result, home, where, files, file_format)
             files = {table: do(partial(home.staged_files, table)) for table in files}
-        described = {
-            "conjoin": __version__,
-            "as_of": iso(result.first_pass.as_of),
-            "since": None if inputs.since is None else iso(inputs.since),
-            "policies": fingerprint(inputs.policies),
-            "format": file_format,
-            "began_at": began.isoformat(),
-            "seconds": round((datetime.now(UTC) - began).total_seconds(), 3),
-            "rows": rows,
-            "counts": msgspec.to_builtins(counts),
-            "files": {table: list(map(_told_of, some)) for table, some in files.items()},
-        }
+        described = record.described(rows, counts, files)
         do(lambda: home.commit(described))
     except BaseException:  # whatever it was, nothing staged is left behind
         with suppress(Exception):
             do(home.abandon)
         raise
     return WrittenRun(folder, result.first_pass.as_of, rows, counts), _read_back(result, where, file_format, tables)
-
-
-def _told_of(file: WrittenFile | str) -> dict[str, Any]:
-    """What Spark has converted is known by its name alone."""
-    if isinstance(file, str):
-        return {"name": file}
-    return {"name": file.name, "rows": file.rows, "bytes": file.bytes}
-
-
-def fingerprint(policies: Policies) -> str:
-    """The same for the same policies: a constraint counts by its name."""
-    named = {"*": policies.default} | dict(sorted(policies.by_name.items()))
-    said = [
-        f"{name}: {replace(policy, constraint=None)} {getattr(policy.constraint, 'name', None)}"
-        for name, policy in named.items()
-    ]
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:16]
 
 
 def _can_be_written(messages: Types) -> bool:
