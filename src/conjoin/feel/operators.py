@@ -89,5 +89,5 @@ def _computed(
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any, Budget], Any]] = {
-    **{"+": add, "-": subtract, "*": multiply, "/": divide, "**": power},
+    **{"+": add, "-": subtract, "*": multiply, "/": divide, "**": power}
 }

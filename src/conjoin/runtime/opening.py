@@ -19,11 +19,7 @@ def open_broker(address: str | Path, clock: Clock = now_us) -> Broker:
 
 
 def create_broker(
-    address: str | Path,
-    shards: int,
-    clock: Clock = now_us,
-    profile: str = "zeebe",
-    unique_business_ids: bool = False,
+    address: str | Path, shards: int, clock: Clock = now_us, profile: str = "zeebe", unique_business_ids: bool = False
 ) -> Broker:
     return Broker(create_store(address, _facts(shards, profile, unique_business_ids)), clock)
 

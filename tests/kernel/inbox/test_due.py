@@ -5,8 +5,8 @@ from hypothesis import given, seed
 from hypothesis import strategies as st
 
 from conjoin.kernel.inbox import InboxMessage, book, due_at_of
-from conjoin.kernel.inbox.due import is_removable, what_is_due
-from conjoin.kernel.inbox.message import ENDED, STATES, Ending
+from conjoin.kernel.inbox.due import what_is_due
+from conjoin.kernel.inbox.message import ENDED, STATES
 from conjoin.kernel.inbox.outcomes import Outcome, Unanswered
 from conjoin.kernel.instants import NEVER
 from tests.conftest import the_seed
@@ -72,20 +72,3 @@ def test_what_a_run_has_booked_is_not_due_again_at_the_same_instant(
 def test_a_message_expires_at_its_last_instant_and_is_not_tried_then(second: int, what: str | None) -> None:
     message = make(expires_at=100 * S, next_retry_at=100 * S)
     assert what_is_due(message, second * S, SETTINGS) == what
-
-
-@pytest.mark.parametrize(
-    ("message", "retention", "removable"),
-    [
-        (make(state="done", ending=Ending("", "", 10 * S)), 5_000, True),
-        (make(state="deleted", ending=Ending("", "", 10 * S)), 5_000, True),
-        (make(state="done", ending=Ending("", "", 10 * S + 1)), 5_000, False),
-        (make(state="done", ending=Ending("", "", 10 * S)), None, False),
-        (make(state="parked"), 0, False),
-        (make(state="waiting"), 0, False),
-    ],
-)
-def test_only_what_has_ended_is_removed_after_its_retention(
-    message: InboxMessage, retention: int | None, removable: bool
-) -> None:
-    assert is_removable(message, 15 * S, preset(retention=retention)) is removable

@@ -5,7 +5,6 @@ import pytest
 from conjoin.kernel.inbox import InboxMessage, accept
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.due import CLEANUP, take_lease
 from conjoin.kernel.inbox.message import DECODE_ERROR, Hint, identity_of
 from conjoin.kernel.inbox.operations import Pause, Resume
 from conjoin.kernel.inbox.outcomes import Delivered, Failed, Outcome
@@ -113,9 +112,3 @@ def test_hints_with_only_a_business_key_are_not_one_group() -> None:
     inbox = Inbox(preset(group_gate="strict"), fails_for(1), one, other)
     inbox.run(60)
     assert (inbox.state(1), inbox.state(2)) == ("waiting", "done")
-
-
-def test_cleanup_is_done_by_one_of_several_servers() -> None:
-    lease = take_lease(CLEANUP, "first", None, 0, preset())
-    assert lease is not None
-    assert [take_lease(CLEANUP, server, lease, S, preset()) for server in ("second", "third")] == [None, None]

@@ -1,8 +1,8 @@
-"""When runs and cleanups come, and that one server at a time does them."""
+"""When runs and cleanups come."""
 
 import pytest
 
-from conjoin.kernel.inbox.due import CLEANUP, RUN, Lease, next_job_at, take_lease
+from conjoin.kernel.inbox.due import CLEANUP, RUN, next_job_at
 from conjoin.kernel.instants import NEVER
 from tests.kernel.inbox.simulator import S, preset
 
@@ -19,17 +19,3 @@ def test_a_job_comes_after_its_initial_delay_and_then_at_its_interval(job: str, 
 @pytest.mark.parametrize("job", [RUN, CLEANUP])
 def test_a_disabled_inbox_has_no_runs(job: str) -> None:
     assert next_job_at(job, 0, None, preset(enabled=False)) == NEVER
-
-
-@pytest.mark.parametrize("job", [RUN, CLEANUP])
-def test_one_server_at_a_time_has_a_job(job: str) -> None:
-    first = take_lease(job, "a", None, 0, SETTINGS)
-    assert first == Lease(job, "a", 300 * S)
-    assert take_lease(job, "b", first, 299 * S, SETTINGS) is None
-    assert take_lease(job, "a", first, 299 * S, SETTINGS) == Lease(job, "a", 599 * S)
-    assert take_lease(job, "b", first, 300 * S, SETTINGS) == Lease(job, "b", 600 * S)
-
-
-def test_without_a_cluster_nobody_is_asked() -> None:
-    held = Lease(RUN, "a", 300 * S)
-    assert take_lease(RUN, "b", held, 0, preset(cluster=False)) == Lease(RUN, "b", 300 * S)

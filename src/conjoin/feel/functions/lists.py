@@ -145,11 +145,7 @@ def _partition(items: Items, size: Number) -> list[Items] | None:
 
 
 def _join(
-    budget: Budget,
-    items: Items,
-    delimiter: str | None = None,
-    prefix: str | None = None,
-    suffix: str | None = None,
+    budget: Budget, items: Items, delimiter: str | None = None, prefix: str | None = None, suffix: str | None = None
 ) -> Any:
     texts = [item for item in items if item is not None]
     if not all(type(text) is str for text in texts):

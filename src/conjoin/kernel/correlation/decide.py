@@ -14,12 +14,7 @@ from conjoin.kernel.correlation.expiry import expire
 from conjoin.kernel.correlation.publishing import offer, publish
 from conjoin.kernel.correlation.starting import end_instance, start_buffered
 from conjoin.kernel.correlation.state import KeySpace
-from conjoin.kernel.correlation.waiting import (
-    acknowledge,
-    close_subscription,
-    open_subscription,
-    reject,
-)
+from conjoin.kernel.correlation.waiting import acknowledge, close_subscription, open_subscription, reject
 
 DECIDE: dict[type, Callable[[KeySpace, Any, Catalog], list[Event]]] = {
     c.PublishMessage: lambda space, it, catalog: publish(space, it.message, it.at, catalog),

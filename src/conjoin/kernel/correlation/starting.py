@@ -68,12 +68,7 @@ def starts_behind_id(
 
 
 def start_instance(
-    space: KeySpace,
-    message: Message,
-    start: StartSubscription,
-    at: int,
-    catalog: Catalog,
-    lock: Lock | None = None,
+    space: KeySpace, message: Message, start: StartSubscription, at: int, catalog: Catalog, lock: Lock | None = None
 ) -> InstanceStarted:
     instance_id, locks = catalog.new_instance(space.tenant_id, space.key, message, start), takes_lock(space, message)
     if lock is None:

@@ -14,14 +14,4 @@ from conjoin.kernel.inbox.run import plan
 from conjoin.kernel.inbox.settings import PRESETS, InboxSettings
 from conjoin.kernel.inbox.verdicts import verdict_of
 
-__all__ = [
-    "PRESETS",
-    "InboxMessage",
-    "InboxSettings",
-    "accept",
-    "book",
-    "due_at_of",
-    "operate",
-    "plan",
-    "verdict_of",
-]
+__all__ = ["PRESETS", "InboxMessage", "InboxSettings", "accept", "book", "due_at_of", "operate", "plan", "verdict_of"]

@@ -3,12 +3,8 @@
 `due_at_of` is meant to be stored beside the message, in one indexed column: what is due is then `due_at <= now`, and
 rows that wait, are parked or have ended never hide one that is due. None: nothing happens until an operator acts. What
 waits for its group stays due, so a run goes on after the last row of a page and never starts again at the first.
-Invariant: what a run has booked is not due again at the instant of that run. A lease is a row that one server holds
-until an instant of the store's clock: it saves work, it does not guard it, as a run that outlives its lease loses at
-the commit.
+Invariant: what a run has booked is not due again at the instant of that run.
 """
-
-from typing import NamedTuple
 
 from conjoin.kernel.inbox.message import ENDED, UNCERTAIN, WAITING, InboxMessage, is_expired
 from conjoin.kernel.inbox.settings import InboxSettings
@@ -48,22 +44,9 @@ def what_is_due(message: InboxMessage, now: int, settings: InboxSettings) -> str
     return None
 
 
-def is_removable(message: InboxMessage, now: int, settings: InboxSettings) -> bool:
-    """Has it ended so long ago that cleanup removes its row?"""
-    if message.ending is None or settings.retention is None:
-        return False
-    return after(message.ending.at, settings.retention) <= now
-
-
 def _lapses_at(message: InboxMessage, settings: InboxSettings) -> int:
     """By then the caller has lost the lock of the schedule, so the answer is not coming any more."""
     return after(ALWAYS if message.tried_at is None else message.tried_at, settings.lock_at_most)
-
-
-class Lease(NamedTuple):
-    job: str
-    owner: str
-    until: int
 
 
 def next_job_at(job: str, started_at: int, ended_at: int | None, settings: InboxSettings) -> int:
@@ -75,11 +58,3 @@ def next_job_at(job: str, started_at: int, ended_at: int | None, settings: Inbox
     else:
         initial_delay, interval = settings.poll_initial_delay, settings.poll_interval
     return after(started_at, initial_delay) if ended_at is None else after(ended_at, interval)
-
-
-def take_lease(job: str, owner: str, held: Lease | None, now: int, settings: InboxSettings) -> Lease | None:
-    """The lease of a job for this owner, or None while another holds it; without a cluster leases do not count."""
-    is_free = held is None or held.owner == owner or held.until <= now
-    if not is_free and settings.cluster:
-        return None
-    return Lease(job, owner, after(now, settings.lock_at_most))

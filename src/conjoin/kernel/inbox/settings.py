@@ -89,11 +89,7 @@ PRESETS: dict[str, InboxSettings] = {
         backoff_base=180.0,  # as printed: the table of the document gives the cap's figure for the base, too
         backoff_cap_on=AGE,
     ),
-    "correlate-code": InboxSettings(
-        group_gate=STRICT,
-        backoff_exponent=ATTEMPT,
-        max_rule=EXCEEDED,
-    ),
+    "correlate-code": InboxSettings(group_gate=STRICT, backoff_exponent=ATTEMPT, max_rule=EXCEEDED),
 }
 
 

@@ -36,11 +36,7 @@ def near_misses(
 
 
 def _all(
-    space: KeySpace,
-    message: Message,
-    at: int,
-    starts: Sequence[StartSubscription],
-    other_tenants: Sequence[KeySpace],
+    space: KeySpace, message: Message, at: int, starts: Sequence[StartSubscription], other_tenants: Sequence[KeySpace]
 ) -> Iterator[NearMiss]:
     for start in locked_starts(space, message, starts):
         holder = space.locks[start.process_id].instance_id

@@ -138,10 +138,7 @@ class SparkInbox(Inbox):
 
 @contextmanager
 def opened_inbox(spark: SparkSession, store: str | Path, configuration: Configuration) -> Iterator[SparkInbox]:
-    with (
-        closing(open_broker(store)) as broker,
-        closing(SparkInbox(spark, broker, *configuration)) as inbox,
-    ):
+    with closing(open_broker(store)) as broker, closing(SparkInbox(spark, broker, *configuration)) as inbox:
         yield inbox
 
 

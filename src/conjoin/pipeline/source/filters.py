@@ -17,7 +17,7 @@ from conjoin.pipeline.source.columns import TEXT, Column, Condition
 from conjoin.pipeline.source.tables import SHARD, SourceTable
 
 _ORDER: dict[type[Filter], str] = {
-    **{ds.GreaterThan: ">", ds.GreaterThanOrEqual: ">=", ds.LessThan: "<", ds.LessThanOrEqual: "<="},
+    **{ds.GreaterThan: ">", ds.GreaterThanOrEqual: ">=", ds.LessThan: "<", ds.LessThanOrEqual: "<="}
 }
 _COMPARE: dict[type[Filter], Callable[[pa.Array, pa.Scalar], pa.Array]] = {
     **{ds.EqualTo: pc.equal, ds.GreaterThan: pc.greater, ds.GreaterThanOrEqual: pc.greater_equal},

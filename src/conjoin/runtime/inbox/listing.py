@@ -97,8 +97,7 @@ def hidden_view(hiding: Hiding, shown: Shown) -> Shown:
         sentence=hiding.text(shown.sentence, *quoted),
         headers=hiding.of(shown.headers),
         hint=shown.hint._replace(
-            variables=hiding.of(shown.hint.variables),
-            correlation_variables=hiding.of(shown.hint.correlation_variables),
+            variables=hiding.of(shown.hint.variables), correlation_variables=hiding.of(shown.hint.correlation_variables)
         ),
         payload=hiding.payload(shown.payload),
         history=[

@@ -86,11 +86,7 @@ def with_content(message: InboxMessage, content: InboxContentRow) -> InboxMessag
     type_, encoding, headers, hint = read_json(content.about)
     hint |= {"name": message.hint.name, "correlation_key": message.hint.correlation_key}
     return message._replace(
-        payload=bytes(content.payload),
-        type=MessageType(*type_),
-        encoding=encoding,
-        headers=headers,
-        hint=Hint(**hint),
+        payload=bytes(content.payload), type=MessageType(*type_), encoding=encoding, headers=headers, hint=Hint(**hint)
     )
 
 

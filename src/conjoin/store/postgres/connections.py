@@ -41,10 +41,7 @@ _NOT_CONNECTED = (
     ("pg_hba.conf", _LET_IN),
     ("authentication", _LET_IN),
     ('role "', "the server does not know this user; name another one in the address, or create it"),
-    (
-        'database "',
-        "the server has no such database: create it, then make a store with conjoin store init --store",
-    ),
+    ('database "', "the server has no such database: create it, then make a store with conjoin store init --store"),
     ("too many", _TOO_MANY),
     ("connection slots", _TOO_MANY),
     ("starting up", _STARTING),

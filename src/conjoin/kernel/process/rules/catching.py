@@ -157,11 +157,7 @@ def trigger(
 
 
 def _trigger_event_subprocess(
-    step: Step,
-    it: Scope,
-    start: Element,
-    variables: Mapping[str, Any] | None,
-    subscription_key: SubscriptionKey,
+    step: Step, it: Scope, start: Element, variables: Mapping[str, Any] | None, subscription_key: SubscriptionKey
 ) -> None:
     if not start.interrupting:
         assert start.scope is not None

@@ -78,11 +78,7 @@ class ReplyWait:
 
 class ShardThreads:
     def __init__(
-        self,
-        store: Store,
-        clock: ForwardClock,
-        view: Callable[[], CatalogView],
-        supervisor: Supervisor | None = None,
+        self, store: Store, clock: ForwardClock, view: Callable[[], CatalogView], supervisor: Supervisor | None = None
     ) -> None:
         shards = store.facts.shards
         self.counter = 0
