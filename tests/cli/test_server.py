@@ -167,7 +167,7 @@ def test_store_that_a_flag_names_counts_before_the_server_of_the_settings(
 
 def test_server_that_is_away_or_no_address_is_one_line(operator: Command) -> None:
     told = operator.cannot("instances --server http://127.0.0.1:1")
-    assert told.startswith("POST /v2/process-instances/search: ")
+    assert told.startswith("GET /conjoin/v1/instances: ")
     assert operator.cannot("instances --server here").startswith("flag --server: server.url = a text: ")
     assert "two ways" in operator.cannot("instances --token t --user me")
     assert operator.cannot("instances --ca gone.pem").startswith("gone.pem: cannot be used: ")

@@ -46,6 +46,21 @@ def test_messages_are_listed_in_pages_from_either_end(rest: Rest) -> None:
     assert later == [it for it in found if it["published_at"] >= since]
 
 
+def test_instances_and_what_belongs_to_them_are_listed_by_their_filters(rest: Rest) -> None:
+    instance = rest.create("order", {"orderId": "to-list"})
+    [it] = rest.call("GET", f"{OWN}/instances?process=order&state=active&instance={instance}&incidents=false")["items"]
+    assert (it["key"], it["version"], it["started"], it["incidents"]) == (instance, 1, "command", 0)
+    assert rest.call("GET", f"{OWN}/instances?instance={instance}&incidents=true")["items"] == []
+    [wait] = rest.call("GET", f"{OWN}/subscriptions?key=to-list&state=open")["items"]
+    assert (wait["instance_key"], wait["name"]) == (instance, "paid")
+    rest.call("POST", f"{OWN}/messages", {"name": "paid", "key": "to-list"})
+    [job] = rest.call("GET", f"{OWN}/jobs?instance={instance}")["items"]
+    assert (job["type"], job["process_id"], job["instance_key"]) == ("ship", "order", instance)
+    assert rest.call("GET", f"{OWN}/incidents?instance={instance}")["items"] == []
+    for query in ("instances?incidents=perhaps", "instances?version=one", "jobs?state=asleep", "incidents?since=now"):
+        assert rest.problem("GET", f"{OWN}/{query}")[0] == 400, query
+
+
 def test_lists_refuse_what_they_do_not_know(rest: Rest) -> None:
     for query in (
         "nam=x",

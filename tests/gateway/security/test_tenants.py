@@ -85,7 +85,7 @@ NOT_LISTED: dict[str, Any] = {
     },
     "POST /v2/process-instances/{processInstanceKey}/incidents/search": {},
     "POST /v2/element-instances/{elementInstanceKey}/incidents/search": {},
-    "GET /conjoin/v1/messages": None,
+    **{f"GET /conjoin/v1/{what}": None for what in ("messages", "subscriptions", "instances", "incidents", "jobs")},
     "GET /conjoin/v1/status": None,
     "POST /conjoin/v1/messages/bulk": {"name": "paid", "tenant": THEIRS},
 }

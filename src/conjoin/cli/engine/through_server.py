@@ -1,12 +1,11 @@
 """The engine behind a server: what `conjoin.Client` answers, as commands show it. What it refuses is a `CallFailed`.
 
-What the server does not say (how an instance was started, whether a version is new) is left empty. Lists that only
-`/v2` has are searches there: `SEARCHED` says which field is which column, and which filter is which.
+What the server does not say (whether a deployed version is new) is left empty.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from conjoin.cli.printing import JsonObject
@@ -23,8 +22,6 @@ from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.reading.lists import ListPage, ListQuery
 from conjoin.times.iso8601 import instant_text
 
-_LISTS = ("messages", "set-aside", "dead-letters", "inbox")
-"""That `/conjoin/v1` has as a store has them."""
 _OPEN = {
     **{"instances": "active_instances", "subscriptions": "open_subscriptions", "buffered": "buffered_messages"},
     **{"jobs": "open_jobs", "timers": "", "incidents": "open_incidents"},
@@ -118,16 +115,13 @@ class ThroughServer:
         self.client.throw_error(key, ModelledError(code, message, variables))
 
     def page(self, what: str, query: ListQuery) -> ListPage:
-        if what in _LISTS:
-            found = self.client.request("GET", f"/conjoin/v1/{what}", query=_in_query(query))
-            return ListPage(found["items"], found["cursor"])
-        searched, items, after = SEARCHED[what], list[JsonObject](), query.after
-        # A search may stop before a page is full, and names a cursor for all pages but an empty last one.
+        items, after = list[JsonObject](), query.after
+        # The server may stop before a page is full, and has a limit of its own.
         while len(items) < query.limit:
-            body = searched.body(replace(query, limit=query.limit - len(items), after=after))
-            found = self.client.request("POST", f"/v2/{searched.name}/search", body)
-            items += map(searched.item, found["items"])
-            after = found["page"]["endCursor"]
+            wanted = replace(query, limit=query.limit - len(items), after=after)
+            found = self.client.request("GET", f"/conjoin/v1/{what}", query=_in_query(wanted))
+            items += found["items"]
+            after = found["cursor"]
             if after is None:
                 break
         return ListPage(items, after)
@@ -160,93 +154,7 @@ def _in_query(query: ListQuery) -> dict[str, str]:
     """As the lists of `/conjoin/v1` take it."""
     times = {"since": query.since, "until": query.until}
     found = {name: instant_text(at) for name, at in times.items() if at is not None}
-    found |= {name: str(value) for name, value in query.filters.items()}
+    found |= {
+        name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.filters.items()
+    }
     return found | {"limit": str(min(query.limit, _MOST_ITEMS))} | ({"cursor": query.after} if query.after else {})
-
-
-_FIELDS = {
-    **dict.fromkeys(("process", "process_id"), "processDefinitionId"),
-    **dict.fromkeys(("instance", "instance_key"), "processInstanceKey"),
-    **dict.fromkeys(("element", "element_id"), "elementId"),
-    **dict.fromkeys(("tenant", "tenant_id"), "tenantId"),
-    **dict.fromkeys(("parent", "parent_key"), "parentProcessInstanceKey"),
-    **{"business_id": "businessId", "job_key": "jobKey", "incidents": "hasIncident", "due_at": "deadline"},
-    **{"started": "", "started_at": "startDate", "ended_at": "endDate", "error_type": "errorType"},
-    **dict.fromkeys(("text", "message"), "errorMessage"),
-}
-"""Of all searches, by the names of filters and columns of a store; one that is in no table is the same there."""
-
-
-@dataclass(frozen=True)
-class SearchedList:
-    """`fields` are its own, where they differ; `words` are values that differ; `time` is what since and until mean."""
-
-    name: str
-    columns: str
-    fields: Mapping[str, str]
-    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    time: str = ""
-    shown: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
-
-    def body(self, query: ListQuery) -> JsonObject:
-        where: JsonObject = {}
-        for name, value in query.filters.items():
-            if name in self.words and value not in self.words[name]:
-                raise InputError([f"{name}: {value!r} is none of {', '.join(self.words[name])}"])
-            wanted = self.words[name][value] if name in self.words else value
-            # The key of a list is its own; as a filter it is a correlation key.
-            its = "correlationKey" if name == "key" else self._field(name)
-            where[its] = str(wanted) if its.endswith("Key") else wanted
-        times = {"$gte": query.since, "$lt": query.until}
-        if within := {test: instant_text(at) for test, at in times.items() if at is not None}:
-            where[self.time] = within
-        return {"filter": where, "page": {"limit": min(query.limit, _MOST_ITEMS), "after": query.after}}
-
-    def item(self, found: Mapping[str, Any]) -> JsonObject:
-        item = {column: found.get(self._field(column)) for column in self.columns.split()}
-        return item | {name: show(item[name]) for name, show in self.shown.items()}
-
-    def _field(self, name: str) -> str:
-        return self.fields.get(name) or _FIELDS.get(name, name)
-
-
-def _lower(text: str) -> str:
-    return text.lower()
-
-
-SEARCHED = {
-    "instances": SearchedList(
-        "process-instances",
-        "key process_id version tenant_id business_id state started parent_key started_at ended_at incidents",
-        {"key": "processInstanceKey", "version": "processDefinitionVersion"},
-        {"state": {"active": "ACTIVE", "completed": "COMPLETED", "terminated": "TERMINATED"}},
-        "startDate",
-        {"state": _lower, "incidents": int},
-    ),
-    "incidents": SearchedList(
-        "incidents",
-        "key tenant_id job_key error_type text process_id instance_key element_id",
-        {"key": "incidentKey", "type": "errorType"},
-    ),
-    "jobs": SearchedList(
-        "jobs",
-        "key type state tenant_id process_id instance_key element_id retries worker due_at message",
-        {"key": "jobKey"},
-        {
-            "state": {"ready": "CREATED", "activated": "CREATED", "failed": "FAILED", "backing_off": "FAILED"}
-            | {"error_thrown": "ERROR_THROWN"}
-        },
-        shown={"state": _lower},
-    ),
-    "subscriptions": SearchedList(
-        "message-subscriptions",
-        "key name correlation_key tenant_id business_id state process_id instance_key element_id",
-        {
-            **{"key": "messageSubscriptionKey", "name": "messageName", "correlation_key": "correlationKey"},
-            "state": "messageSubscriptionState",
-        },
-        {"state": {"open": "CREATED", "busy": "CREATED", "closed": "DELETED"}},
-        "lastUpdatedDate",
-        {"state": lambda state: "open" if state == "CREATED" else "closed"},
-    ),
-}

@@ -38,7 +38,10 @@ MOST_MESSAGES = 1_000
 MOST_ELEMENTS = 2_000
 """Of a model, on a page."""
 _MOST_WAITS = 20
-_NUMBERS = ("instance", "parent", "version")
+NUMBERS = ("instance", "parent", "version")
+FLAGS = ("incidents",)
+"""Filters of lists whose values are no texts."""
+_WORDS = {"true": True, "false": False}
 
 COUNTED = tuple(OPEN)
 _MESSAGES = LISTS["messages"]
@@ -105,17 +108,28 @@ def inbox_selection(wanted: Wanted) -> ListQuery:
     return ListQuery({name: _read(INBOX, name, value) for name, value in wanted.filters.items()}, wanted.since)
 
 
-def _read(listing: Listing, name: str, value: str) -> Any:
-    if name in _NUMBERS:
-        if value.isascii() and value.isdigit() and len(value) < 19:
-            return int(value)
-        raise InputError([f"{name}: {value!r:.60} is not a whole number"])
+def typed(name: str, text: str) -> Any:
+    """The value of a filter, as a client writes it. Raises `InputError`."""
+    if name in NUMBERS:
+        return whole_number(name, text)
+    if name in FLAGS and text not in _WORDS:
+        raise InputError([f"{name}: {text!r:.40} is none of {', '.join(_WORDS)}"])
+    return _WORDS[text] if name in FLAGS else text
+
+
+def whole_number(name: str, text: str) -> int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    raise InputError([f"{name}: {text!r:.60} is not a whole number"])
+
+
+def _read(listing: Listing, name: str, text: str) -> Any:
     if name in listing.row_tests:
-        return read_variable_test(value)
-    if "*" not in value or name not in listing.columns or name in listing.choices:
-        return value
+        return read_variable_test(text)
+    if "*" not in text or name not in listing.columns or name in (*listing.choices, *NUMBERS):
+        return typed(name, text)
     try:
-        return Meets((("like", read_pattern(value)),))
+        return Meets((("like", read_pattern(text)),))
     except ValueError as expected:
         raise InputError([f"{name} takes {expected}"]) from None
 

@@ -88,6 +88,7 @@ _OWN: dict[Rule, Sequence[str]] = {
         "GET /messages/{messageKey}/explain",
         "POST /explain",
         "GET /status",
+        *(f"GET /{what}" for what in ("subscriptions", "instances", "incidents", "jobs")),
     ),
     _OPERATE: ("DELETE /messages/{messageKey}/payload",),
     _PUBLISH_ALL: ("POST /inbox/{channel}",),

@@ -16,14 +16,8 @@ from conjoin.gateway.http.context import USER
 from conjoin.gateway.http.problems import HttpProblem, invalid, not_found, refused
 from conjoin.gateway.http.reading import body_of, hold
 from conjoin.gateway.memory_budget import json_cost
-from conjoin.gateway.rest.conjoin_v1.list_query import (
-    NUMBER,
-    list_response,
-    parameters,
-    read_list_query,
-    read_number,
-    read_query,
-)
+from conjoin.gateway.queries.store import whole_number
+from conjoin.gateway.rest.conjoin_v1.list_query import NUMBER, list_response, parameters, read_list_query, read_query
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, QueryParameter, RestCall, answer
 from conjoin.gateway.rest.json_lines import NDJSON, line_batches
 from conjoin.gateway.rest.openapi import schemas
@@ -95,7 +89,7 @@ async def receive(call: RestCall) -> Response:
     if not inbox.channels[channel].enabled:
         raise invalid(f"The channel {channel!r} is not enabled")
     given = read_query(call.request, _QUERY, ["source"])
-    source, first = given.get("source") or f"rest {uuid4()}", read_number("first", given.get("first", "1"))
+    source, first = given.get("source") or f"rest {uuid4()}", whole_number("first", given.get("first", "1"))
     if len(source) > _LONGEST_SOURCE or "\0" in source:
         raise invalid(f"source: is longer than {_LONGEST_SOURCE} characters, or has characters that are no text (NUL)")
     counts = Counts()

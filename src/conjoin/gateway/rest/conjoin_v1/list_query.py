@@ -1,17 +1,16 @@
-"""The query of a list of `/conjoin/v1`: filters, a time range, a page. Unknown names are refused."""
+"""The lists of `/conjoin/v1`: filters, a time range, a page. Unknown names are refused."""
 
 from collections.abc import Collection
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.gateway.http.problems import invalid
-from conjoin.gateway.queries.store import page_as_json
-from conjoin.gateway.rest.endpoint import QueryParameter, answer
-from conjoin.gateway.rest.openapi.schemas import INSTANT, Schema, one_of_words
+from conjoin.gateway.queries.store import FLAGS, NUMBERS, page_as_json, typed, whole_number
+from conjoin.gateway.rest.endpoint import Endpoint, QueryParameter, RestCall, answer
+from conjoin.gateway.rest.openapi.schemas import FLAG, INSTANT, TEXT, Schema, one_of_words, page, record
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.lists import Listing, ListQuery, newest_page, page_of
+from conjoin.runtime.reading.lists import LISTS, Listing, ListQuery, newest_page, page_of
 from conjoin.times.iso8601 import read_instant
 
 MOST_ITEMS = 1_000
@@ -26,14 +25,24 @@ PAGE = {
 }
 
 
-def parameters(listing: Listing, keys: Collection[str] = ()) -> dict[str, QueryParameter]:
+def list_endpoint(what: str, name: str, summary: str, item: type) -> Endpoint:
+    """One of the lists of a store, as its commands have it."""
+    listing = LISTS[what]
+
+    async def handle(call: RestCall) -> Response:
+        query = read_list_query(call.request, listing)
+        return await call.service.look(list_response, call.service.broker, what, listing, query)
+
+    path, query = f"/conjoin/v1/{what}", parameters(listing)
+    return Endpoint("GET", path, name, summary, handle, answer=page(record(item)), query=query)
+
+
+def parameters(listing: Listing) -> dict[str, QueryParameter]:
     """Of a list: its filters, and what all lists have."""
-    found = {name: QueryParameter(f"only with this {name.replace('_', ' ')}") for name in listing.filters}
-    found |= {
-        name: QueryParameter(f"only with this {name}", one_of_words(listing.choices[name])) for name in listing.choices
-    }
-    found |= {name: QueryParameter(f"only with this {name}", NUMBER) for name in keys}
-    return {**found, **PAGE}
+    schemas = {name: NUMBER if name in NUMBERS else FLAG if name in FLAGS else TEXT for name in listing.filters}
+    schemas |= {name: one_of_words(words) for name, words in listing.choices.items()}
+    named = {name: QueryParameter(f"only with this {name.replace('_', ' ')}", it) for name, it in schemas.items()}
+    return named | PAGE
 
 
 def read_query(request: Request, known: Collection[str], texts: Collection[str]) -> dict[str, str]:
@@ -45,25 +54,17 @@ def read_query(request: Request, known: Collection[str], texts: Collection[str])
     return {name: value for name, value in request.query_params.items() if value or name not in texts}
 
 
-def read_list_query(request: Request, listing: Listing, keys: Collection[str] = ()) -> ListQuery:
-    """`keys`: filters whose values are keys."""
-    texts = {"cursor", *listing.filters} - {*keys, *listing.choices}
+def read_list_query(request: Request, listing: Listing) -> ListQuery:
+    texts = {"cursor", *listing.filters} - {*NUMBERS, *FLAGS, *listing.choices}
     given = read_query(request, [*listing.filters, *PAGE], texts)
-    filters: dict[str, Any] = {name: given[name] for name in listing.filters if name in given}
-    filters |= {name: read_number(name, given[name]) for name in keys if name in filters}
-    limit, order = read_number("limit", given.get("limit", "50")), given.get("order", "asc")
+    filters = {name: typed(name, given[name]) for name in listing.filters if name in given}
+    limit, order = whole_number("limit", given.get("limit", "50")), given.get("order", "asc")
     since, until = (_instant(name, given.get(name)) for name in ("since", "until"))
     if order not in _ORDERS:
         raise invalid(f"order: {order!r:.40} is none of {', '.join(_ORDERS)}")
     if not 1 <= limit <= MOST_ITEMS:
         raise invalid(f"limit: {limit} is not between 1 and {MOST_ITEMS}")
     return ListQuery(filters, since, until, limit, given.get("cursor"), _ORDERS[order])
-
-
-def read_number(name: str, text: str) -> int:
-    if text.isascii() and text.isdigit() and len(text) < 19:
-        return int(text)
-    raise invalid(f"{name}: {text!r:.60} is not a whole number")
 
 
 def _instant(name: str, text: str | None) -> int | None:

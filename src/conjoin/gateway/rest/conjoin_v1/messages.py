@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from conjoin.gateway.http.problems import accepted, invalid
 from conjoin.gateway.http.reading import decoder, new_message, read_json_body, while_there
-from conjoin.gateway.rest.conjoin_v1.list_query import list_response, parameters, read_list_query
+from conjoin.gateway.rest.conjoin_v1.list_query import list_endpoint
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.rest.openapi import schemas
 from conjoin.gateway.rest.openapi.schemas import Schema, array, closed, nullable, record, whole
@@ -22,20 +22,13 @@ from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFac
 from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.reading.list_items import MessageItem
-from conjoin.runtime.reading.lists import LISTS
 
 LONGEST_WAIT_MS = 60_000
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.005, 0.25
 _UNDECIDED = ("buffered", "waiting")
 _READER = decoder(dict[str, Any])
-_LISTING = LISTS["messages"]
 _OUTCOME = ("message", "verdict", "reason", "decided_at", "sentence", "storage", "attempts", "still_buffered")
 """What of an explanation says what became of the message, without the near misses."""
-
-
-async def list_messages(call: RestCall) -> Response:
-    query = read_list_query(call.request, _LISTING, keys=["instance"])
-    return await call.service.look(list_response, call.service.broker, "messages", _LISTING, query)
 
 
 async def show_message(call: RestCall) -> Response:
@@ -122,11 +115,7 @@ _EXPLANATION = record(
 _OUTCOME_SCHEMA = whole({name: _EXPLANATION["properties"][name] for name in _OUTCOME})
 
 ENDPOINTS = (
-    Endpoint(
-        *("GET", "/conjoin/v1/messages", "listMessages", "Messages and what became of them", list_messages),
-        answer=schemas.page(record(MessageItem, attempts=array(_ATTEMPT))),
-        query=parameters(_LISTING, ["instance"]),
-    ),
+    list_endpoint("messages", "listMessages", "Messages and what became of them", MessageItem),
     Endpoint(
         *("POST", "/conjoin/v1/messages", "publishWithResult", "Publish a message, and wait for what becomes of it"),
         publish,

@@ -1,6 +1,5 @@
-"""The store: its status, the policies in force (by message name, `*` for all), what was set aside, and dead letters."""
+"""The store: its status, the policies in force (by message name, `*` for all), and lists of what it holds."""
 
-from collections.abc import Collection
 from typing import Any
 
 from starlette.responses import Response
@@ -9,14 +8,11 @@ from conjoin.errors import ReadStopped
 from conjoin.gateway.http.problems import accepted
 from conjoin.gateway.http.reading import needed
 from conjoin.gateway.monitoring.metrics import OPEN
-from conjoin.gateway.queries.store import page_as_json
-from conjoin.gateway.rest.conjoin_v1.list_query import parameters, read_list_query
-from conjoin.gateway.rest.endpoint import Endpoint, Handler, RestCall, answer
-from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, INSTANT, TEXT, array, nullable, page, record, whole
+from conjoin.gateway.rest.conjoin_v1.list_query import list_endpoint
+from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
+from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, INSTANT, TEXT, array, nullable, whole
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading import finding
-from conjoin.runtime.reading.list_items import DeadLetterItem, SetAsideItem
-from conjoin.runtime.reading.lists import LISTS, list_page
+from conjoin.runtime.reading import finding, list_items
 from conjoin.store.reading import at_most
 from conjoin.times.iso8601 import instant_text
 
@@ -101,14 +97,6 @@ def _set(broker: Broker, name: str, answers: PolicyAnswers) -> dict[str, Any]:
     return {"name": name, "policy": broker.catalog.in_force().get(name, {}), "catalog_version": version}
 
 
-def _list(what: str, keys: Collection[str] = ()) -> Handler:
-    async def handle(call: RestCall) -> Response:
-        query = read_list_query(call.request, LISTS[what], keys)
-        return answer(page_as_json(await call.service.look(list_page, call.service.broker, what, query)))
-
-    return handle
-
-
 async def retry_set_aside(call: RestCall) -> Response:
     accepted(await call.service.carry_out(call.service.broker.retry_set_aside, call.key("key")), "RETRY")
     return Response(status_code=204)
@@ -151,20 +139,14 @@ ENDPOINTS = (
         answer=whole({"name": TEXT, "policy": _POLICY, "catalog_version": COUNT}),
         example={"time_to_live": "1h"},
     ),
-    Endpoint(
-        *("GET", _SET_ASIDE, "listSetAside", "What could not be carried out, and why"),
-        _list("set-aside", ["instance"]),
-        answer=page(record(SetAsideItem)),
-        query=parameters(LISTS["set-aside"], ["instance"]),
-    ),
+    list_endpoint("subscriptions", "listSubscriptions", "Who waits for which message", list_items.SubscriptionItem),
+    list_endpoint("instances", "listInstances", "Instances, running and ended", list_items.InstanceItem),
+    list_endpoint("incidents", "listIncidents", "What keeps instances from going on", list_items.IncidentItem),
+    list_endpoint("jobs", "listJobs", "Open jobs, and which worker has them", list_items.JobItem),
+    list_endpoint("set-aside", "listSetAside", "What could not be carried out, and why", list_items.SetAsideItem),
     Endpoint("POST", f"{_SET_ASIDE}/{{key}}/retry", "retrySetAside", "Retry it now", retry_set_aside, refuses=(409,)),
     Endpoint("DELETE", f"{_SET_ASIDE}/{{key}}", "deleteSetAside", "Never carry it out", delete_set_aside),
-    Endpoint(
-        *("GET", "/conjoin/v1/dead-letters", "listDeadLetters", "Rows that no message could be made of"),
-        _list("dead-letters"),
-        answer=page(record(DeadLetterItem)),
-        query=parameters(LISTS["dead-letters"]),
-    ),
+    list_endpoint("dead-letters", "listDeadLetters", "Rows that are no message, and why", list_items.DeadLetterItem),
     Endpoint("GET", "/conjoin/v1/status", "getStoreStatus", "How the store is", status, answer=_STATUS),
     Endpoint(
         *("GET", "/conjoin/v1/shards", "listShards", "How far each shard is", shards),
