@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from conjoin.client import carrying
 from conjoin.client.calls import ClientCalls
 from conjoin.client.carrying import httpx
-from conjoin.client.exchange import Exchange, Found, Handle, HandOut, HttpRequest, RetryPause, Take
+from conjoin.client.exchange import Exchange, Found, Handle, HandOut, RetryPause, Step, Take
 from conjoin.client.jobs import WorkerOptions, work
 from conjoin.client.messages import publish_many
 from conjoin.client.processes import Variables
@@ -44,20 +44,7 @@ class Client(ClientCalls):
         What the function returns are the variables of the completed job; `ModelledError` ends it with an error of the
         model; any other exception fails it, with one retry less.
         """
-        steps = work(self.patience, wanted, is_over)
-        outcome: Any = None
-        try:
-            while True:
-                step = steps.send(outcome)
-                if not isinstance(step, Handle):
-                    outcome = self._carried(step)
-                    continue
-                try:
-                    outcome = handler(step.job)
-                except Exception as error:  # noqa: BLE001 - the border to somebody else's function: it fails the job
-                    outcome = error
-        except StopIteration:
-            return
+        self._done(work(self.patience, wanted, handler, is_over))
 
     def _done(self, exchange: Exchange[_A]) -> _A:
         answer = None
@@ -83,10 +70,15 @@ class Client(ClientCalls):
         except StopIteration:
             return
 
-    def _carried(self, step: HttpRequest | RetryPause) -> Any:
+    def _carried(self, step: Step) -> Any:
         if isinstance(step, RetryPause):
             time.sleep(step.seconds)
             return None
+        if isinstance(step, Handle):
+            try:
+                return step.handler(step.job)
+            except Exception as error:  # noqa: BLE001 - the border to somebody else's function: it fails the job
+                return error
         try:
             return carrying.answer_of(self._http.request(**carrying.how(step, self._timeout_s)))
         except httpx.TransportError as error:
@@ -114,20 +106,7 @@ class AsyncClient(ClientCalls):
     async def work(
         self, wanted: WorkerOptions, handler: AsyncHandler, is_over: Callable[[], bool] = lambda: False
     ) -> None:
-        steps = work(self.patience, wanted, is_over)
-        outcome: Any = None
-        try:
-            while True:
-                step = steps.send(outcome)
-                if not isinstance(step, Handle):
-                    outcome = await self._carried(step)
-                    continue
-                try:
-                    outcome = await handler(step.job)
-                except Exception as error:  # noqa: BLE001 - the border to somebody else's function: it fails the job
-                    outcome = error
-        except StopIteration:
-            return
+        await self._done(work(self.patience, wanted, handler, is_over))
 
     work.__doc__ = Client.work.__doc__
 
@@ -156,10 +135,15 @@ class AsyncClient(ClientCalls):
         except StopIteration:
             return
 
-    async def _carried(self, step: HttpRequest | RetryPause) -> Any:
+    async def _carried(self, step: Step) -> Any:
         if isinstance(step, RetryPause):
             await asyncio.sleep(step.seconds)
             return None
+        if isinstance(step, Handle):
+            try:
+                return await step.handler(step.job)
+            except Exception as error:  # noqa: BLE001 - the border to somebody else's function: it fails the job
+                return error
         try:
             return carrying.answer_of(await self._http.request(**carrying.how(step, self._timeout_s)))
         except httpx.TransportError as error:

@@ -12,25 +12,16 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from conjoin.errors import (
-    AlreadyThere,
-    CallFailed,
-    CallInvalid,
-    NoAnswer,
-    NotAllowed,
-    NotFound,
-    NotOffered,
-    ServerBusy,
-    TookTooLong,
-    WrongState,
-)
+from conjoin import errors
+from conjoin.errors import CallFailed
 
 LATER = (502, 503, 504)
 """Statuses that say nothing about the request itself: a proxy has no server, or the server is busy."""
 _BY_STATUS: dict[int, type[CallFailed]] = {
-    **dict.fromkeys((400, 413, 415, 431), CallInvalid),
-    **dict.fromkeys((401, 403), NotAllowed),
-    **{404: NotFound, 409: WrongState, 501: NotOffered, 503: ServerBusy, 504: TookTooLong},
+    **dict.fromkeys((400, 413, 415, 431), errors.CallInvalid),
+    **dict.fromkeys((401, 403), errors.NotAllowed),
+    **{404: errors.NotFound, 409: errors.WrongState, 501: errors.NotOffered},
+    **{503: errors.ServerBusy, 504: errors.TookTooLong},
 }
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _A = TypeVar("_A")
@@ -87,12 +78,13 @@ class Take(NamedTuple):
 class Handle(NamedTuple):
     """A job for the worker's function; what it returns or raises is sent back."""
 
+    handler: Callable[[Any], Any]
     job: Any
 
 
-Exchange = Generator[HttpRequest | RetryPause, Any, _A]
-Found = Generator[HttpRequest | RetryPause | Take | HandOut[_A], Any, None]
-Work = Generator[HttpRequest | RetryPause | Handle, Any, None]
+Step = HttpRequest | RetryPause | Handle
+Exchange = Generator[Step, Any, _A]
+Found = Generator[Step | Take | HandOut[_A], Any, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +132,7 @@ def sent(request: HttpRequest, patience: Patience, may_repeat: Callable[[], bool
             break
         yield RetryPause(patience.pause_s(attempt, retry_after))
     if isinstance(answer, NoHttpAnswer):
-        raise NoAnswer(request.purpose, answer.text)
+        raise errors.NoAnswer(request.purpose, answer.text)
     raise problem_of(request, answer)
 
 
@@ -152,7 +144,7 @@ def problem_of(request: HttpRequest, answer: HttpAnswer) -> CallFailed:
         found = {}
     problem = found if isinstance(found, dict) else {}
     reason = str(problem.get("title", ""))
-    kind = AlreadyThere if reason == "ALREADY_EXISTS" else _BY_STATUS.get(answer.status, CallFailed)
+    kind = errors.AlreadyThere if reason == "ALREADY_EXISTS" else _BY_STATUS.get(answer.status, CallFailed)
     sentence = str(problem.get("detail") or f"the server answered with {answer.status}")
     return kind(request.purpose, sentence, reason, answer.status)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from conjoin.client.exchange import Exchange, Handle, HttpRequest, Patience, RetryPause, Work, called, never
+from conjoin.client.exchange import Exchange, Handle, HttpRequest, Patience, RetryPause, called, never
 from conjoin.client.values import WorkerJob
 from conjoin.errors import CallFailed, NotFound, WrongState
 
@@ -71,7 +71,9 @@ def update_retries(patience: Patience, key: int, retries: int) -> Exchange[None]
     return called(patience, request, {"changeset": {"retries": retries}})
 
 
-def work(patience: Patience, wanted: WorkerOptions, is_over: Callable[[], bool]) -> Work:
+def work(
+    patience: Patience, wanted: WorkerOptions, handler: Callable[[WorkerJob], Any], is_over: Callable[[], bool]
+) -> Exchange[None]:
     """Activates jobs and hands them to the worker's function, one after the other, until it is over.
 
     It outlives the server: while there is none, it goes on polling.
@@ -86,7 +88,7 @@ def work(patience: Patience, wanted: WorkerOptions, is_over: Callable[[], bool])
             yield RetryPause(patience.longest_pause_s)
             continue
         for job in jobs:
-            outcome = yield Handle(job)
+            outcome = yield Handle(handler, job)
             try:
                 yield from _answered(job, outcome, patience)
             except CallFailed as error:

@@ -12,30 +12,9 @@ from uuid import uuid4
 
 import msgspec
 
-from conjoin.client.exchange import (
-    Exchange,
-    Found,
-    HandOut,
-    HttpRequest,
-    Patience,
-    RetryPause,
-    Take,
-    body_of,
-    called,
-    encoded,
-    never,
-    problem_of,
-    sent,
-)
-from conjoin.client.values import (
-    DEFAULT_TENANT,
-    BulkResult,
-    CorrelationResult,
-    DeliveryAttempt,
-    Fate,
-    MessageExplanation,
-    Publication,
-)
+from conjoin.client import exchange, values
+from conjoin.client.exchange import Exchange, HttpRequest, Patience, body_of, called, encoded, never, sent
+from conjoin.client.values import BulkResult, Fate, Publication
 from conjoin.errors import AlreadyThere, NoAnswer, ServerBusy, TookTooLong
 
 LINES_A_REQUEST = 5_000
@@ -70,7 +49,7 @@ def publish_and_wait(patience: Patience, message: Publication, wait_ms: int = 10
         return found
     if heard.maybe_done and heard.answer.status == 409:
         # An attempt without an answer may have done it.
-        refused = problem_of(request, heard.answer)
+        refused = exchange.problem_of(request, heard.answer)
         found = (yield from _found(new, patience)) if isinstance(refused, AlreadyThere) else None
         if found is None:
             raise refused
@@ -80,7 +59,7 @@ def publish_and_wait(patience: Patience, message: Publication, wait_ms: int = 10
 
 def _found(new: Publication, patience: Patience) -> Exchange[Fate | None]:
     """The message that was accepted with this id, looked for until patience is over."""
-    about = {"name": new.name, "key": new.key, "id": new.id, "tenant": new.tenant or DEFAULT_TENANT}
+    about = {"name": new.name, "key": new.key, "id": new.id, "tenant": new.tenant or values.DEFAULT_TENANT}
     query = {name: value for name, value in about.items() if value} | {"order": "desc"}
     request = HttpRequest(f"find message {new.id!r}", "GET", _MESSAGES, query=query)
     for attempt in range(patience.attempts):
@@ -90,11 +69,11 @@ def _found(new: Publication, patience: Patience) -> Exchange[Fate | None]:
             key = int(accepted[0]["key"])
             show = HttpRequest(f"show message {key}", "GET", f"{_MESSAGES}/{key}")
             return _fate((yield from called(patience, show)), new.id)
-        yield RetryPause(patience.pause_s(attempt, ""))
+        yield exchange.RetryPause(patience.pause_s(attempt, ""))
     return None
 
 
-def correlate(patience: Patience, message: Publication) -> Exchange[CorrelationResult]:
+def correlate(patience: Patience, message: Publication) -> Exchange[values.CorrelationResult]:
     """Now or not at all: `NotFound` if no instance waits."""
     # One attempt that the server may have seen: it keeps no id of it.
     body = {"name": message.name, "correlationKey": message.key, "variables": dict(message.variables)}
@@ -102,10 +81,10 @@ def correlate(patience: Patience, message: Publication) -> Exchange[CorrelationR
     body |= {"businessId": message.business_id} if message.business_id else {}
     request = HttpRequest(f"correlate {message.name!r}", "POST", "/v2/messages/correlation")
     found = yield from called(patience, request, body, never)
-    return msgspec.convert(found, CorrelationResult, strict=False)
+    return msgspec.convert(found, values.CorrelationResult, strict=False)
 
 
-def explain(patience: Patience, what: Publication | int) -> Exchange[MessageExplanation]:
+def explain(patience: Patience, what: Publication | int) -> Exchange[values.MessageExplanation]:
     """A message that was published, by its key; or what would become of one that was not."""
     if isinstance(what, int):
         request = HttpRequest(f"explain message {what}", "GET", f"{_MESSAGES}/{what}/explain")
@@ -113,12 +92,12 @@ def explain(patience: Patience, what: Publication | int) -> Exchange[MessageExpl
     else:
         request = HttpRequest(f"explain {what.name!r}", "POST", "/conjoin/v1/explain")
         found = (yield from called(patience, request, _fields(what)))["dry_run"]
-    return msgspec.convert(found, MessageExplanation, strict=False)
+    return msgspec.convert(found, values.MessageExplanation, strict=False)
 
 
-def publish_many(patience: Patience) -> Found[BulkResult]:
+def publish_many(patience: Patience) -> exchange.Found[BulkResult]:
     """Takes messages and hands out a line for each, in their order."""
-    while given := (yield Take(LINES_A_REQUEST)):
+    while given := (yield exchange.Take(LINES_A_REQUEST)):
         some = [with_id(message) for message in given]
         request = HttpRequest(
             *(f"publish {len(some)} messages", "POST", f"{_MESSAGES}/bulk"),
@@ -130,7 +109,7 @@ def publish_many(patience: Patience) -> Found[BulkResult]:
         results = [msgspec.json.decode(line) for line in body_of(heard, request).splitlines()]
         by_line = {it["line"]: it for it in results if "line" in it}
         answered = [(message, by_line[number]) for number, message in enumerate(some, 1) if number in by_line]
-        yield HandOut([_line(message, it, heard.maybe_done) for message, it in answered])
+        yield exchange.HandOut([_line(message, it, heard.maybe_done) for message, it in answered])
         if len(answered) < len(some):
             # The server broke off, and says why in its last line.
             text = f"{len(some) - len(answered)} have no answer: {results[-1].get('error', 'cut off')}"
@@ -165,6 +144,6 @@ def _fields(message: Publication) -> dict[str, Any]:
 
 
 def _fate(found: Mapping[str, Any], id_: str) -> Fate:
-    attempts = msgspec.convert(found["attempts"], tuple[DeliveryAttempt, ...], strict=False)
+    attempts = msgspec.convert(found["attempts"], tuple[values.DeliveryAttempt, ...], strict=False)
     about = (found["verdict"], found["reason"], found["sentence"], found["storage"])
     return Fate(int(found["message"]["key"]), id_, *about, attempts)

@@ -9,24 +9,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from conjoin.client import values
 from conjoin.client.exchange import Exchange, Found, HandOut, HttpRequest, Patience, called
-from conjoin.client.values import (
-    FoundElement,
-    FoundInstance,
-    FoundJob,
-    FoundMessage,
-    FoundProcess,
-    FoundUserTask,
-    ProcessIncident,
-)
 
 A_PAGE = 200
 _A = TypeVar("_A")
 
 
-def messages(patience: Patience, /, **filters: Any) -> Found[FoundMessage]:
+def messages(patience: Patience, /, **filters: Any) -> Found[values.FoundMessage]:
     """By `name`, `key`, `id`, `verdict`, `reason`, `tenant`, `since`, `order` and the other filters of the list."""
-    return _listed(patience, "messages", filters, FoundMessage)
+    return _listed(patience, "messages", filters, values.FoundMessage)
 
 
 def inbox(patience: Patience, /, **filters: Any) -> Found[dict[str, Any]]:
@@ -39,34 +31,34 @@ def set_aside(patience: Patience, /, **filters: Any) -> Found[dict[str, Any]]:
     return _listed(patience, "set-aside", filters, dict[str, Any])
 
 
-def instances(patience: Patience, /, **filters: Any) -> Found[FoundInstance]:
+def instances(patience: Patience, /, **filters: Any) -> Found[values.FoundInstance]:
     """By `processDefinitionId`, `state`, `hasIncident`, `tenantId` and the other filters of `/v2`."""
-    return _searched(patience, "process-instances", filters, FoundInstance)
+    return _searched(patience, "process-instances", filters, values.FoundInstance)
 
 
-def incidents(patience: Patience, /, **filters: Any) -> Found[ProcessIncident]:
+def incidents(patience: Patience, /, **filters: Any) -> Found[values.ProcessIncident]:
     """Those that are open: by `processInstanceKey`, `errorType` and the other filters of `/v2`."""
-    return _searched(patience, "incidents", filters, ProcessIncident)
+    return _searched(patience, "incidents", filters, values.ProcessIncident)
 
 
-def jobs(patience: Patience, /, **filters: Any) -> Found[FoundJob]:
+def jobs(patience: Patience, /, **filters: Any) -> Found[values.FoundJob]:
     """Those that are open: by `type`, `state`, `worker` and the other filters of `/v2`."""
-    return _searched(patience, "jobs", filters, FoundJob)
+    return _searched(patience, "jobs", filters, values.FoundJob)
 
 
-def user_tasks(patience: Patience, /, **filters: Any) -> Found[FoundUserTask]:
+def user_tasks(patience: Patience, /, **filters: Any) -> Found[values.FoundUserTask]:
     """Those that are open: by `assignee`, `candidateGroup` and the other filters of `/v2`."""
-    return _searched(patience, "user-tasks", filters, FoundUserTask)
+    return _searched(patience, "user-tasks", filters, values.FoundUserTask)
 
 
-def element_instances(patience: Patience, /, **filters: Any) -> Found[FoundElement]:
+def element_instances(patience: Patience, /, **filters: Any) -> Found[values.FoundElement]:
     """By `processInstanceKey`, `elementId`, `state` and the other filters of `/v2`."""
-    return _searched(patience, "element-instances", filters, FoundElement)
+    return _searched(patience, "element-instances", filters, values.FoundElement)
 
 
-def processes(patience: Patience, /, **filters: Any) -> Found[FoundProcess]:
+def processes(patience: Patience, /, **filters: Any) -> Found[values.FoundProcess]:
     """Every version that was deployed: by `processDefinitionId`, `isLatestVersion` and the other filters of `/v2`."""
-    return _searched(patience, "process-definitions", filters, FoundProcess)
+    return _searched(patience, "process-definitions", filters, values.FoundProcess)
 
 
 def variables(patience: Patience, instance_key: int) -> Exchange[dict[str, Any]]:
