@@ -18,7 +18,6 @@ from conjoin.kernel.inbox.operations import Operation, OperationRefused, SetAtte
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import SIMPLE
 from conjoin.runtime.inbox.inbox import Inbox, Selected
-from conjoin.runtime.inbox.listing import InboxItem
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.receiving import Row
 from conjoin.runtime.reading.lists import ListPage, ListQuery
@@ -81,18 +80,7 @@ class InboxOfStore:
         it = self._inbox.show(key)
         if it is None:
             return Refusal("not_found", f"there is no message {key} in the inbox")
-        plain: JsonObject = to_plain(it._replace(payload=b"", headers={}, history=()))
-        history = [{**line._asdict(), "at": instant_text(line.at)} for line in it.history]
-        about = {"revision": it.type.revision, "headers": dict(it.headers), "hint": plain["hint"]}
-        about["hint"]["correlation_variables"] = it.hint.correlation_variables
-        about |= {name: plain[name] for name in ("sentence", "encoding", "group", "taken_by", "message_key")}
-        return {
-            **plain["item"],
-            **about,
-            "event_at": instant_text(it.event_at),
-            "payload": it.payload,
-            "history": history,
-        }
+        return it.as_json() | {"type": it.item.type, "revision": it.type.revision}
 
     def operate(self, keys: Sequence[int], operation: str, who: str) -> list[Refusal | None]:
         """Why not, for each that it could not be done with. `operation` is one of `SIMPLE`."""
@@ -171,10 +159,8 @@ class InboxOfServer:
         found = self._client.inbox_message(key)
         type_, payload = found["type"], found["payload"]
         name = f"{type_['namespace']}.{type_['name']}" if type_["namespace"] else type_["name"]
-        content = base64.b64decode(found["payload_base64"]) if payload is None else payload.encode()
-        more = ("sentence", "encoding", "group", "taken_by", "message_key", "headers", "hint", "event_at", "history")
-        about = {name: found[name] for name in (*InboxItem._fields, *more)}
-        return about | {"type": name, "revision": type_["revision"], "payload": content}
+        content = base64.b64decode(found.pop("payload_base64")) if payload is None else payload.encode()
+        return found | {"type": name, "revision": type_["revision"], "payload": content}
 
     def operate(self, keys: Sequence[int], operation: str, who: str) -> list[Refusal | None]:
         return [self._operated(key, operation) for key in keys]

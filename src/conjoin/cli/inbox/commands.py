@@ -4,7 +4,6 @@ The last five differ in nothing but what is done, so they are made of one functi
 which is counted and confirmed first.
 """
 
-import base64
 import getpass
 import os
 import sys
@@ -24,6 +23,7 @@ from conjoin.kernel.inbox.message import FAULTS, PARKED, PAUSED, STATES
 from conjoin.kernel.instants import after as later
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.inbox import Selected
+from conjoin.runtime.inbox.listing import payload_as_text
 from conjoin.times.iso8601 import read_instant
 
 _COLUMNS = ("key", "state", "reason", "channel", "name", "correlation_key", "attempts", "next_retry_at", "error_text")
@@ -91,10 +91,7 @@ def show(call: CommandCall, key: MessageKey) -> None:
     found["hint"] = {name: value for name, value in found["hint"].items() if value}
     found["taken_by"] = found["taken_by"] or None
     content, history = found.pop("payload"), found.pop("history")
-    try:
-        payload = {"payload": content.decode()}
-    except UnicodeDecodeError:
-        payload = {"payload_base64": base64.b64encode(content).decode()}
+    payload = payload_as_text(content)
     [text] = payload.values()
     facts = {
         **{name: found[name] for name in ("channel", "type")},

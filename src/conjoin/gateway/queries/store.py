@@ -97,10 +97,7 @@ def inbox_message(broker: Broker, inbox: Inbox, key: int) -> dict[str, Any] | Re
     shown = inbox.show(key)
     if shown is None:
         return Refusal("NOT_FOUND", f"There is no message {key} in the inbox")
-    history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
-    plain: dict[str, Any] = to_plain(shown._replace(payload=b"", headers={}, history=()))
-    whole = {"headers": dict(shown.headers), "payload": shown.payload.decode("utf-8", "replace"), "history": history}
-    return {**plain.pop("item"), **plain, **whole}
+    return shown.as_json() | {"payload": shown.payload.decode("utf-8", "replace")}
 
 
 def inbox_selection(wanted: Wanted) -> ListQuery:

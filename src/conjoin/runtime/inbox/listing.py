@@ -3,6 +3,7 @@
 Filters on columns are the store's; the text of an error is searched in each item. Verdicts are those of now.
 """
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from conjoin.runtime.visibility.hiding import Hiding
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxRow
+from conjoin.times.iso8601 import instant_text
 
 
 class InboxItem(NamedTuple):
@@ -69,6 +71,22 @@ class Shown(NamedTuple):
     taken_by: str
     message_key: int | None
     history: Sequence[HistoryLine]
+
+    def as_json(self) -> dict[str, Any]:
+        """One object, with instants and keys as text. The payload stays bytes."""
+        plain: dict[str, Any] = to_plain(self._replace(payload=b"", headers={}, history=()))
+        plain["hint"]["correlation_variables"] = self.hint.correlation_variables
+        history = [{**line._asdict(), "at": instant_text(line.at)} for line in self.history]
+        whole = {"headers": dict(self.headers), "payload": self.payload, "history": history}
+        return {**plain.pop("item"), **plain, **whole}
+
+
+def payload_as_text(payload: bytes) -> dict[str, str]:
+    """What is no UTF-8 has another name."""
+    try:
+        return {"payload": payload.decode()}
+    except UnicodeDecodeError:
+        return {"payload_base64": b64encode(payload).decode()}
 
 
 def inbox_items(broker: Broker, rows: Sequence[InboxRow]) -> Iterator[InboxItem]:

@@ -1,6 +1,5 @@
 """The inbox: messages received into a channel, lists, one message with its history, and every operation on it."""
 
-import base64
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, fields
@@ -25,13 +24,13 @@ from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, TEXT, array, close
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, OperationRefused, SetAttempts, SetNextRetry
 from conjoin.runtime.inbox.inbox import Inbox
-from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown
+from conjoin.runtime.inbox.listing import INBOX, HistoryLine, InboxItem, Shown, payload_as_text
 from conjoin.runtime.inbox.mapping import HINT_FIELDS
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.receiving import Headers, Row
 from conjoin.runtime.reading.lists import ListQuery
 from conjoin.runtime.visibility.plain_values import to_plain
-from conjoin.times.iso8601 import instant_text, read_instant
+from conjoin.times.iso8601 import read_instant
 
 _UNKNOWN_USER = "rest"
 _MOST_LINES = 1_000_000
@@ -129,14 +128,7 @@ async def show(call: RestCall) -> Response:
     shown: Shown | None = await call.service.look(_inbox(call).show, key)
     if shown is None:
         raise not_found(f"There is no message {key} in the inbox")
-    try:
-        payload = {"payload": shown.payload.decode()}
-    except UnicodeDecodeError:
-        payload = {"payload_base64": base64.b64encode(shown.payload).decode()}
-    history = [{**line._asdict(), "at": instant_text(line.at)} for line in shown.history]
-    facts: dict[str, Any] = to_plain(shown._replace(payload=b"", headers={}, history=()))
-    item: dict[str, Any] = facts.pop("item")
-    return answer(item | facts | {"headers": dict(shown.headers), "history": history, "payload": None} | payload)
+    return answer(shown.as_json() | {"payload": None} | payload_as_text(shown.payload))
 
 
 async def _operated(call: RestCall, *operations: Operation) -> Response:

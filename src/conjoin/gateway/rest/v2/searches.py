@@ -9,6 +9,7 @@ from conjoin.errors import InputError
 from conjoin.gateway.http.edge import FILE_HEADERS
 from conjoin.gateway.http.problems import invalid, not_found
 from conjoin.gateway.http.reading import decoder, read_json_body, while_there
+from conjoin.gateway.queries import store as queries
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, QueryParameter, RestCall, answer
 from conjoin.gateway.search import SEARCHES
 from conjoin.gateway.search.engine.engine import one, page_as_json, search, with_conditions
@@ -20,7 +21,7 @@ from conjoin.gateway.search.inside_instances import ELEMENT_INSTANCES, INCIDENTS
 from conjoin.gateway.search.jobs import USER_TASKS
 from conjoin.gateway.search.processes import PROCESS_DEFINITIONS, PROCESS_INSTANCES
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.reading.finding import rows_with
+from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.reading.instances import instance_holding, scope_of_variable
 
 Find = Callable[[Broker, Search, int], Item | None]
@@ -72,16 +73,11 @@ def _inside(scope: Callable[[int], int]) -> Find:
 
 async def xml(call: RestCall) -> Response:
     key = call.key("processDefinitionKey")
-    content = await call.service.look_up(_content, call.service.broker, key)
-    if content is None:
+    content = await call.service.look_up(queries.xml, call.service.broker, key)
+    if isinstance(content, Refusal):
         raise not_found(f"Process definition with key {key} not found")
     headers = FILE_HEADERS | {"Content-Disposition": f'attachment; filename="{key}.bpmn"'}
     return Response(content, headers=headers, media_type="text/xml")
-
-
-def _content(broker: Broker, key: int) -> bytes | None:
-    view = broker.catalog.view()
-    return view.deployments.resource(key)[1] if rows_with(broker, "definition", [key]) else None
 
 
 def _searching(path: str, name: str, what: Search, of: str = "") -> Endpoint:
