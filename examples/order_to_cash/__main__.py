@@ -4,14 +4,11 @@ import os
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
 from conjoin.cli.progress import progress
 from conjoin.cli.spark.correlate import run_and_close
 from conjoin.errors import ConjoinError
 from conjoin.pipeline.correlate.job import TableJob
 from conjoin.pipeline.files.output_files import write_table
-from conjoin.pipeline.session.progress import running_stage
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 from examples.order_to_cash.tables import tables
@@ -28,12 +25,11 @@ What to try next, after `. .venv/bin/activate`:
 
 def main() -> None:
     count = int(os.environ.get("MESSAGES") or MESSAGES)
-    terminal = Console(stderr=True)
-    with progress(terminal, lambda: None) as step:
+    with progress() as step:
         step("starting Spark")
         spark = session(load(), "order to cash")
     made = tables(spark, count)
-    with progress(terminal, lambda: running_stage(spark)) as step:
+    with progress(spark) as step:
         for name, frame in made.items():
             step(f"making {name} in {FOLDER / 'in'}")
             write_table(frame, str(FOLDER / "in" / name), "parquet", overwrite=True)

@@ -110,7 +110,7 @@ def test_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     for name in ("m.jsonl", "s.jsonl"):
         Path(name).touch()
-    monkeypatch.setattr("conjoin.cli.spark.correlate.correlate_files", interrupted)
+    monkeypatch.setattr("conjoin.cli.invocation.CommandCall.spark", interrupted)
     assert run(["correlate", *NEEDED]) == 130
     assert capsys.readouterr().err == ""
 

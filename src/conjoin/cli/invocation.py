@@ -227,12 +227,10 @@ class CommandCall:
 
     def spark(self, name: str) -> Any:
         """A session for the command of this name, which checks first whether Spark is installed (`check_spark`)."""
-        from rich.console import Console
-
         from conjoin.cli.progress import progress
         from conjoin.pipeline.session.session import session
 
-        with progress(Console(stderr=True), lambda: None) as step:
+        with progress() as step:
             step("starting Spark")
             return session(self.settings, name)
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -12,21 +12,10 @@ Step = Callable[[str], None]
 _EVERY_S = 0.2
 
 
-class StageProgress(Protocol):
-    """How far the running stages are."""
-
-    @property
-    def tasks(self) -> int: ...
-    @property
-    def done(self) -> int: ...
-
-
-Ask = Callable[[], StageProgress | None]
-
-
 @contextmanager
-def progress(console: Console, ask: Ask) -> Iterator[Step]:
-    """Yields a function that shows a step; `ask` is polled for the running stage."""
+def progress(spark: Any = None) -> Iterator[Step]:
+    """Yields a function that shows a step on stderr; with a session of Spark, how far its running stages are, too."""
+    console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda text: console.print(f"conjoin: {text}", highlight=False, soft_wrap=True)
         return
@@ -34,7 +23,7 @@ def progress(console: Console, ask: Ask) -> Iterator[Step]:
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as line:
         task = line.add_task("starting", total=None, stage="")
         done = threading.Event()
-        watcher = threading.Thread(target=_watch, args=(line, task, ask, done), daemon=True)
+        watcher = threading.Thread(target=_watch, args=(line, task, spark, done), daemon=True)
         watcher.start()
         try:
             yield lambda text: line.update(task, description=text, total=None, stage="")
@@ -43,10 +32,14 @@ def progress(console: Console, ask: Ask) -> Iterator[Step]:
             watcher.join(timeout=2)
 
 
-def _watch(line: Progress, task: TaskID, ask: Ask, done: threading.Event) -> None:
+def _watch(line: Progress, task: TaskID, spark: Any, done: threading.Event) -> None:
+    if spark is None:
+        return
+    from conjoin.pipeline.session.progress import running_stage
+
     while not done.wait(_EVERY_S):
         try:
-            stage = ask()
+            stage = running_stage(spark)
         except Exception:  # noqa: BLE001 - a session that just ends must not turn progress into a failure
             return
         if stage is not None and stage.tasks:

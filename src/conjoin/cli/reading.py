@@ -74,15 +74,15 @@ def read_ms(text: str, option: str) -> int:
     return ms
 
 
-def read_when(text: str | None, option: str, now: int) -> int | None:
-    """An instant or a day; a duration is that long ago."""
+def read_when(text: str | None, option: str, now: int, ahead: bool = False) -> int | None:
+    """An instant or a day; a duration is that long ago, or `ahead`."""
     if text is None:
         return None
     instant = read_instant(text if "T" in text else f"{text}T00:00:00Z")
     if instant is not None:
         return instant
     try:
-        return after(now, -read_ms(text, option))
+        return after(now, read_ms(text, option) * (1 if ahead else -1))
     except InputError:
         example = "an instant such as 2026-01-31T08:00:00Z, a day, or a duration such as 1h"
         raise InputError([f"{option}: {text!r} is not {example}"]) from None

@@ -17,14 +17,12 @@ from conjoin.cli.inbox.access import in_words, operators_inbox
 from conjoin.cli.invocation import ENGINE, LINES, REFUSED, CommandCall, command, on_engine
 from conjoin.cli.options import After, Limit, Who, option, record_key
 from conjoin.cli.printing import JsonObject, complain
-from conjoin.cli.reading import STANDARD_INPUT, read_file, read_ms, read_variables
+from conjoin.cli.reading import STANDARD_INPUT, read_file, read_variables, read_when
 from conjoin.errors import InputError
 from conjoin.kernel.inbox.message import FAULTS, PARKED, PAUSED, STATES
-from conjoin.kernel.instants import after as later
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.inbox import Selected
 from conjoin.runtime.inbox.listing import payload_as_text
-from conjoin.times.iso8601 import read_instant
 
 _COLUMNS = ("key", "state", "reason", "channel", "name", "correlation_key", "attempts", "next_retry_at", "error_text")
 _ERROR_SHOWN = 60
@@ -126,7 +124,7 @@ def set_(
     if attempts is None and next_retry is None:
         raise InputError(["nothing to set: give --attempts, --next-retry or both"])
     with operators_inbox(call) as inbox:
-        at = None if next_retry is None else _when(next_retry, inbox.now)
+        at = read_when(next_retry, "--next-retry", inbox.now, ahead=True)
         state = call.accepted(inbox.set(key, attempts, at, _user(who)))
     _print_state(call, state)
 
@@ -165,17 +163,6 @@ def correct(
 def _print_state(call: CommandCall, state: JsonObject) -> None:
     retry = f", next retry {state['next_retry_at']}" if state["next_retry_at"] is not None else ""
     call.print(state, f"message {state['key']}: {state['state']}, {state['attempts']} attempts{retry}")
-
-
-def _when(text: str, now: int) -> int:
-    instant = read_instant(text)
-    if instant is not None:
-        return instant
-    try:
-        return later(now, read_ms(text, "--next-retry"))
-    except InputError:
-        example = "an instant such as 2026-01-31T08:00:00Z, or a duration such as 10m"
-        raise InputError([f"--next-retry: {text!r} is not {example}"]) from None
 
 
 class _Act(NamedTuple):

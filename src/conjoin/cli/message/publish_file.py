@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from uuid import uuid4
 
 import typer
-from rich.console import Console
 
 from conjoin.cli.invocation import CommandCall
 from conjoin.cli.printing import complain
@@ -148,7 +147,7 @@ def publish_file(call: CommandCall, broker: Broker, file: Path, run: str | None)
             complain(f"{file}: all of it was published by the run before this one; run it again to publish it again")
             return
         try:
-            with progress(Console(stderr=True), lambda: None) as step:
+            with progress() as step:
                 reported = 0
                 for line in _messages(lines, str(file), publisher.bad):
                     publisher.add(line)

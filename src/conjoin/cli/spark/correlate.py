@@ -88,43 +88,20 @@ def correlate(
     policies = with_flags(settings.policies, policy or [])
     _check(inputs, out, overwrite, settings)
     _check_rules(policies, settings, as_of, since)
+    from conjoin.pipeline.correlate.job import TableJob
+
+    how = (settings.format, overwrite, as_of, since, settings.profile, policies, settings.partitions)
     try:
-        correlate_files(inputs, out, settings, policies, as_of=as_of, since=since, overwrite=overwrite)
+        run_and_close(call.spark("conjoin spark correlate"), TableJob(inputs, out, *how))
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 
 
-def correlate_files(
-    inputs: Mapping[str, tuple[str, ...]],
-    out: str,
-    settings: Settings,
-    policies: Mapping[str, Mapping[str, object]],
-    **more: Any,
-) -> None:
-    """Starts Spark, runs the job with progress, and ends with the closing table."""
-    from conjoin.pipeline.correlate.job import TableJob
-    from conjoin.pipeline.session.session import session
-
-    job = TableJob(
-        inputs=inputs,
-        out=out,
-        file_format=settings.format,
-        profile=settings.profile,
-        policies=policies,
-        partitions=settings.partitions,
-        **more,
-    )
-    with progress(Console(stderr=True), lambda: None) as step:
-        step("starting Spark")
-        spark = session(settings, "conjoin spark correlate")
-    run_and_close(spark, job)
-
-
 def run_and_close(spark: Any, job: "TableJob") -> None:
+    """With progress, and at the end the closing table."""
     from conjoin.pipeline.correlate.job import run_job
-    from conjoin.pipeline.session.progress import running_stage
 
-    with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
+    with progress(spark) as step:
         summary = run_job(spark, job, step)
     show_closing(Console(), summary, job.out)
 

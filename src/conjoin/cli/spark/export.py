@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
 from conjoin.cli.options import option
 from conjoin.cli.progress import Step, progress
@@ -60,9 +58,7 @@ def export(
         raise InputError(["give either --out with a folder or --to with a topic"])
     run = _to_folder(address, out, chosen, format_) if out else _to_topic(address, str(to), chosen, checkpoint)
     spark = call.spark("conjoin spark export")
-    from conjoin.pipeline.session.progress import running_stage
-
-    with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
+    with progress(spark) as step:
         exported = run(spark, step)
     figures = {"written": exported.rows, "notes": exported.notes, **exported.manifest}
     call.print(figures, _in_words(exported, str(out or to)))

@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from conjoin.cli.configuration import inbox_or_default
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
@@ -89,11 +88,10 @@ def ingest(
         spark = call.spark("conjoin spark ingest")
         from conjoin.pipeline.ingest.batch import Ingest, Ingested
         from conjoin.pipeline.ingest.stream import watch_files, watch_kafka
-        from conjoin.pipeline.session.progress import running_stage
         from conjoin.pipeline.session.session import spark_errors
 
         total = Ingested()
-        with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
+        with progress(spark) as step:
 
             def report(done: Ingested) -> None:
                 total.add(done)

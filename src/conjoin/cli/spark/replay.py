@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
 from conjoin.cli.options import option
@@ -48,7 +47,6 @@ def replay(
     that would have gone another way is [bold]unknown[/bold], and not guessed. Nothing is written to the store.
     """
     check_spark("conjoin spark replay")
-    from conjoin.pipeline.session.progress import running_stage
     from conjoin.pipeline.what_if.on_spark import answered, summarize
 
     address = str(call.address)
@@ -57,7 +55,7 @@ def replay(
         raise InputError([f"--out: {out} is there already"])
     spark = call.spark("conjoin spark replay")
     with (
-        progress(Console(stderr=True), lambda: running_stage(spark)) as step,
+        progress(spark) as step,
         answered(spark, address, question, step) as messages,
     ):
         step("counting")

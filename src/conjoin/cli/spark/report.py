@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
-
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
 from conjoin.cli.options import option
 from conjoin.cli.printing import shown
@@ -35,7 +33,6 @@ def report(
     """
     check_spark("conjoin spark report")
     from conjoin.pipeline.report import collect_figures, write_page
-    from conjoin.pipeline.session.progress import running_stage
     from conjoin.pipeline.source.options import check_store
 
     problems, older_than_ms = [], read_duration_ms(older_than)
@@ -50,7 +47,7 @@ def report(
     address = call.address
     check_store(str(address))
     spark = call.spark("conjoin spark report")
-    with progress(Console(stderr=True), lambda: running_stage(spark)) as step:
+    with progress(spark) as step:
         figures = collect_figures(spark, str(address), now_us(), older_than_ms, step)
         step(f"writing {out}")
         write_page(out, figures, shown(address))

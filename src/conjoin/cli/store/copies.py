@@ -2,13 +2,11 @@
 shards, and its log replayed. What is equal on both sides is proven by counts and hashes, or there is an error.
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from conjoin.cli.invocation import CommandCall, on_store, opened_store
 from conjoin.cli.options import option
@@ -23,10 +21,6 @@ DIFFERENT = 1
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the backup.", show_default=False)]
 
 
-def _progress() -> AbstractContextManager[Callable[[str], None]]:
-    return progress(Console(stderr=True), lambda: None)
-
-
 @on_store(
     "conjoin store backup backups/monday",
     "conjoin store backup backups/monday --store postgresql://conjoin@db/orders",
@@ -38,7 +32,7 @@ def backup(call: CommandCall, folder: Folder) -> None:
     """
     from conjoin.runtime.upkeep.backup import backup_store
 
-    with _progress() as step, call.opened_store() as store:
+    with progress() as step, call.opened_store() as store:
         copied = backup_store(store, folder, step)
     _print_copied(call, {"backup": str(folder)}, copied, f"backed up to {folder}")
 
@@ -52,7 +46,7 @@ def restore(call: CommandCall, folder: Folder) -> None:
     from conjoin.runtime.upkeep.backup import restore_store
 
     address = call.address
-    with _progress() as step:
+    with progress() as step:
         copied = restore_store(folder, address, step)
     _print_copied(call, {"restored": shown(address)}, copied, f"restored to {shown(address)}")
 
@@ -76,7 +70,7 @@ def reshard(
     from conjoin.runtime.upkeep.reshard import reshard_store
 
     address: str | Path = out if "://" in out else Path(out)
-    with _progress() as step, call.opened_store() as store:
+    with progress() as step, call.opened_store() as store:
         before = store.facts.shards
         moved = reshard_store(store, shards, address, step, ingest_is_done=ingest_done)
     about = {"store": shown(address), "shards_before": before, "shards": shards}
@@ -104,7 +98,7 @@ def verify(
     from conjoin.runtime.replay.replay import verify_store
 
     base = nullcontext() if backup is None else opened_store(backup)
-    with _progress() as step, call.opened_store() as store, base as start:
+    with progress() as step, call.opened_store() as store, base as start:
         found = verify_store(store, start, step)
     lines = []
     for it in found:
