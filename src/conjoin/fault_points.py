@@ -1,8 +1,8 @@
 """Points at which a test lets this process die, sleep, wait or fail: named, and passed again and again. Else nothing.
 
 `CONJOIN_FAULT=written:3` kills the process (as `kill -9` does) when it comes to the point `written` for the third time;
-`CONJOIN_FAULT=decided:1:2.5` lets it sleep there for 2.5 seconds. `arm` does the same from within, and `storm` raises
-an error now and then at any point. `CONJOIN_FAULT_CLOCK` names a file: by so many seconds the wall clock is wrong.
+`CONJOIN_FAULT=decided:1:2.5` lets it sleep there for 2.5 seconds. `arm` does the same from within.
+`CONJOIN_FAULT_CLOCK` names a file: by so many seconds the wall clock is wrong.
 """
 
 import os
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
 from pathlib import Path
-from random import Random
 from threading import Thread, current_thread
 from typing import Protocol
 
@@ -48,22 +47,6 @@ class _AtPoint:
             self._strike()
 
 
-class Storm:
-    """At any point one of the errors is raised, with a probability."""
-
-    def __init__(self, seed: str, probability: float, errors: tuple[Exception, ...]) -> None:
-        self.raised = 0
-        self._rng = Random(seed)
-        self._probability = probability
-        self._errors = errors
-
-    def pass_by(self, point: str) -> None:
-        if self._rng.random() < self._probability:
-            self.raised += 1
-            error = self._rng.choice(self._errors)
-            raise type(error)(*error.args, point)
-
-
 _armed: Armed | None = None
 _spared: frozenset[Thread] = frozenset()
 _wrong_by = os.environ.get(CLOCK_VARIABLE)
@@ -77,11 +60,10 @@ def arm(point: str, nth: int, strike: Strike = die) -> None:
     _armed = _AtPoint(point, nth, strike)
 
 
-def storm(seed: str, probability: float, errors: tuple[Exception, ...]) -> Storm:
-    """Until `disarm`."""
+def arm_with(armed: Armed) -> None:
+    """At every point, until `disarm`."""
     global _armed
-    _armed = found = Storm(seed, probability, errors)
-    return found
+    _armed = armed
 
 
 def disarm() -> None:

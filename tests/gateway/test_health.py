@@ -56,7 +56,7 @@ def test_a_shard_that_cannot_commit_is_named_until_it_can(server: ServerThread) 
             if point == "writing":
                 full()
 
-    fault_points._armed = Always()
+    fault_points.arm_with(Always())
     assert httpx.post(f"{server.rest}/v2/messages/publication", json=PUBLICATION, timeout=30).status_code >= 500
     assert "the disk is full" in str(until(server, "DOWN")["problems"])
     fault_points.disarm()

@@ -4,9 +4,9 @@ import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from conjoin.gateway.grpc.compile import DESCRIPTORS, compiled
 from conjoin.gateway.grpc.server import STREAMING, UNARY
 from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
+from tests.gateway.grpc.compile import DESCRIPTORS, compiled
 from tests.gateway.grpc_client import Client
 from tests.gateway.server_thread import ServerThread
 

@@ -1,12 +1,14 @@
 """Compiles gateway.proto into gateway.binpb, which is committed: who runs a server needs no compiler.
 
-python -m conjoin.gateway.grpc.compile
+python -m tests.gateway.grpc.compile
 """
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-HERE = Path(__file__).parent
+import conjoin.gateway.grpc
+
+HERE = Path(conjoin.gateway.grpc.__file__).parent
 PROTO = HERE / "gateway.proto"
 DESCRIPTORS = HERE / "gateway.binpb"
 
