@@ -7,9 +7,9 @@ is shuffled but a row a task.
 
 import random
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
-import msgspec
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -17,7 +17,7 @@ from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import TABLES, Types, read_column
 
 _TIMES = {"messages": ("published_at",), "subscriptions": ("opened_at", "closed_at"), "ends": ("ended_at",)}
-_COLUMNS = ("latest", "positions", "lowest", "highest", "checksum", "longest", "starts")
+_FOUND = ("latest", "longest", "positions", "lowest", "highest", "checksum")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,58 +35,53 @@ def look_over(
     tables: dict[str, DataFrame], types: dict[str, Types], as_of: int | None, unique_positions: bool
 ) -> FirstPass:
     """Nothing is run where everything is known."""
-    seed = random.getrandbits(63)
-    looks = {name: _aggregates(name, types[name], as_of, unique_positions, seed) for name in tables}
-    frames = [_one_row(tables[name], wanted) for name, wanted in looks.items() if wanted]
-    if "starts" in tables:
-        row = F.to_json(F.struct("process", "name", "tenant", "element", "at", "until"))
-        usable = events.usable_starts(tables["starts"])
-        frames.append(_one_row(usable, {"starts": F.to_json(F.collect_list(row))}))
-    rows = [row for frame in frames[:1] for row in _united(frame, frames[1:]).collect()]
-    told = {name: [row[name] for row in rows if row[name] is not None] for name in _COLUMNS}
-    starts = [msgspec.json.decode(row) for texts in told["starts"] for row in msgspec.json.decode(texts)]
-    latest = max(told["latest"], default=0) if as_of is None else as_of
+    # A text: numbers become part of the code that Spark makes, which would be made anew for each run.
+    seed = f"{random.getrandbits(63):x}"
+    wanted = {name: _wanted(name, types[name], as_of, unique_positions, seed) for name in tables.keys() & _TIMES.keys()}
+    frames = [_one_row(tables[name], some) for name, some in wanted.items() if some]
+    found: dict[str, int] = {}
+    if frames:
+        for row in reduce(DataFrame.union, frames).collect():
+            for name, value in row.asDict().items():
+                if value is not None:
+                    found[name] = max(value, found.get(name, value))
     repeated = 0
-    if told["positions"] and not unique_positions:
-        count, lowest, highest, checksum = (told[name][0] for name in _COLUMNS[1:5])
-        if not _is_every_number(tables["messages"], (count, lowest, highest, checksum), seed):
-            repeated = events.repeated_positions(tables["messages"], types["messages"]).count()
-    return FirstPass(latest, starts, repeated, max(told["longest"], default=None))
+    if found.get("positions") and not _is_every_number(tables["messages"], found, seed):
+        repeated = events.repeated_positions(tables["messages"], types["messages"]).count()
+    starts = [row.asDict() for row in events.usable_starts(tables["starts"]).collect()] if "starts" in tables else []
+    return FirstPass(found.get("latest", 0) if as_of is None else as_of, starts, repeated, found.get("longest"))
 
 
-def _united(first: DataFrame, others: list[DataFrame]) -> DataFrame:
-    for other in others:
-        first = first.union(other)
-    return first
-
-
-def _aggregates(table: str, types: Types, as_of: int | None, unique_positions: bool, seed: int) -> dict[str, Any]:
+def _wanted(table: str, types: Types, as_of: int | None, unique_positions: bool, seed: str) -> dict[str, str]:
     """What is to be found out of a table."""
-    read = {contract.name: read_column(contract, types).value for contract in TABLES.get(table, ())}
-    found: dict[str, str] = {}
-    if as_of is None and table in _TIMES:
+    read = {contract.name: read_column(contract, types).value for contract in TABLES[table]}
+    wanted: dict[str, str] = {}
+    if as_of is None:
         latest = [f"max({read[name]})" for name in _TIMES[table]]
-        found["latest"] = f"greatest({', '.join(latest)})" if len(latest) > 1 else latest[0]
+        wanted["latest"] = f"greatest({', '.join(latest)})" if len(latest) > 1 else latest[0]
     if table == "messages" and "position" in types and not unique_positions:
         at = read["position"]
-        found |= {"positions": f"nullif(count({at}), 0)", "lowest": f"min({at})", "highest": f"max({at})"}
-        found["checksum"] = f"bit_xor(xxhash64({seed}L, {at}))"
-    if found and table == "messages" and "variables" in types:
-        found["longest"] = f"max(cast(octet_length({read['variables']}) as bigint))"
-    return {name: F.expr(text) for name, text in found.items()}
+        wanted |= {"positions": f"count({at})", "lowest": f"min({at})", "highest": f"max({at})"}
+        wanted["checksum"] = f"bit_xor(if({at} is null, null, {_hash_of(at, seed)}))"
+    if wanted and table == "messages" and "variables" in types:
+        wanted["longest"] = f"max(octet_length({read['variables']}))"
+    return wanted
 
 
-def _one_row(frame: DataFrame, wanted: dict[str, Any]) -> DataFrame:
-    kinds = {name: "string" if name == "starts" else "bigint" for name in _COLUMNS}
-    return frame.agg(*(wanted.get(name, F.lit(None)).cast(kinds[name]).alias(name) for name in _COLUMNS))
+def _one_row(frame: DataFrame, wanted: dict[str, str]) -> DataFrame:
+    return frame.agg(*(F.expr(f"cast({wanted.get(name, 'null')} as bigint)").alias(name) for name in _FOUND))
 
 
-def _is_every_number(frame: DataFrame, told: tuple[int, int, int, int], seed: int) -> bool:
+def _hash_of(number: str, seed: str) -> str:
+    return f"xxhash64('{seed}', {number})"
+
+
+def _is_every_number(frame: DataFrame, found: dict[str, int], seed: str) -> bool:
     """Is each number from the lowest to the highest there once? So many of them, and the exclusive or of their hashes
     is that of all: were one missing, it would be so by one chance in 2^64. The seed is drawn for each run."""
-    count, lowest, highest, checksum = told
-    if count != highest - lowest + 1:
+    lowest, highest = found["lowest"], found["highest"]
+    if found["positions"] != highest - lowest + 1:
         return False
     numbers = frame.sparkSession.range(lowest, highest + 1)
-    [row] = numbers.agg(F.expr(f"bit_xor(xxhash64({seed}L, id))")).collect()
-    return bool(row[0] == checksum)
+    [row] = numbers.agg(F.expr(f"bit_xor({_hash_of('id', seed)})")).collect()
+    return bool(row[0] == found["checksum"])

@@ -12,7 +12,7 @@ from conjoin.kernel.instants import elapsed_ms
 from conjoin.pipeline.correlate.alike.answers import Elapsed, Instant, Iso, MessageAnswer, PatternAnswer, Started, Text
 from conjoin.pipeline.correlate.alike.patterns import Alike
 from conjoin.pipeline.correlate.alike.traits import Traits
-from conjoin.pipeline.correlate.fold.detail import iso
+from conjoin.pipeline.correlate.fold.detail import isos
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs, SaidColumns
 from conjoin.pipeline.correlate.fold.row_buffers import Row
@@ -70,7 +70,7 @@ class Histories:
         if isinstance(symbol, Instant):
             return pa.array(self.instant(symbol.place)).cast(kind)
         if isinstance(symbol, Iso):
-            return pa.array([iso(at) for at in self.instant(symbol.place).tolist()], pa.string())
+            return isos(self.instant(symbol.place))
         if isinstance(symbol, Elapsed):
             spans = elapsed_ms(self.instant(symbol.start), self.instant(symbol.end))
             return pa.array(spans).cast(pa.string())

@@ -5,9 +5,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INSTANTS = ("deadline_at", "until_at", "first_published_at")
+_SECOND = 1_000_000
+_FIRST, _LAST = (int((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()) * _SECOND for year in (1000, 9999))
 encode = msgspec.json.Encoder().encode
 
 
@@ -17,6 +22,17 @@ def iso(instant: int) -> str:
         return (_EPOCH + timedelta(microseconds=instant)).isoformat().replace("+00:00", "Z")
     except OverflowError:
         return "never" if instant > 0 else "always"
+
+
+def isos(instants: np.ndarray) -> pa.Array:
+    """The same of many: all within these centuries are written by Arrow."""
+    if len(instants) == 0 or instants.min() < _FIRST or instants.max() > _LAST:
+        return pa.array([iso(at) for at in instants.tolist()], pa.string())
+    whole = instants % _SECOND == 0
+    texts = pa.array(instants // _SECOND).cast(pa.timestamp("s")).cast(pa.string())
+    if not whole.all():
+        texts = pc.if_else(pa.array(whole), texts, pa.array(instants).cast(pa.timestamp("us")).cast(pa.string()))
+    return pc.binary_join_element_wise(pc.replace_substring(texts, " ", "T"), "Z", "")
 
 
 def detail_text(verdict: str, told: dict[str, Any]) -> bytes:
