@@ -14,7 +14,7 @@ from tests.cli.tabular import Row, read, write, zipped
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OUTPUTS = {"verdicts", "correlations", "buffered", "open", "locks", "ids", "later", "dead_letters"}
+OUTPUTS = {"verdicts", "correlations", "buffered", "open", "locks", "ids", "later", "dead_letters", "near_misses"}
 CARRIED = {"buffered": "buffered", "subscriptions": "open", "locks": "locks", "ids": "ids"}
 HOUR_MS = 3_600_000
 
@@ -195,6 +195,25 @@ def test_lines_that_are_no_rows_are_dead_letters_and_values_are_kept_as_they_wer
     assert [row["variables"] for row in rows] == ['{"x": 1.50}', '{"y":null}']
     assert [row["z"] for row in rows] == [None, "[1]"]
     assert [row["reason"] for row in rows] == ["waiting_instance", "not_found"]
+
+
+def test_slips_in_keys_are_counted_in_one_line_unless_nobody_wants_it(capsys: pytest.CaptureFixture[str]) -> None:
+    waiting = write(Path("waiting.csv"), [subscription("order", "Paid", f"Order-{n}", at(0)) for n in range(3)], "csv")
+    day = [message(n, "Paid", key, at(1)) for n, key in enumerate(("order-0", "ORDER- 1", "2", "order-9"))]
+    messages = write(Path("day.jsonl"), day, "jsonl")
+    correlate("out", "--format", "csv", messages=messages, subscriptions=waiting)
+    told = capsys.readouterr().out
+    assert "2 messages differ from a waiting key in case or blanks only: see near_misses\n" in told
+    assert "1 message differs from a waiting key in a prefix or leading zeros only: see near_misses\n" in told
+    found = {row["correlation_key"]: (row["waiting_key"], row["differs"]) for row in read(Path("out/near_misses"))}
+    assert found == {
+        "order-0": ("Order-0", "case or blanks only"),
+        "ORDER- 1": ("Order-1", "case or blanks only"),
+        "2": ("Order-2", "prefix"),
+    }
+    correlate("without", "--no-near", messages=messages, subscriptions=waiting)
+    assert "differ" not in capsys.readouterr().out
+    assert not Path("without/near_misses").exists()
 
 
 def test_paths_of_different_formats_and_columns_are_united(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.verdicts.sentences import near_miss
+from conjoin.kernel.verdicts.similar_keys import difference, variants
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain_named
-from conjoin.runtime.explain.similar import difference, variants
 from conjoin.runtime.visibility.plain_values import to_plain
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
@@ -135,6 +135,8 @@ def test_other_tenant_could_be_started(bench: Bench) -> None:
         ("o-1", '"o-1"', "quotes only", "the key differs in quotes only"),
         (7, "007", "number", "the same number, written in another way"),
         (7, "7.0", "number", "the same number, written in another way"),
+        ("o-7", "7", "prefix", "one of the two keys has a prefix more than the other"),
+        (7, "ORD-007", "prefix", "one of the two keys has a prefix more than the other"),
         ("o-1", "o-11", "key", "is one of the two keys wrong?"),
     ],
 )

@@ -79,6 +79,8 @@ def show_closing(console: Console, summary: "TableSummary", out: str) -> None:
     console.print(_balance(summary), highlight=False)
     for line in _dead_letters(summary):
         console.print(line, highlight=False)
+    for line in _near(summary.near):
+        console.print(line, highlight=False)
     examples = list(_examples(summary.tallies))
     if examples:
         console.print("\n[bold]For example[/bold]")
@@ -142,6 +144,16 @@ def _dead_letters(summary: "TableSummary") -> Iterator[str]:
     if summary.dead_letters:
         listed = (f"{table} {reason} {count:,}" for (table, reason), count in sorted(summary.dead_letters.items()))
         yield f"[red]dead letters[/]: {', '.join(listed)}"
+
+
+_DIFFER = {"number": "the way a number is written only", "prefix": "a prefix or leading zeros only"}
+
+
+def _near(counts: Mapping[str, int]) -> Iterator[str]:
+    """Slips in keys, the most frequent first."""
+    for differs, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        messages = "message differs" if count == 1 else "messages differ"
+        yield f"[yellow]{count:,}[/] {messages} from a waiting key in {_DIFFER.get(differs, differs)}: see near_misses"
 
 
 def _examples(tallies: "list[VerdictTally]") -> Iterator[str]:

@@ -43,6 +43,7 @@ def correlate(
     ] = None,
     since: Annotated[str | None, option("--since", "The as_of of the run before.", "TIME")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote to --out.")] = False,
+    no_near: Annotated[bool, typer.Option("--no-near", help="Do not look for near misses on other keys.")] = False,
     policy: Annotated[
         list[str] | None, option("--policy", "Change a policy; NAME * is every message.", "NAME:QUESTION=ANSWER")
     ] = None,
@@ -92,7 +93,8 @@ def correlate(
 
     how = (settings.format, overwrite, as_of, since, settings.profile, policies, settings.partitions)
     try:
-        run_and_close(call.spark("conjoin spark correlate"), TableJob(inputs, out, *how))
+        job = TableJob(inputs, out, *how, near=not no_near)
+        run_and_close(call.spark("conjoin spark correlate"), job)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

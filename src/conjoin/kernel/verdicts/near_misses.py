@@ -1,10 +1,11 @@
 """Near misses: what almost took a message, and what would mend it.
 
-They explain; they never decide. Only what lies on the same correlation key is looked at here, at most ten of them.
+They explain; they never decide. Only what lies on the same correlation key is looked at here, at most ten of them; what
+lies on a key that is nearly the same is in `similar_keys`.
 Each is a small mapping with a `kind` from a closed list.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,12 +15,26 @@ from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.starting import locked_starts
 from conjoin.kernel.correlation.state import KeySpace, Topic
 from conjoin.kernel.instants import elapsed_ms
+from conjoin.kernel.verdicts.similar_keys import CASE_OR_BLANKS, OTHERWISE, folded
 
 NearMiss = dict[str, Any]
 
 MOST = 10
 MOST_LANES = 50
 """Where more names are awaited than this, counted by process, those of other names are not told: none is near."""
+
+_CLOSEST_FIRST = (
+    *("lock_held", "business_id_held", "busy", "taken_by_process", "other_business_id", "constraint"),
+    *("expired_before", "closed_before", "almost the same", "other_tenant", "incident", "never_awaited"),
+    *("other_name", "other_key"),
+)
+_QUITE_ANOTHER = ("name", OTHERWISE)
+
+
+def closeness(miss: Mapping[str, Any]) -> int:
+    """By which near misses are sorted: the smaller, the closer."""
+    almost = "differs" in miss and miss["differs"] not in _QUITE_ANOTHER
+    return _CLOSEST_FIRST.index("almost the same" if almost else miss["kind"])
 
 
 def near_misses(
@@ -90,12 +105,8 @@ def _on_other_names(space: KeySpace, wanted: str) -> Iterator[NearMiss]:
     others = [topic for name, topic in awaited.items() if name != wanted]
     for subscription in sorted((next(topic.open_by_rank()) for topic in others), key=lambda s: s.rank):
         name = subscription.name
-        differs = "case or blanks only" if _folded(wanted) == _folded(name) else "name"
+        differs = CASE_OR_BLANKS if folded(wanted) == folded(name) else "name"
         yield {"kind": "other_name", "name": name, "differs": differs, **_who(subscription)}
-
-
-def _folded(name: str) -> str:
-    return "".join(name.split()).casefold()
 
 
 def _who(subscription: Subscription) -> NearMiss:

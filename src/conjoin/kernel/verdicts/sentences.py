@@ -237,7 +237,16 @@ def _mended_key(miss: Parameters) -> str:
     differs = miss.get("differs", "key")
     if differs == "key":
         return "is one of the two keys wrong?"
+    if differs == "prefix":
+        return "one of the two keys has a prefix more than the other"
     return "the same number, written in another way" if differs == "number" else f"the key differs in {differs}"
+
+
+def _other_key(miss: Parameters) -> str:
+    name = miss.get("name")
+    named = "it" if name is None else repr(name)
+    mend = _mended_key(miss) + ("" if name is None else ", and the name in case or blanks")
+    return f"{_who(miss)} waits for {named} with key {miss.get('key')!r} - {mend}"
 
 
 def _never_awaited(miss: Parameters) -> str:
@@ -263,7 +272,7 @@ _NEAR_MISSES: dict[str, Callable[[Parameters], str]] = {
     ),
     "other_name": _other_name,
     "other_tenant": lambda m: f"{_who(m)} waits for it in tenant {m.get('tenant')!r} - publish it there",
-    "other_key": lambda m: f"{_who(m)} waits for it with key {m.get('key')!r} - {_mended_key(m)}",
+    "other_key": _other_key,
     "expired_before": lambda m: (
         f"it was gone {duration(m.get('late_ms'))} before {_who(m)} began to wait -"
         " publish it with a longer time to live"

@@ -19,6 +19,9 @@ from conjoin.kernel.verdicts.sentences import PHRASES
 REASONS = {verdict: tuple(reason for it, reason in PHRASES if it == verdict) for verdict, _ in PHRASES}
 """Every verdict and every reason it can have."""
 
+FOR_WANT_OF_RECEIVERS = frozenset({"nobody_waits", "nobody_waited", "ttl_zero", "policy", "not_found"})
+"""The reasons of a message that nobody took because nobody was there: then it is of use to know who was near."""
+
 
 class Verdict(NamedTuple):
     """`cause` is the event that decided, or None while the message still waits."""

@@ -37,6 +37,7 @@ def correlate(
     partitions: int | None = None,
     unique_positions: bool = False,
     unreadable: "dict[str, DataFrame] | None" = None,
+    near: bool = True,
 ) -> Correlated:
     """Say for every message what became of it, by the rules of Zeebe.
 
@@ -44,7 +45,7 @@ def correlate(
     in the inputs). To go on from an earlier run add its `.buffered` to `messages` and its `.open` to
     `subscriptions`, hand over its `.locks` and `.ids`, and let `since` be its `as_of`. `unique_positions` declares that
     no position occurs twice, so that nobody looks. `unreadable` are rows that a reader could not take for one of a
-    table: dead letters from the start.
+    table: dead letters from the start. `near` False leaves out the look for near misses on other keys.
     """
     tables = {
         "messages": messages,
@@ -60,9 +61,9 @@ def correlate(
     types = {name: types_of(frame) for name, frame in given.items()}
     _check(given, types)
     layout = events.layout_of(types["messages"], book)
-    return Correlated(
-        CorrelateInputs(given, types, layout, book, as_of_us, since_us, partitions, unique_positions, unreadable or {})
-    )
+    times = as_of_us, since_us
+    dead = unreadable or {}
+    return Correlated(CorrelateInputs(given, types, layout, book, *times, partitions, unique_positions, dead, near))
 
 
 def policies_of(policies: Policies | Mapping[str, Mapping[str, object]] | None, profile: str) -> Policies:

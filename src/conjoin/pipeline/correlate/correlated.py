@@ -19,7 +19,7 @@ from conjoin.pipeline.correlate.columns import Types
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
 from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
 from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PACKED, PackedSink, unpacked
-from conjoin.pipeline.correlate.results import DEAD, LATER, LOCKED, NAMES, PAIRS, VERDICTS, schema_of
+from conjoin.pipeline.correlate.results import DEAD, LATER, LOCKED, NAMES, NEAR, OPENED, PAIRS, VERDICTS, schema_of
 from conjoin.pipeline.correlate.shape import Layout
 from conjoin.pipeline.session.worker import make_ready
 
@@ -44,6 +44,8 @@ class CorrelateInputs:
     partitions: int | None = None
     unique_positions: bool = False
     unreadable: "dict[str, DataFrame]" = field(default_factory=dict)
+    near: bool = True
+    """Are near misses on other keys looked for?"""
 
     @property
     def spark(self) -> "SparkSession":
@@ -99,6 +101,8 @@ class Correlated:
     def _of(self, table: str) -> "DataFrame":
         if table in self._written:
             return self._written[table]
+        if table == NEAR:
+            return self._near()
         schema = schema_of(table, self.inputs.types["messages"], self.inputs.layout)
         rows = self._folded.where(f"table = '{table}'")
         if table not in (VERDICTS, PAIRS):
@@ -109,6 +113,16 @@ class Correlated:
         told = rows.mapInArrow(unpacked, numbered).toDF(*schema.names)
         # Spark sees that nothing can pass, and does not run what is below.
         return told.where("false") if self._is_barren(table) else told
+
+    def _near(self) -> "DataFrame":
+        from conjoin.pipeline.correlate.near.on_spark import lazily, meetings
+
+        types, policies = self.inputs.types["messages"], self.inputs.policies
+        schema = schema_of(NEAR, types, self.inputs.layout)
+        numbered = ", ".join(f"c{number} {f.dataType.simpleString()}" for number, f in enumerate(schema))
+        met = meetings(self._of(VERDICTS), self._of(OPENED), types, policies)
+        found = met.mapInArrow(lazily, numbered).toDF(*schema.names)
+        return found if self.inputs.near else found.where("false")
 
     def _is_barren(self, table: str) -> bool:
         """Nothing is later than the latest time, and only a start or an earlier run leaves locks."""
@@ -157,6 +171,11 @@ class Correlated:
         return self._of(DEAD)
 
     @property
+    def near_misses(self) -> "DataFrame":
+        """The messages that nobody took though somebody waits with nearly their key: what differs, and who waits."""
+        return self._of(NEAR)
+
+    @property
     def ends_ignored(self) -> "DataFrame":
         """How many ends found no lock to free: one row."""
         if self._counts is not None:
@@ -174,7 +193,10 @@ class Correlated:
 
     def tables(self) -> "dict[str, DataFrame]":
         """All outputs by name."""
-        return {name: self._of(name) for name in NAMES}
+        return {name: self._of(name) for name in self._names(NAMES)}
+
+    def _names(self, tables: Collection[str]) -> list[str]:
+        return [name for name in tables if name != NEAR or self.inputs.near]
 
     def write(
         self, folder: str, file_format: str = "parquet", overwrite: bool = False, tables: Collection[str] = NAMES
@@ -186,7 +208,7 @@ class Correlated:
         """
         from conjoin.pipeline.correlate.writing.writing import write
 
-        run, self._written = write(self, folder, file_format, overwrite, frozenset(tables))
+        run, self._written = write(self, folder, file_format, overwrite, frozenset(self._names(tables)))
         self._counts = run.counts
         self.unpersist()
         return run

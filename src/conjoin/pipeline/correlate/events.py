@@ -68,7 +68,7 @@ def layout_of(messages: Types, policies: Policies) -> Layout:
     slots = {}
     for number, name in enumerate(name for name in messages if name not in ours):
         exact = name in contracts and read_column(contracts[name], messages).exact
-        if name == "correlation_key" and _business_keyed(policies) is not None:
+        if name == "correlation_key" and business_keyed(policies) is not None:
             # Another value may stand in its slot.
             exact = False
         # By number: mapInArrow looks columns up by name, and cannot when a dot or a backtick is in it.
@@ -198,7 +198,7 @@ def _rows(
     frame = frame.selectExpr("*", *(f"{one.value} as {values[name]}" for name, one in read.items()))
     frame = frame.selectExpr("*", f"coalesce({', '.join(found)}) as {_FAULT}")
     slots = {SLOT_OF[name]: value for name, value in values.items()}
-    by_business = _business_keyed(policies) if policies else None
+    by_business = business_keyed(policies) if policies else None
     if by_business is not None:
         none = "cast(null as string)"
         key, business = slots.get("key", none), slots.get("business", none)
@@ -218,7 +218,7 @@ def _rows(
     return frame.selectExpr(*(f"{text} as {quoted(slot)}" for slot, text in slots.items()))
 
 
-def _business_keyed(policies: Policies) -> str | None:
+def business_keyed(policies: Policies) -> str | None:
     """Of which names the business id takes the place of the correlation key (policy match); None: of none."""
     usual = policies.default.match == BUSINESS_KEY
     others = [name for name, policy in policies.by_name.items() if (policy.match == BUSINESS_KEY) != usual]

@@ -33,6 +33,7 @@ class TableJob:
     profile: str = "zeebe"
     policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     partitions: int | None = None
+    near: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class TableSummary:
     seconds: float
     as_of: str | None
     notes: list[str]
+    near: dict[str, int] = field(default_factory=dict)
+    """Messages that nobody took though somebody waits with nearly their key, by what the keys differ in."""
 
 
 def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
@@ -90,6 +93,7 @@ def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> Tab
             since=job.since,
             profile=job.profile,
             partitions=job.partitions,
+            near=job.near,
             unreadable={name: table.unreadable for name, table in tables.items() if table.unreadable is not None},
         )
     notes = [str(warning.message) for warning in caught if warning.category is UserWarning]
@@ -109,5 +113,5 @@ def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str]) -> 
     ]
     dead = {(name.partition(" ")[0], name.partition(" ")[2]): n for name, n in sorted(counts.dead_letters.items())}
     rows_in = counts.rows_in | {"starts": counts.rows_in.get("starts", 0) + starts}
-    rows_out = {name: run.rows.get(name, 0) for name in NAMES}
-    return TableSummary(tallies, dead, counts.later, rows_in, rows_out, seconds, iso(run.as_of), notes)
+    rows_out = {name: run.rows.get(name, 0) for name in NAMES if name in run.rows}
+    return TableSummary(tallies, dead, counts.later, rows_in, rows_out, seconds, iso(run.as_of), notes, counts.near)

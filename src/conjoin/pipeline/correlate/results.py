@@ -1,4 +1,4 @@
-"""What comes out of the fold: eight tables, each named once, here, with its columns.
+"""What comes out of a run: the eight tables of the fold and the near misses, each named once, here, with its columns.
 
 The Arrow types that the fold writes and the schemas that Spark expects follow from them.
 """
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 VERDICTS, PAIRS, BUFFERED, OPENED = "verdicts", "correlations", "buffered", "open"
 LOCKED, REMEMBERED, LATER, DEAD = "locks", "ids", "later", "dead_letters"
-NAMES = (VERDICTS, PAIRS, BUFFERED, OPENED, LOCKED, REMEMBERED, LATER, DEAD)
+NEAR = "near_misses"
+FOLDED = (VERDICTS, PAIRS, BUFFERED, OPENED, LOCKED, REMEMBERED, LATER, DEAD)
+NAMES = (*FOLDED, NEAR)
 
 Columns = dict[str, str]
 
@@ -40,6 +42,17 @@ PAIR: Columns = {
 }
 IDENTITY = {"position": "number", "message_id": "text", "tenant_id": "text", "name": "text", "correlation_key": "text"}
 """The columns of a message that stand beside each of its pairs."""
+
+NEAR_MISS: Columns = {
+    "differs": "text",
+    "waiting_name": "text",
+    "waiting_key": "text",
+    "subscription_id": "text",
+    "process_id": "text",
+    "instance_id": "text",
+    "element_id": "text",
+}
+"""Beside a message that nobody took and what was said of it: who waits with nearly its key."""
 
 KEPT: dict[str, Columns] = {
     OPENED: {
@@ -106,13 +119,14 @@ def fields_of(table: str, messages: Types, layout: Layout) -> dict[str, ColumnTy
     """The columns of an output: of a kind that is named here, or of the type that they came with."""
     if table in KEPT:
         return dict(KEPT[table])
-    if table == PAIRS:
-        return {name: messages.get(name, kind) for name, kind in IDENTITY.items()} | PAIR
+    said = {name: SAID[name] for name in ("verdict", "reason", "detail", "decided_at")}
+    if table in (PAIRS, NEAR):
+        identity = {name: messages.get(name, kind) for name, kind in IDENTITY.items()}
+        return identity | (PAIR if table == PAIRS else said | NEAR_MISS)
     own: dict[str, ColumnType | str] = {name: messages[name] for name in layout.columns}
     if "taken_by" in own and messages["taken_by"].simpleString().startswith("array<"):
         own["taken_by"] = "texts"
     if table == BUFFERED:
         own.pop("taken_by", None)
-    said = {name: SAID[name] for name in ("verdict", "reason", "detail", "decided_at")}
     more = {"taken_by": "texts", "kept_at": "instant"} if table == BUFFERED else {}
     return own | said | {"correlated_to": "texts"} | more

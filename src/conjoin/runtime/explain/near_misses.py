@@ -15,8 +15,9 @@ from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.starting import starts_behind_id
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
-from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, near_misses
-from conjoin.kernel.verdicts.verdicts import Verdict
+from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, closeness, near_misses
+from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, difference, other_key, variants
+from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, Verdict
 from conjoin.runtime.codec.key_spaces import read_spaces
 from conjoin.runtime.explain import similar
 from conjoin.runtime.explain.key_view import KeyView
@@ -26,15 +27,8 @@ from conjoin.store import tables as t
 from conjoin.store.port import KeyRows, Store
 from conjoin.store.rows import IncidentRow
 
-_FOR_WANT_OF_RECEIVERS = frozenset({"nobody_waits", "nobody_waited", "ttl_zero", "policy", "not_found"})
 _ON_ITS_KEY = frozenset({"locked", "was_locked", "busy", "never_offered", "fewer_than_expected"})
 
-_CLOSEST_FIRST = (
-    *("lock_held", "business_id_held", "busy", "taken_by_process", "other_business_id", "constraint"),
-    *("expired_before", "closed_before", "almost the same", "other_tenant", "incident", "never_awaited"),
-    *("other_name", "other_key"),
-)
-_QUITE_ANOTHER = ("name", similar.OTHERWISE)
 _LOOKED_AT = 200
 """So many of those that wait for the same name are compared."""
 _COMPARED = 64
@@ -98,13 +92,12 @@ class KeySurroundings:
     def _other_keys(self) -> Iterator[NearMiss]:
         """Those that were meant, in all likelihood; then the most similar of those that wait for the name."""
         key, where = self.view.space.key, {"tenant_id": self._tenant_id, "name": self._name, "closed_at": None}
-        meant = self._store.rows(t.SUBSCRIPTION, {**where, "correlation_key": similar.variants(key)}, None, MOST)
+        meant = self._store.rows(t.SUBSCRIPTION, {**where, "correlation_key": variants(key)}, None, MOST)
         others = self._store.rows(t.SUBSCRIPTION, where, None, _LOOKED_AT)
         found = {row.key: row for row in (*meant, *others) if row.correlation_key != key}
         for row in sorted(found.values(), key=lambda row: _distance(key, row.correlation_key))[:MOST]:
-            differs = similar.difference(key, row.correlation_key)
-            who = {"process": row.process_id, "instance": row.instance_key, "element": row.element_id}
-            yield {"kind": "other_key", "key": row.correlation_key, "differs": differs, **who}
+            who = row.process_id, row.instance_key, row.element_id
+            yield other_key(self._name, key, Awaited(self._name, row.correlation_key, *who))
 
     def _incidents(self, waiting: Sequence[Listener]) -> Iterator[NearMiss]:
         """An element that would wait for the name, but its name or key could not be evaluated."""
@@ -129,7 +122,7 @@ class KeySurroundings:
 
 def _distance(key: str, other: str) -> tuple[bool, float]:
     alike = SequenceMatcher(None, key[:_COMPARED], other[:_COMPARED]).ratio()
-    return (similar.difference(key, other) == similar.OTHERWISE, -alike)
+    return (difference(key, other) == OTHERWISE, -alike)
 
 
 def all_misses(
@@ -141,13 +134,13 @@ def all_misses(
         if miss not in found:
             found.append(miss)
     seen = seen_misses(around.scope, around.view.space.tenant_id, message.name, found)
-    return sorted(seen, key=_closeness)[:MOST]
+    return sorted(seen, key=closeness)[:MOST]
 
 
 def _looked_up(around: KeySurroundings, message: Message, verdict: Verdict) -> Iterator[NearMiss]:
     if verdict.verdict == "correlated":
         yield from (miss for miss in _on_its_key(around, message) if miss["kind"] == "taken_by_process")
-    elif verdict.reason in _FOR_WANT_OF_RECEIVERS:
+    elif verdict.reason in FOR_WANT_OF_RECEIVERS:
         yield from _too_late(message)
         yield from _on_its_key(around, message)
         yield from around.beyond_key
@@ -162,11 +155,6 @@ def _on_its_key(around: KeySurroundings, message: Message) -> Iterator[NearMiss]
         holder = view.ids.holder(tenant_id, start.process_id, message.business_id) if view.ids is not None else None
         yield {"kind": "business_id_held", "process": start.process_id, "instance": holder}
     yield from near_misses(view.space, message, view.now, starts, around.other_tenants)
-
-
-def _closeness(miss: Mapping[str, Any]) -> int:
-    almost = "differs" in miss and miss["differs"] not in _QUITE_ANOTHER
-    return _CLOSEST_FIRST.index("almost the same" if almost else miss["kind"])
 
 
 def who_came_late(view: KeyView, message: Message) -> Subscription | None:

@@ -39,6 +39,8 @@ class PartitionCounts(msgspec.Struct):
     """Rows of histories that shared an answer of the kernel."""
     largest_key: tuple[int, str] = (0, "")
     """How many rows the key with most rows has, and that key."""
+    near: dict[str, int] = {}
+    """Messages that nobody took though somebody waits with nearly their key, by what the keys differ in."""
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
@@ -87,6 +89,7 @@ def merged(parts: list[PartitionCounts]) -> PartitionCounts:
             (whole.rows_in, part.rows_in),
             (whole.later, part.later),
             (whole.dead_letters, part.dead_letters),
+            (whole.near, part.near),
         ):
             for name, count in theirs.items():
                 mine[name] = mine.get(name, 0) + count

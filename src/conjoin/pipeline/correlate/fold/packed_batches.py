@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
-from conjoin.pipeline.correlate.results import NAMES
+from conjoin.pipeline.correlate.results import FOLDED
 from conjoin.pipeline.session.worker import make_ready
 
 PACKED = "table string, rows binary"
@@ -24,7 +24,7 @@ MOST_BYTES = 16 * 1024 * 1024
 class PackedSink:
     """Hands every batch on at once."""
 
-    tables = frozenset(NAMES)
+    tables = frozenset(FOLDED)
 
     def put(self, table: str, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         numbered = batch.rename_columns([f"c{number}" for number in range(batch.num_columns)])

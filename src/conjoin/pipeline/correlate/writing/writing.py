@@ -1,5 +1,6 @@
 """Writing a run: fold into staged files, and commit them. Where pyarrow cannot write, Spark writes what was folded."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,8 @@ from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import Types
 from conjoin.pipeline.correlate.fold.counts import merged
 from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, PartitionFold
-from conjoin.pipeline.correlate.results import NAMES, schema_of
+from conjoin.pipeline.correlate.near.writing import near_reports
+from conjoin.pipeline.correlate.results import NAMES, NEAR, OPENED, VERDICTS, schema_of
 from conjoin.pipeline.correlate.writing.parquet_sink import REPORT, ParquetSink, PartitionReport, WrittenFile
 from conjoin.pipeline.correlate.writing.run_folder import STAGING, RunFolder, filesystem_of
 from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
@@ -59,7 +61,13 @@ def write(
     do = _on_the_cluster(inputs.spark) if is_remote() else _here
     do(lambda: home.begin(overwrite))
     try:
-        reports = _folded_into(result, home, tables)
+        # The near misses are found in what these two hold, be they wanted or not.
+        of_fold = tables - {NEAR} | ({VERDICTS, OPENED} if NEAR in tables else set())
+        reports = _folded_into(result, home, of_fold)
+        folded_at = time.monotonic()
+        if NEAR in tables:
+            reports += near_reports(inputs, home, where, reports, do)
+        near_s = time.monotonic() - folded_at
         files: dict[str, list[Any]] = {
             table: [file for r in reports for file in r.files if file.table == table] for table in sorted(tables)
         }
@@ -71,7 +79,7 @@ def write(
         if file_format != "parquet":
             home = _converted(result, home, where, files, file_format)
             files = {table: do(partial(home.staged_files, table)) for table in files}
-        described = record.described(rows, counts, files)
+        described = record.described(rows, counts, files) | {"near_seconds": round(near_s, 3)}
         do(lambda: home.commit(described))
     except BaseException:  # whatever it was, nothing staged is left behind
         with suppress(Exception):

@@ -1,0 +1,86 @@
+"""Near misses of a small run, without Spark: the same few who wait meet the same messages, and nothing else does."""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from conjoin.kernel.policies import Policies
+from conjoin.kernel.verdicts.similar_keys import folded, forms_of
+from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
+from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
+from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, NearBatch, Waiting, near_row
+from conjoin.pipeline.correlate.results import IDENTITY, arrow_types
+
+MOST_ROWS = 200_000
+"""More verdicts and waiting subscriptions than that are left to Spark."""
+
+BUSINESS_KEY = "business_key"
+COLUMNS = (*IDENTITY, "business_id", "verdict", "reason", "detail", "decided_at")
+"""Of the messages, as far as they have them."""
+
+Form = tuple[str, str, str]
+
+
+def near_misses(verdicts: pa.Table, opened: pa.Table, policies: Policies) -> tuple[pa.RecordBatch, dict[str, int]]:
+    """The rows of the table, and how many messages differ in what."""
+    reasons = pa.array(sorted(FOR_WANT_OF_RECEIVERS))
+    left = verdicts.filter(pc.is_in(verdicts["reason"], value_set=reasons)).combine_chunks()
+    own = {name: left[name].combine_chunks() for name in left.column_names}
+    for name, kind in arrow_types(IDENTITY).items():
+        own.setdefault(name, pa.nulls(left.num_rows, kind))
+    waiting = _waiting(opened)
+    found = NearBatch()
+    texts = {name: _texts(own.get(name), left.num_rows) for name in ("name", "correlation_key", "business_id")}
+    tenants = _texts(own["tenant_id"], left.num_rows, DEFAULT_TENANT)
+    for row, (tenant, name, detail) in enumerate(zip(tenants, texts["name"], own["detail"].to_pylist(), strict=True)):
+        by_business = policies.of(name).match == BUSINESS_KEY
+        key = texts["business_id" if by_business else "correlation_key"][row]
+        met = waiting.near(tenant, folded(name), *forms_of(key))
+        found.add(row, near_row(name, key, detail, met) if met else None)
+    return found.finished(own), found.counts
+
+
+class WaitingByForm:
+    """By form: the first few keys of it, and whether one of them is a whole form."""
+
+    def __init__(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
+        by_form: dict[Form, list[tuple[bool, Waiting]]] = {}
+        for tenant, one in waiting:
+            whole, rest = forms_of(one.key)
+            for form, is_rest in ((whole, False), (rest, True)):
+                if whole and form is not None:
+                    by_form.setdefault((tenant, folded(one.name), form), []).append((is_rest, one))
+        self._few = {form: sorted(some)[:MOST_AWAITED] for form, some in by_form.items()}
+
+    def near(self, tenant: str, name: str, whole: str, rest: str | None) -> list[Waiting]:
+        if not whole:
+            return []
+        met = self._few.get((tenant, name, whole), [])
+        without_prefix = [] if rest is None else self._few.get((tenant, name, rest), [])
+        # None of them is a whole form: whoever lacks a prefix himself differs in it.
+        if without_prefix and without_prefix[0][0]:
+            without_prefix = []
+        return [one for _, one in (*met, *without_prefix)]
+
+
+def _waiting(opened: pa.Table) -> WaitingByForm:
+    names = ["subscription_id", "process_id", "instance_id", "element_id"]
+    columns = [opened["opened_at"].cast(pa.int64()).to_pylist(), *(opened[name].to_pylist() for name in names)]
+    tenants = _texts(opened["tenant_id"], opened.num_rows, DEFAULT_TENANT)
+    keys = _texts(opened["correlation_key"], opened.num_rows)
+    firsts: dict[tuple[str, str, str], Waiting] = {}
+    columns += [opened["name"].to_pylist(), keys]
+    for tenant, one in zip(tenants, map(Waiting._make, zip(*columns, strict=True)), strict=True):
+        name, key = one.name, one.key
+        known = firsts.setdefault((tenant, name, key), one)
+        if one < known:
+            firsts[tenant, name, key] = one
+    return WaitingByForm((tenant, one) for (tenant, _, _), one in firsts.items())
+
+
+def _texts(column: pa.ChunkedArray | pa.Array | None, rows: int, default: str = "") -> list[str]:
+    """Whole numbers as their text."""
+    if column is None:
+        return [default] * rows
+    return [default if text is None else text for text in column.cast(pa.string()).to_pylist()]
