@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bulk.contenders import correlated, equi_join, peer, rank_join
-from benchmarks.bulk.mixes import MIXES, Mix, example
+from benchmarks.bulk.mixes import MIXES, Mix, example, slips_in_keys
 from benchmarks.meter import Meter
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
@@ -91,7 +91,22 @@ def in_mixes(spark: SparkSession, events: int, folder: Path, rounds: int) -> lis
     return rows
 
 
-def show(joins: list[Figures], mixes: list[Figures]) -> None:
+def near_apart(spark: SparkSession, events: int, folder: Path, rounds: int) -> list[Figures]:
+    """3% of the keys have a slip: without a look for near misses, and with it."""
+    mix = slips_in_keys(spark, events, folder / "mix")
+    rows: list[Figures] = []
+    for what, near in (("slips in keys", False), ("with near misses", True)):
+        figures = measured(partial(correlated, mix.frames, near=near), folder / "out", rounds)
+        run = json.loads((folder / "out" / "_run.json").read_text())
+        found = {"messages": run["rows"]["verdicts"], "near": run["counts"]["near"], "near_s": run["near_seconds"]}
+        count = sum(run["counts"]["rows_in"][table] for table in ("messages", "subscriptions"))
+        cpu_us = round(figures["cpu_s"] * 1e6 / count, 2)
+        rows.append({"what": what, "events": count, **figures, "cpu_us": cpu_us, **found})
+    shutil.rmtree(folder / "mix", ignore_errors=True)
+    return rows
+
+
+def show(joins: list[Figures], mixes: list[Figures], near: list[Figures]) -> None:
     table = Table(title="correlate and what people write instead")
     for column in ("events", "what", "wall s", "CPU s", "events/s", "to rank-join", "to peer", "worker MiB"):
         table.add_column(column, justify="left" if column == "what" else "right")
@@ -108,6 +123,13 @@ def show(joins: list[Figures], mixes: list[Figures]) -> None:
         cells = f"{row['events']:,}", row["what"], f"{row['wall_s']}", f"{row['cpu_s']}", f"{row['cpu_us']}"
         table.add_row(*cells, ratio, f"{row['shared']:.0%}", str(row["worker_peak_mib"]))
     Console(width=120).print(table)
+    table = Table(title="near misses on other keys, measured apart")
+    for column in ("events", "what", "wall s", "CPU s", "CPU us/event", "near", "worker MiB"):
+        table.add_column(column, justify="left" if column == "what" else "right")
+    for row in near:
+        cells = f"{row['events']:,}", row["what"], f"{row['wall_s']}", f"{row['cpu_s']}", f"{row['cpu_us']}"
+        table.add_row(*cells, f"{sum(row['near'].values()):,}", str(row["worker_peak_mib"]))
+    Console(width=120).print(table)
 
 
 def main() -> None:
@@ -117,12 +139,13 @@ def main() -> None:
         against_joins(spark, 100_000, folder, 2)  # the first jobs of a session compile its code
         joins = [row for events in SIZES for row in against_joins(spark, events, folder, ROUNDS)]
         mixes = in_mixes(spark, MIX_SIZE, folder, min(ROUNDS, 2)) if MIX_SIZE else []
+        near = near_apart(spark, MIX_SIZE, folder, min(ROUNDS, 2)) if MIX_SIZE else []
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    show(joins, mixes)
+    show(joins, mixes, near)
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "machine": platform.machine()}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    found = {"commit": commit.stdout.strip(), "machine": machine, "joins": joins, "mixes": mixes}
+    found = {"commit": commit.stdout.strip(), "machine": machine, "joins": joins, "mixes": mixes, "near": near}
     if "--write" in sys.argv:
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     else:

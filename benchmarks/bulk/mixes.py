@@ -120,6 +120,17 @@ def hot_key(spark: SparkSession, events: int, folder: Path) -> Mix:
     return Mix(_stored(frames, folder), {})
 
 
+def slips_in_keys(spark: SparkSession, events: int, folder: Path) -> Mix:
+    """Of the messages 3% have another case, a blank, or no prefix in their key, so that nobody takes them."""
+    frames = dict(tables(spark, events // 2))
+    key = F.col("correlation_key")
+    slips = [F.upper(key), F.concat(key, F.lit(" ")), F.regexp_replace(key, "^[a-z]+-", "")]
+    number = F.pmod(F.xxhash64("position", F.lit(7)), F.lit(100))
+    slipped = F.when(number == 0, slips[0]).when(number == 1, slips[1]).when(number == 2, slips[2]).otherwise(key)
+    frames["messages"] = frames["messages"].withColumn("correlation_key", slipped)
+    return Mix(_stored(frames, folder), {})
+
+
 _AT = {"messages": "published_at", "subscriptions": "opened_at"}
 
 
