@@ -9,7 +9,7 @@ from conjoin.kernel.policies import Policies
 from conjoin.kernel.verdicts.similar_keys import folded, forms_of
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
-from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, NearBatch, Waiting, near_row
+from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, FirstWaiting, NearBatch, near_row
 from conjoin.pipeline.correlate.results import IDENTITY, arrow_types
 
 MOST_ROWS = 200_000
@@ -44,8 +44,8 @@ def near_misses(verdicts: pa.Table, opened: pa.Table, policies: Policies) -> tup
 class WaitingByForm:
     """By form: the first few keys of it, and whether one of them is a whole form."""
 
-    def __init__(self, waiting: Iterable[tuple[str, Waiting]]) -> None:
-        by_form: dict[Form, list[tuple[bool, Waiting]]] = {}
+    def __init__(self, waiting: Iterable[tuple[str, FirstWaiting]]) -> None:
+        by_form: dict[Form, list[tuple[bool, FirstWaiting]]] = {}
         for tenant, one in waiting:
             whole, rest = forms_of(one.key)
             for form, is_rest in ((whole, False), (rest, True)):
@@ -53,7 +53,7 @@ class WaitingByForm:
                     by_form.setdefault((tenant, folded(one.name), form), []).append((is_rest, one))
         self._few = {form: sorted(some)[:MOST_AWAITED] for form, some in by_form.items()}
 
-    def near(self, tenant: str, name: str, whole: str, rest: str | None) -> list[Waiting]:
+    def near(self, tenant: str, name: str, whole: str, rest: str | None) -> list[FirstWaiting]:
         if not whole:
             return []
         met = self._few.get((tenant, name, whole), [])
@@ -69,9 +69,9 @@ def _waiting(opened: pa.Table) -> WaitingByForm:
     columns = [opened["opened_at"].cast(pa.int64()).to_pylist(), *(opened[name].to_pylist() for name in names)]
     tenants = _texts(opened["tenant_id"], opened.num_rows, DEFAULT_TENANT)
     keys = _texts(opened["correlation_key"], opened.num_rows)
-    firsts: dict[tuple[str, str, str], Waiting] = {}
+    firsts: dict[tuple[str, str, str], FirstWaiting] = {}
     columns += [opened["name"].to_pylist(), keys]
-    for tenant, one in zip(tenants, map(Waiting._make, zip(*columns, strict=True)), strict=True):
+    for tenant, one in zip(tenants, map(FirstWaiting._make, zip(*columns, strict=True)), strict=True):
         name, key = one.name, one.key
         known = firsts.setdefault((tenant, name, key), one)
         if one < known:

@@ -21,7 +21,7 @@ MOST_AWAITED = 5
 TOLD = ("verdict", "reason", "detail", "decided_at")
 
 
-class Waiting(NamedTuple):
+class FirstWaiting(NamedTuple):
     """The first of those who wait with a name and key. In the order in which they are shown."""
 
     opened_at: int
@@ -50,7 +50,7 @@ class NearRow(NamedTuple):
     element_id: str | None
 
 
-def near_row(name: str, key: str, detail: str, waiting: Collection[Waiting]) -> NearRow | None:
+def near_row(name: str, key: str, detail: str, waiting: Collection[FirstWaiting]) -> NearRow | None:
     """None: on a closer look nobody is near."""
     in_order = sorted(set(waiting), key=lambda one: (one.opened_at, one.subscription_id, one.name, one.key))
     by_awaited = {one.awaited: one for one in in_order}

@@ -18,7 +18,7 @@ from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import TABLES, Types, quoted, read_column
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
-from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, TOLD, NearBatch, Waiting, near_row
+from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, TOLD, FirstWaiting, NearBatch, near_row
 from conjoin.pipeline.correlate.results import IDENTITY
 from conjoin.pipeline.session.worker import make_ready
 
@@ -42,7 +42,7 @@ def near_of(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
     names, keys = batch.column("name").to_pylist(), batch.column("key").to_pylist()
     details = batch.column(_OWN[len(IDENTITY) + TOLD.index("detail")]).to_pylist()
     for row, waiting in enumerate(batch.column("waiting").to_pylist()):
-        some = [Waiting(**one) for one in waiting]
+        some = [FirstWaiting(**one) for one in waiting]
         found.add(row, near_row(names[row], keys[row], details[row], some))
     own = {name: batch.column(slot) for name, slot in zip((*IDENTITY, *TOLD), _OWN, strict=True)}
     return found.finished(own), found.counts
