@@ -45,10 +45,6 @@ def equal(left: Any, right: Any, budget: Budget) -> bool | None:
     return bool(left == right)
 
 
-def unequal(left: Any, right: Any, budget: Budget) -> bool | None:
-    return negated(equal(left, right, budget))
-
-
 def _equal_inside(left: Any, right: Any, budget: Budget) -> bool:
     """Lists and contexts, without recursion: a value may be nested deeper than Python would follow."""
     pairs = [(left, right)]
@@ -88,13 +84,11 @@ def more(left: Any, right: Any, budget: Budget) -> bool | None:
     return less(right, left, budget)
 
 
-def at_least(left: Any, right: Any, budget: Budget) -> bool | None:
-    return at_most(right, left, budget)
-
-
 COMPARE: dict[str, Callable[[Any, Any, Budget], bool | None]] = {
-    **{"=": equal, "!=": unequal},
-    **{"<": less, "<=": at_most, ">": more, ">=": at_least},
+    "=": equal,
+    "!=": lambda left, right, budget: negated(equal(left, right, budget)),
+    **{"<": less, "<=": at_most, ">": more},
+    ">=": lambda left, right, budget: at_most(right, left, budget),
 }
 
 

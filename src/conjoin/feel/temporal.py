@@ -20,9 +20,7 @@ class Date:
     days: int
 
     def __str__(self) -> str:
-        year, month, day = calendar.civil_from_days(self.days)
-        sign = "-" if year < 0 else ""
-        return f"{sign}{abs(year):04}-{month:02}-{day:02}"
+        return calendar.date_text(self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +32,7 @@ class Time:
     zone: str | None = None
 
     def __str__(self) -> str:
-        minutes, microseconds = divmod(self.local, 60 * SECOND_US)
-        seconds, fraction = divmod(microseconds, SECOND_US)
-        text = f"{minutes // 60:02}:{minutes % 60:02}:{seconds:02}"
-        if fraction:
-            text += f".{fraction:06}".rstrip("0")
-        return text + _zone_text(self.offset, self.zone)
+        return calendar.clock_text(self.local) + _zone_text(self.offset, self.zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +70,7 @@ class Duration:
     microseconds: int
 
     def after(self, instant: int) -> int:
-        """The instant that much later, by the calendar of UTC."""
-        if self.months:
-            days, time = divmod(instant, DAY_US)
-            instant = calendar.add_months(days, self.months) * DAY_US + time
-        return instant + self.microseconds
+        return calendar.after(instant, self.months, self.microseconds)
 
     def __str__(self) -> str:
         sign = "-" if self.months < 0 or self.microseconds < 0 else ""

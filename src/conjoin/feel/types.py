@@ -1,6 +1,7 @@
 """Ranges and functions (values that JSON does not have), and the types of all values by their names."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -14,22 +15,20 @@ class Range(NamedTuple):
     end_included: bool = True
 
 
+@dataclass(slots=True, eq=False)
 class Function:
     """A function that an expression defines. Called with a value for each parameter; anything else is null.
 
     Its body sees what was in scope where it was defined. Two functions are never equal.
     """
 
-    __slots__ = ("parameters", "_body")
-
-    def __init__(self, parameters: tuple[str, ...], body: Callable[[dict[str, Any]], Any]) -> None:
-        self.parameters = parameters
-        self._body = body
+    parameters: tuple[str, ...]
+    body: Callable[[dict[str, Any]], Any]
 
     def __call__(self, arguments: Sequence[Any]) -> Any:
         if len(arguments) != len(self.parameters):
             return None
-        return self._body(dict(zip(self.parameters, arguments, strict=True)))
+        return self.body(dict(zip(self.parameters, arguments, strict=True)))
 
 
 def _exactly(*kinds: type) -> Callable[[Any], bool]:

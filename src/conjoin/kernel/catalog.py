@@ -40,14 +40,6 @@ IsFree = Callable[[str, str, "Message"], bool]
 """Whether a business id that a message brings may start the process of a tenant now (Q8)."""
 
 
-def _no_instance_key(tenant_id: str, key: str, message: "Message", start: StartSubscription) -> str:
-    return f"{start.process_id}/{message.key}"
-
-
-def _always_free(tenant_id: str, process_id: str, message: "Message") -> bool:
-    return True
-
-
 class Catalog:
     """Which message starts what, and the policies in force.
 
@@ -61,8 +53,8 @@ class Catalog:
         self,
         starts: Iterable[StartSubscription] = (),
         policies: Policies | None = None,
-        new_instance: NewInstance = _no_instance_key,
-        is_free: IsFree = _always_free,
+        new_instance: NewInstance = lambda tenant_id, key, message, start: f"{start.process_id}/{message.key}",
+        is_free: IsFree = lambda tenant_id, process_id, message: True,
     ) -> None:
         self.policies = policies or Policies()
         self.new_instance = new_instance

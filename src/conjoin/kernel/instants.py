@@ -6,7 +6,7 @@ is a number like any other, so a deadline never overflows and "never" needs no s
 
 from typing import Final
 
-from conjoin.times.calendar import DAY_US, add_months
+from conjoin.times import calendar
 
 NEVER: Final = 2**63 - 1
 """The instant that does not come: the deadline of a message that is kept for ever."""
@@ -28,8 +28,4 @@ def elapsed_ms(start: int, end: int) -> int:
 
 def later(instant: int, interval: tuple[int, int]) -> int:
     """The instant so many months and microseconds later, in UTC; an end of time when that is farther away."""
-    months, microseconds = interval
-    if months:
-        days, time = divmod(instant, DAY_US)
-        instant = add_months(days, months) * DAY_US + time
-    return max(ALWAYS, min(instant + microseconds, NEVER))
+    return max(ALWAYS, min(calendar.after(instant, *interval), NEVER))

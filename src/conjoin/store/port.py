@@ -54,6 +54,15 @@ class Meets:
     tests: tuple[tuple[str, Any], ...]
 
 
+def tests_of(value: Any) -> tuple[tuple[str, Any], ...]:
+    """What a condition of a list asks of its column."""
+    return value.tests if isinstance(value, Meets) else (("in" if isinstance(value, tuple) else "=", value),)
+
+
+Where = Mapping[str, Any]
+"""Conditions of a list, by column: a value, a tuple for any of its values, None for null, `Meets` for comparisons."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowOrder:
     """Of a list: by these columns, then by the key of the table; all of it forward, or all of it backward."""
@@ -337,20 +346,14 @@ class Store(Protocol):
     def shard(self, index: int) -> ShardStore: ...
 
     def rows(
-        self,
-        table: Table,
-        where: Mapping[str, Any],
-        after: tuple[Any, ...] | None,
-        limit: int,
-        order: RowOrder = BY_KEY,
+        self, table: Table, where: Where, after: tuple[Any, ...] | None, limit: int, order: RowOrder = BY_KEY
     ) -> Iterable[Any]:
-        """For lists: rows of all shards by key, those after a key, whose columns have these values.
+        """For lists: rows of all shards by key, those after a key, that meet the conditions.
 
-        A tuple stands for any of its values, None for null, `Meets` for comparisons.
         Columns of an order must not be null; `after` then begins with their values.
         """
 
-    def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
+    def count(self, table: Table, where: Where, most: int) -> int:
         """How many rows there are of these; it looks no further than `most`."""
 
     def checkpoint(self, index: int) -> None:

@@ -29,6 +29,27 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     return era * 400 + year_of_era + (month <= 2), month, day_of_year - (153 * shifted_month + 2) // 5 + 1
 
 
+def date_text(days: int) -> str:
+    """`2030-01-31`"""
+    year, month, day = civil_from_days(days)
+    return f"{year:0{5 if year < 0 else 4}}-{month:02}-{day:02}"
+
+
+def clock_text(time_us: int) -> str:
+    """`06:00:00` of the microseconds since midnight, with as much of a second as there is."""
+    seconds, fraction = divmod(time_us, 1_000_000)
+    part = f".{fraction:06}".rstrip("0") if fraction else ""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{part}"
+
+
+def after(instant: int, months: int, microseconds: int) -> int:
+    """The instant so many months and microseconds later, in UTC."""
+    if months:
+        days, time = divmod(instant, DAY_US)
+        instant = add_months(days, months) * DAY_US + time
+    return instant + microseconds
+
+
 def is_leap(year: int) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 

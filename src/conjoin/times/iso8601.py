@@ -7,7 +7,7 @@ the calendar does not have, answers None.
 import re
 from typing import NamedTuple
 
-from conjoin.times.calendar import DAY_US, civil_from_days, read_civil
+from conjoin.times.calendar import DAY_US, clock_text, date_text, read_civil
 
 SECOND_US = 1_000_000
 FOREVER = -1
@@ -128,8 +128,4 @@ def microseconds_of(fraction: str | None) -> int:
 def instant_text(instant: int) -> str:
     """`2030-01-01T06:00:00Z`, with as much of a second as there is."""
     days, time = divmod(instant, DAY_US)
-    year, month, day = civil_from_days(days)
-    seconds, fraction = divmod(time, SECOND_US)
-    part = f".{fraction:06}".rstrip("0") if fraction else ""
-    date = f"{year:0{5 if year < 0 else 4}}-{month:02}-{day:02}"
-    return f"{date}T{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{part}Z"
+    return f"{date_text(days)}T{clock_text(time)}Z"

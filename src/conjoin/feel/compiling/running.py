@@ -5,6 +5,7 @@ size, which is known when it is compiled; what depends on values is paid where i
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conjoin.feel.budget import MOST_BYTES, MOST_WORK, Budget
@@ -43,46 +44,40 @@ class Unmetered(Frame):
     def spend(self, units: int, size: int) -> None: ...
 
 
+@dataclass(slots=True, eq=False)
 class NameScope:
     """Names of an inner block over those around it: parameters, earlier entries of a context."""
 
-    __slots__ = ("_inner", "_outer")
-
-    def __init__(self, inner: Mapping[str, Any], outer: "Variables") -> None:
-        self._inner = inner
-        self._outer = outer
+    inner: Mapping[str, Any]
+    outer: "Variables"
 
     def get(self, name: str) -> Any:
-        return self._inner[name] if name in self._inner else self._outer.get(name)
+        return self.inner[name] if name in self.inner else self.outer.get(name)
 
 
+@dataclass(slots=True, eq=False)
 class VariableScope:
     """One name over those around it: the variable of a loop. Made in each iteration, so it has no dict."""
 
-    __slots__ = ("_name", "_value", "_outer")
-
-    def __init__(self, name: str, value: Any, outer: "Variables") -> None:
-        self._name = name
-        self._value = value
-        self._outer = outer
+    name: str
+    value: Any
+    outer: "Variables"
 
     def get(self, name: str) -> Any:
-        return self._value if name == self._name else self._outer.get(name)
+        return self.value if name == self.name else self.outer.get(name)
 
 
+@dataclass(slots=True, eq=False)
 class ItemScope:
     """Inside a filter: the entries of the item, then the item itself as `item`, then what is around."""
 
-    __slots__ = ("_item", "_outer")
-
-    def __init__(self, item: Mapping[str, Any], outer: "Variables") -> None:
-        self._item = item
-        self._outer = outer
+    item: Mapping[str, Any]
+    outer: "Variables"
 
     def get(self, name: str) -> Any:
-        if name in self._item:
-            return self._item[name]
-        return self._item if name == "item" else self._outer.get(name)
+        if name in self.item:
+            return self.item[name]
+        return self.item if name == "item" else self.outer.get(name)
 
 
 Variables = Mapping[str, Any] | NameScope | VariableScope | ItemScope

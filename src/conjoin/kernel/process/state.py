@@ -7,6 +7,7 @@ children, the tokens on their way to an element, and those that wait at a gatewa
 
 from bisect import insort
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from heapq import heappop, heappush, merge
 from itertools import islice
 from typing import Any, Final, NamedTuple, final
@@ -54,18 +55,8 @@ class ElementInstance:
     """A token at rest in an element. `work_key` is its job or the instance that it called."""
 
     __slots__ = (
-        "element",
-        "following",
-        "incident_key",
-        "instance",
-        "key",
-        "preceding",
-        "scope",
-        "state",
-        "trigger",
-        "variables",
-        "waits",
-        "work_key",
+        *("element", "following", "incident_key", "instance", "key", "preceding", "scope", "state"),
+        *("trigger", "variables", "waits", "work_key"),
     )
 
     def __init__(self, key: int, element: Element, scope: "Scope | None", variables: dict[str, Any] | None) -> None:
@@ -161,20 +152,18 @@ class Instance(Scope):
 
 
 @final
+@dataclass(slots=True, eq=False)
 class Job:
     """Work for somebody outside. `state` is ready, activated, backing_off, failed or error_thrown."""
 
-    __slots__ = ("deadline", "element_key", "key", "message", "retries", "state", "type", "worker")
-
-    def __init__(self, key: int, element_key: int, type_: str, retries: int) -> None:
-        self.key = key
-        self.element_key = element_key
-        self.type = type_
-        self.retries = retries
-        self.state = "ready"
-        self.worker = ""
-        self.deadline = 0
-        self.message = ""
+    key: int
+    element_key: int
+    type: str
+    retries: int
+    state: str = "ready"
+    worker: str = ""
+    deadline: int = 0
+    message: str = ""
 
 
 class _JobQueue:
@@ -237,35 +226,21 @@ class Incident(NamedTuple):
     text: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ProcessState:
     """Everything alive in one shard, by key."""
 
-    __slots__ = (
-        "definitions",
-        "due_jobs",
-        "due_timers",
-        "elements",
-        "incidents",
-        "job_index",
-        "jobs",
-        "keys",
-        "signals",
-        "start_timers",
-        "timers",
-    )
-
-    def __init__(self, definitions: Definitions, keys: Keys) -> None:
-        self.definitions = definitions
-        self.keys = keys
-        self.elements: dict[int, ElementInstance] = {}
-        self.jobs: dict[int, Job] = {}
-        self.job_index = JobIndex()
-        self.incidents: dict[int, Incident] = {}
-        self.timers: dict[int, Timer] = {}
-        self.start_timers: dict[tuple[str, str], list[int]] = {}
-        self.signals: dict[tuple[str, str], dict[int, SignalWait]] = {}
-        self.due_timers: list[tuple[int, int]] = []
-        self.due_jobs: list[tuple[int, int]] = []
+    definitions: Definitions
+    keys: Keys
+    elements: dict[int, ElementInstance] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    job_index: JobIndex = field(default_factory=JobIndex)
+    incidents: dict[int, Incident] = field(default_factory=dict)
+    timers: dict[int, Timer] = field(default_factory=dict)
+    start_timers: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    signals: dict[tuple[str, str], dict[int, SignalWait]] = field(default_factory=dict)
+    due_timers: list[tuple[int, int]] = field(default_factory=list)
+    due_jobs: list[tuple[int, int]] = field(default_factory=list)
 
     def instance(self, key: int) -> Instance | None:
         found = self.elements.get(key)

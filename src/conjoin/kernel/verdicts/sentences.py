@@ -72,20 +72,9 @@ def _listed(values: object) -> str:
     return ", ".join(str(value) for value in values) if isinstance(values, (list, tuple)) else str(values)
 
 
-def _waiting_instance(given: Parameters, message: str) -> str:
-    if given.get("earlier_run"):
-        return f"{message} was taken in an earlier run by process {_listed(given.get('processes', ()))}"
-    return f"{_who(given)} was already waiting for {message}"
-
-
 def _waiting_later(given: Parameters, message: str) -> str:
     waited = f" {duration(given['waited_ms'])} after it was published" if "waited_ms" in given else ""
     return f"{message} came early and was kept; {_who(given)} took it{waited}"
-
-
-def _started_after_lock(given: Parameters, message: str) -> str:
-    freed = _of(given, "freed_by", " when instance {} had ended")
-    return f"{message} waited behind a running instance of the same key and started {_who(given)}{freed}"
 
 
 def _taken_after_refusal(given: Parameters, message: str) -> str:
@@ -96,13 +85,6 @@ def _taken_after_refusal(given: Parameters, message: str) -> str:
 def _handed_over(given: Parameters, message: str) -> str:
     taken = _of(given, "target", ", where {} has it") or ", which does not say who took it"
     return f"{message} was handed over to {given.get('system') or 'our own engine'}{taken}"
-
-
-def _handed_over_to_keep(given: Parameters, message: str) -> str:
-    kept = "is kept there" + _of(given, "target", " as {}")
-    return (
-        f"{message} was handed over to {given.get('system') or 'our own engine'} and {kept}, for whoever waits for it"
-    )
 
 
 def _kept_until(given: Parameters) -> str:
@@ -168,10 +150,17 @@ def _attempted(what: str) -> Phrase:
 
 
 PHRASES: dict[tuple[str, str], Phrase] = {
-    ("correlated", "waiting_instance"): _waiting_instance,
+    ("correlated", "waiting_instance"): lambda given, message: (
+        f"{message} was taken in an earlier run by process {_listed(given.get('processes', ()))}"
+        if given.get("earlier_run")
+        else f"{_who(given)} was already waiting for {message}"
+    ),
     ("correlated", "waiting_instance_later"): _waiting_later,
     ("correlated", "started_instance"): lambda given, message: f"{message} started {_who(given)}",
-    ("correlated", "started_after_lock"): _started_after_lock,
+    ("correlated", "started_after_lock"): lambda given, message: (
+        f"{message} waited behind a running instance of the same key and started {_who(given)}"
+        f"{_of(given, 'freed_by', ' when instance {} had ended')}"
+    ),
     ("correlated", "given_back_and_taken"): _taken_after_refusal,
     ("correlated", "handed_over"): _handed_over,
     ("buffered", "nobody_waits"): lambda given, message: f"nobody waits for {message} yet{_kept_until(given)}",
@@ -184,7 +173,10 @@ PHRASES: dict[tuple[str, str], Phrase] = {
     ("buffered", "busy"): lambda given, message: (
         f"the one who waits for {message} is just taking another message{_kept_until(given)}"
     ),
-    ("buffered", "handed_over"): _handed_over_to_keep,
+    ("buffered", "handed_over"): lambda given, message: (
+        f"{message} was handed over to {given.get('system') or 'our own engine'} and is kept there"
+        f"{_of(given, 'target', ' as {}')}, for whoever waits for it"
+    ),
     ("expired", "nobody_waited"): _expired("nobody waited for {}"),
     ("expired", "was_locked"): _expired("an instance with its key ran, so {} could not start another"),
     ("expired", "never_offered"): _never_offered,
@@ -227,12 +219,6 @@ def _other_name(miss: Parameters) -> str:
     return f"{_who(miss)} waits for {miss.get('name')!r} on the same key - {mend}"
 
 
-def _other_business_id(miss: Parameters) -> str:
-    if not miss.get("business_id"):
-        return f"{_who(miss)} waits for it without a business id - send none to reach anybody"
-    return f"{_who(miss)} waits for business id {miss['business_id']!r} - send that one, or none to reach anybody"
-
-
 def _mended_key(miss: Parameters) -> str:
     differs = miss.get("differs", "key")
     if differs == "key":
@@ -265,7 +251,11 @@ _NEAR_MISSES: dict[str, Callable[[Parameters], str]] = {
         f"instance {m.get('instance')} of process {m.get('process')} holds its business id - it must end first"
     ),
     "busy": lambda m: f"{_who(m)} waits for it but is just taking another message - it is free in a moment",
-    "other_business_id": _other_business_id,
+    "other_business_id": lambda m: (
+        f"{_who(m)} waits for business id {m['business_id']!r} - send that one, or none to reach anybody"
+        if m.get("business_id")
+        else f"{_who(m)} waits for it without a business id - send none to reach anybody"
+    ),
     "constraint": lambda m: f"{_who(m)} waits for it but the policy's constraint says no",
     "closed_before": lambda m: (
         f"{_who(m)} stopped waiting {duration(m.get('closed_ms_before'))} before it was published - it came too late"

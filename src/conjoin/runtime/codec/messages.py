@@ -21,8 +21,6 @@ from conjoin.store.rows import MessageRow
 _STORED, _HELD, _SYNC, _REMEMBERED, _SUBSCRIPTIONS_ONLY = 1, 2, 4, 8, 16
 _TAKEN, _STARTED = range(2)
 _ENDED = (e.MessageExpired, e.MessageDiscarded, e.MessageRefused)
-Target = e.MessageCorrelated | e.InstanceStarted
-End = e.MessageExpired | e.MessageDiscarded | e.MessageRefused
 PolicyOf = Callable[[str, int], Policy]
 """Of a message name, in a version of the catalog."""
 Subscriptions = Mapping[int, Subscription]
@@ -85,7 +83,7 @@ def _record(message: Message, standing: Standing) -> str:
     return json_text(written)
 
 
-def _target(target: Target) -> tuple[Any, ...]:
+def _target(target: e.Target) -> tuple[Any, ...]:
     if isinstance(target, e.MessageCorrelated):
         return (_TAKEN, target.reason, target.at, *_who(target.subscription), _given_back(target.before))
     start = target.start
@@ -101,7 +99,7 @@ def _given_back(event: e.CorrelationGivenBack | None) -> tuple[Any, ...] | None:
     return None if event is None else (*_who(event.subscription), event.at, event.why)
 
 
-def _end(event: End | None) -> tuple[Any, ...] | None:
+def _end(event: e.MessageEnd | None) -> tuple[Any, ...] | None:
     if event is None:
         return None
     why = event.parameters if isinstance(event, e.MessageRefused) else event.near_misses
@@ -134,7 +132,7 @@ def read_message(row: MessageRow, policy: Policy, loaded: Subscriptions) -> tupl
     return message, Standing(bool(flags & _HELD), bool(flags & _REMEMBERED))
 
 
-def _read_target(message: Message, values: list[Any], tenant_id: str, loaded: Subscriptions) -> Target:
+def _read_target(message: Message, values: list[Any], tenant_id: str, loaded: Subscriptions) -> e.Target:
     kind, reason, at, *rest = values
     if kind == _TAKEN:
         *who, before = rest

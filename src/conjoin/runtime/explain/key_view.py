@@ -45,8 +45,7 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
     """`unsent`: a message that is to be explained, too, and is in no store."""
     deployed = broker.catalog.view()
     shard = broker.store.shard(shard_of(key, broker.store.facts.shards))
-    with closing(shard.reader()) as reader:
-        snapshot = reader.begin()
+    with closing(shard.reader()) as reader, reader.begin() as snapshot:
         found = find(snapshot)
         rows = snapshot.key_rows(tenant_id, [key], MOST_MESSAGES, loaded_spaces.MOST_WAITING)
         messages = {row.key: row for row in (*rows.messages, *found)}
@@ -60,7 +59,6 @@ def load_key(broker: Broker, tenant_id: str, key: str, find: Find, unsent: NewMe
             for holder in snapshot.id_holders(tenant_id, sorted(wanted)):
                 ids.hold(tenant_id, holder.process_id, holder.business_id, holder.instance_key)
         now = max(snapshot.head.time, broker.now)
-        snapshot.abandon()
     # An instance that is started only to see what would happen has no key.
     catalog = deployed.kernel_catalog(ids).asking(lambda *_: None)
     for event in decide(loaded.space, c.ExpireMessages(now), catalog):

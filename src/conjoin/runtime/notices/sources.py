@@ -80,13 +80,10 @@ class _Facts:
     def __init__(self, shard: ShardStore, events: list[Noticed]) -> None:
         messages = [it.event.message for it in events if it.event.kind != "IncidentRaised"]
         incidents = [it.event.key for it in events if it.event.kind == "IncidentRaised"]
-        snapshot = shard.begin()
-        try:
+        with shard.begin() as snapshot:
             rows = snapshot.messages(messages) if messages else ()
             self._messages: dict[int, MessageRow] = {row.key: row for row in rows}
             self._instances = dict(snapshot.instances_of(t.INCIDENT, incidents)) if incidents else {}
-        finally:
-            snapshot.abandon()
 
     def notice(self, notice_id: str, at: int, it: Noticed) -> Notice | None:
         kind = _KINDS[it.event.kind]
@@ -155,11 +152,8 @@ def inbox_notices(shard: ShardStore, state: str, after: Mark) -> Iterator[tuple[
 
 def read_positions(shard: ShardStore) -> tuple[int, int, Mapping[str, str]]:
     """The version and the time of the shard, and the positions noted there, by receiver and source."""
-    snapshot = shard.begin()
-    try:
+    with shard.begin() as snapshot:
         return snapshot.head.version, snapshot.head.time, dict(snapshot.position(SOURCE))
-    finally:
-        snapshot.abandon()
 
 
 def note_positions(shard: ShardStore, catalog: CatalogStore, reached: Mapping[str, str]) -> None:

@@ -87,10 +87,8 @@ def _first_after(log: ShardStore, version: int) -> LogRow | None:
 
 def _begun_in(log: ShardStore, oldest: int, at: int) -> int:
     """The first version with such a time."""
-    with closing(log.reader()) as reader:
-        snapshot = reader.begin()
+    with closing(log.reader()) as reader, reader.begin() as snapshot:
         low, high = oldest, snapshot.head.version
-        snapshot.abandon()
     while low < high:
         middle = (low + high) // 2
         found = _first_after(log, middle - 1)

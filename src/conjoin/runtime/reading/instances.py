@@ -106,10 +106,8 @@ def instance_holding(broker: Broker, element_key: int) -> InstanceRow | None:
     shard = broker.homes.shard_of_record(element_key)
     if its_own is not None or shard < 0:
         return its_own
-    with closing(broker.store.shard(shard).reader()) as reader:
-        snapshot = reader.begin()
+    with closing(broker.store.shard(shard).reader()) as reader, reader.begin() as snapshot:
         keys = instances_with_elements(snapshot, [element_key])
-        snapshot.abandon()
     rows = rows_with(broker, "instance", keys).values()
     return next((row for row in rows if any(it.key == element_key for it in elements_of(row))), None)
 

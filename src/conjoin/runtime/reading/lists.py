@@ -23,7 +23,7 @@ from conjoin.runtime.run.changes import ACTIVE, COMPLETED, TERMINATED
 from conjoin.runtime.run.set_aside import DELETED, MAIL, START_TIMERS, WAITING
 from conjoin.runtime.run.set_aside import KINDS as SET_ASIDE_KINDS
 from conjoin.store import tables as t
-from conjoin.store.port import Meets, RowOrder
+from conjoin.store.port import Meets, RowOrder, tests_of
 from conjoin.store.reading import is_late
 from conjoin.store.tables import Table
 
@@ -264,7 +264,7 @@ def _problems(what: str, listing: Listing, query: ListQuery) -> Iterator[str]:
             yield f"{what} have no filter {name!r}"
         elif value not in listing.choices.get(name, (value,)):
             yield f"{name}: {value!r} is none of {', '.join(listing.choices[name])}"
-        elif not all(paging.is_storable(part) for _, part in _tests_of(value)):
+        elif not all(paging.is_storable(part) for _, part in tests_of(value)):
             yield f"{name}: {value!r:.60} cannot be anywhere: it has characters that are no text, or too many digits"
     if listing.time is None and (query.since, query.until) != (None, None):
         yield f"{what} have no time to compare with since and until"
@@ -276,12 +276,8 @@ def _where(listing: Listing, query: ListQuery) -> dict[str, Any]:
         own = {listing.columns[name]: value} if name in listing.columns else {}
         more = listing.narrows[name](value) if name in listing.narrows else {}
         for column, it in (*own.items(), *more.items()):
-            where[column] = Meets((*_tests_of(where[column]), *_tests_of(it))) if column in where else it
+            where[column] = Meets((*tests_of(where[column]), *tests_of(it))) if column in where else it
     if listing.time is not None:
         times = ((">=", query.since), ("<", query.until))
         where[listing.time] = Meets(tuple((operator, at) for operator, at in times if at is not None))
     return where
-
-
-def _tests_of(value: Any) -> tuple[tuple[str, Any], ...]:
-    return value.tests if isinstance(value, Meets) else (("in" if isinstance(value, tuple) else "=", value),)

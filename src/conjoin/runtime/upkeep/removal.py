@@ -79,9 +79,8 @@ def compact_log(store: Store, backup: Store) -> int:
 
 
 def version_of(shard: ShardStore) -> int:
-    snapshot = shard.begin()
-    snapshot.abandon()
-    return snapshot.head.version
+    with shard.begin() as snapshot:
+        return snapshot.head.version
 
 
 def _stranger(store: Store, backup: Store, index: int) -> str | None:

@@ -5,8 +5,7 @@ takes little at a time, so that no publish waits long behind it, and then it res
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from statistics import fmean, linear_regression
 from time import perf_counter
@@ -20,7 +19,6 @@ from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep, peek
 from conjoin.runtime.run.set_aside import retry_due, sweep_carefully
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, Cleaning, KeepFor
 from conjoin.runtime.upkeep.supervision import Repeating
-from conjoin.store.port import ShardSnapshot
 
 Step = tuple[str, Callable[[], object]]
 """What it does, and how."""
@@ -132,7 +130,7 @@ class _ShardSweeper:
             job.doing = "finding out whether the shard can commit again"
             self._ask(PROBE)
         job.doing = "looking what is due"
-        with self._snapshot() as snapshot:
+        with self.store.begin() as snapshot:
             seen = peek(snapshot, self._broker.clock.follow(snapshot.head.time))
         self._broker.supervisor.set_aside[self._shard] = seen.set_aside
         steps: list[Step] = [(f"sweeping {kind}", partial(self._sweep, kind)) for kind in seen.due]
@@ -160,14 +158,6 @@ class _ShardSweeper:
         if failed is not None:
             raise failed
 
-    @contextmanager
-    def _snapshot(self) -> Iterator[ShardSnapshot]:
-        snapshot = self.store.begin()
-        try:
-            yield snapshot
-        finally:
-            snapshot.abandon()
-
     def _sweep(self, kind: Kind) -> None:
         until = perf_counter() + LONGEST_SWEEP_S
         while not self.thread.is_stopping:
@@ -175,7 +165,7 @@ class _ShardSweeper:
             if started > until:
                 self._is_more_due = True
                 return
-            swept = sweep_carefully(self._ask, self._snapshot, Sweep(kind, limit), lambda: self._broker.now)
+            swept = sweep_carefully(self._ask, self.store.begin, Sweep(kind, limit), lambda: self._broker.now)
             took_s = perf_counter() - started
             self.swept += swept
             self.thread.job.progressed()

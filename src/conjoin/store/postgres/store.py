@@ -14,7 +14,7 @@ import psycopg
 from conjoin.store import reading
 from conjoin.store import tables as t
 from conjoin.store.catalog import CATALOG_QUERIES, CatalogStore
-from conjoin.store.port import BY_KEY, Facts, RowOrder
+from conjoin.store.port import BY_KEY, Facts, RowOrder, Where
 from conjoin.store.postgres.commit_outcome import whole
 from conjoin.store.postgres.connections import LOOKING_UP, Connections, stoppable
 from conjoin.store.postgres.dialect import DIALECT
@@ -94,17 +94,12 @@ class PostgresStore:
         return self._shards[index]
 
     def rows(
-        self,
-        table: Table,
-        where: Mapping[str, Any],
-        after: tuple[Any, ...] | None,
-        limit: int,
-        order: RowOrder = BY_KEY,
+        self, table: Table, where: Where, after: tuple[Any, ...] | None, limit: int, order: RowOrder = BY_KEY
     ) -> Iterable[Any]:
         assert after is None or table in t.PAGED, f"{table.name} has no keys to page by"
         return list(map(table.row._make, self._asked(*DIALECT.list_rows(table, where, after, limit, order))))
 
-    def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
+    def count(self, table: Table, where: Where, most: int) -> int:
         [(found,)] = self._asked(*DIALECT.count_rows(table, where, most))
         return int(found)
 

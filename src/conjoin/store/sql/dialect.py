@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, Condition, Meets, RowOrder
+from conjoin.store.port import BY_KEY, Condition, RowOrder, Where, tests_of
 from conjoin.store.sql.statements import FIRST_OF_GROUPS, LOOKUPS, QUERIES, READS
 from conjoin.store.tables import Table
 
 _TABLES = {table.name: table for table in t.SHARD}
-_ANY: Mapping[str, Any] = {}
+_ANY: Where = {}
 _COMPARISONS = {operator: operator for operator in ("=", "<>", "<", "<=", ">", ">=")}
 _WITH_NULL = {"=": "is null", "<>": "is not null"}
 _AS_IN_SCHEMA = {
@@ -68,7 +68,7 @@ class SqlDialect:
     def list_rows(
         self,
         table: Table,
-        where: Mapping[str, Any] = _ANY,
+        where: Where = _ANY,
         after: tuple[Any, ...] | None = None,
         limit: int | None = None,
         order: RowOrder = BY_KEY,
@@ -87,7 +87,7 @@ class SqlDialect:
         text += f" order by {', '.join(column + way for column in by)}"
         return (text, parameters) if limit is None else (f"{text} limit {self.p}", [*parameters, limit])
 
-    def count_rows(self, table: Table, where: Mapping[str, Any], most: int) -> tuple[str, list[Any]]:
+    def count_rows(self, table: Table, where: Where, most: int) -> tuple[str, list[Any]]:
         tests, parameters = self._conditions(table, where)
         found = f"select 1 as one from {table.name}{_where(tests)} limit {self.p}"
         return f"select count(*) from ({found}) as counted", [*parameters, most]
@@ -109,13 +109,13 @@ class SqlDialect:
         text = f"select {', '.join(columns)} from {table.name}{_where(tests)}"
         return text, [value for _, _, value in where if value is not None]
 
-    def _conditions(self, table: Table, where: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
+    def _conditions(self, table: Table, where: Where) -> tuple[list[str], list[Any]]:
         tests: list[str] = []
         parameters: list[Any] = []
         for column, value in where.items():
             if column not in table.columns:
                 raise KeyError(f"{table.name}.{column}")
-            for operator, operand in _tests(value):
+            for operator, operand in tests_of(value):
                 in_schema = None if isinstance(operand, tuple) else _AS_IN_SCHEMA.get((column, operator, operand))
                 if operator == "=" and (table.name, column) in _BY_BEGINNING:
                     # Beginning and rest: with the column as a whole SQLite would not see that an index has the former.
@@ -160,13 +160,6 @@ def _listed(columns: Sequence[str]) -> str:
 
 def _where(tests: Sequence[str]) -> str:
     return f" where {' and '.join(tests)}" if tests else ""
-
-
-def _tests(value: Any) -> tuple[tuple[str, Any], ...]:
-    """What a condition of a list asks of its column."""
-    if isinstance(value, Meets):
-        return value.tests
-    return (("in" if isinstance(value, tuple) else "=", value),)
 
 
 def pieces(pattern: str) -> list[tuple[str, bool]]:

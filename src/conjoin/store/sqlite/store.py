@@ -7,7 +7,7 @@ they saw, and what others commit from then on stays in the write-ahead logs.
 
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from heapq import merge
 from itertools import islice
@@ -18,7 +18,7 @@ from typing import Any
 
 from conjoin.errors import ConjoinError, StoreDamaged, StoreExists, StoreTooNew
 from conjoin.store import tables as t
-from conjoin.store.port import BY_KEY, Facts, Head, RowOrder
+from conjoin.store.port import BY_KEY, Facts, Head, RowOrder, Where
 from conjoin.store.sql.dialect import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
 from conjoin.store.sqlite.data_folder import CATALOG, folder_held, make_folder, require_store
@@ -76,12 +76,7 @@ class SqliteStore:
         return self._shards[index]
 
     def rows(
-        self,
-        table: Table,
-        where: Mapping[str, Any],
-        after: tuple[Any, ...] | None,
-        limit: int,
-        order: RowOrder = BY_KEY,
+        self, table: Table, where: Where, after: tuple[Any, ...] | None, limit: int, order: RowOrder = BY_KEY
     ) -> Iterable[Any]:
         """Catalog tables too. Rows that are no state have keys of their own in each shard and come in one page.
 
@@ -111,7 +106,7 @@ class SqliteStore:
             raise failed[-1]
         return found
 
-    def count(self, table: Table, where: Mapping[str, Any], most: int) -> int:
+    def count(self, table: Table, where: Where, most: int) -> int:
         found = 0
         for index, file in enumerate(self._files(table)):
             try:
