@@ -47,7 +47,7 @@ def same_as_naive(near: list[Any], verdicts: list[Any], opened: list[Any]) -> No
 def test_written_near_misses_are_those_of_the_kernel(
     way: str, spark: SparkSession, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_memory, "MOST_ROWS", 10**9 if way == "in memory" else 0)
+    monkeypatch.setattr(in_memory, "MOST_READ", in_memory.MOST_READ if way == "in memory" else 0)
     with correlate(**frames(spark, rows(seed, ORDERS))) as result:
         run = result.write(str(tmp_path / "out"))
     near = read(tmp_path / "out", "near_misses")
@@ -70,7 +70,7 @@ def test_both_ways_write_the_same_rows(
 ) -> None:
     found = []
     for most in (0, 10**9):
-        monkeypatch.setattr(in_memory, "MOST_ROWS", most)
+        monkeypatch.setattr(in_memory, "MOST_READ", most)
         with correlate(**frames(spark, rows(seed + 1, ORDERS, 0.3))) as result:
             result.write(str(tmp_path / str(most)))
         found.append(sorted(read(tmp_path / str(most), "near_misses"), key=lambda row: row["position"]))
@@ -95,7 +95,7 @@ def test_crowded_keys_do_not_multiply(
     most: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten thousand wait on one key, a thousand keys share a form, a thousand messages mean them, others have no key."""
-    monkeypatch.setattr(in_memory, "MOST_ROWS", most)
+    monkeypatch.setattr(in_memory, "MOST_READ", most)
     waiting = spark.range(10_000).selectExpr(
         "'order' as process_id",
         "'Paid' as name",
@@ -155,7 +155,7 @@ def test_only_the_near_misses_can_be_asked_for(spark: SparkSession, seed: int, t
 def test_where_the_business_id_is_the_key_it_is_compared(
     most: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(in_memory, "MOST_ROWS", most)
+    monkeypatch.setattr(in_memory, "MOST_READ", most)
     tables = (
         [(1, "Paid", "same", BEGIN, 0, None)],
         [("order", "Paid", "same", BEGIN, "s-7", "i-7", "wait", None)],

@@ -1,6 +1,6 @@
 """Near misses of a small run, without Spark: the same few who wait meet the same messages, and nothing else does."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,8 +12,9 @@ from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
 from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, FirstWaiting, NearBatch, near_row
 from conjoin.pipeline.correlate.results import IDENTITY, arrow_types
 
-MOST_ROWS = 200_000
-"""More verdicts and waiting subscriptions than that are left to Spark."""
+MOST_READ, MOST_HELD = 5_000_000, 300_000
+"""More verdicts than the first are not read here, and more leftovers and waiting subscriptions than the second are not
+held: Spark looks at those."""
 
 BUSINESS_KEY = "business_key"
 COLUMNS = (*IDENTITY, "business_id", "verdict", "reason", "detail", "decided_at")
@@ -22,22 +23,33 @@ COLUMNS = (*IDENTITY, "business_id", "verdict", "reason", "detail", "decided_at"
 Form = tuple[str, str, str]
 
 
-def near_misses(verdicts: pa.Table, opened: pa.Table, policies: Policies) -> tuple[pa.RecordBatch, dict[str, int]]:
-    """The rows of the table, and how many messages differ in what."""
+def near_misses(
+    verdicts: Iterable[pa.RecordBatch], opened: pa.Table, policies: Policies
+) -> Iterator[tuple[pa.RecordBatch, dict[str, int]]]:
+    """Of each batch the rows of the table, and how many messages differ in what."""
     reasons = pa.array(sorted(FOR_WANT_OF_RECEIVERS))
-    left = verdicts.filter(pc.is_in(verdicts["reason"], value_set=reasons)).combine_chunks()
-    own = {name: left[name].combine_chunks() for name in left.column_names}
+    waiting = _waiting(opened)
+    for batch in verdicts:
+        left = batch.filter(pc.is_in(batch.column("reason"), value_set=reasons))
+        if left.num_rows:
+            yield _near_of(left, waiting, policies)
+
+
+def _near_of(
+    left: pa.RecordBatch, waiting: "WaitingByForm", policies: Policies
+) -> tuple[pa.RecordBatch, dict[str, int]]:
+    own = dict(zip(left.schema.names, left.columns, strict=True))
     for name, kind in arrow_types(IDENTITY).items():
         own.setdefault(name, pa.nulls(left.num_rows, kind))
-    waiting = _waiting(opened)
     found = NearBatch()
     texts = {name: _texts(own.get(name), left.num_rows) for name in ("name", "correlation_key", "business_id")}
     tenants = _texts(own["tenant_id"], left.num_rows, DEFAULT_TENANT)
-    for row, (tenant, name, detail) in enumerate(zip(tenants, texts["name"], own["detail"].to_pylist(), strict=True)):
-        by_business = policies.of(name).match == BUSINESS_KEY
-        key = texts["business_id" if by_business else "correlation_key"][row]
-        met = waiting.near(tenant, folded(name), *forms_of(key))
-        found.add(row, near_row(name, key, detail, met) if met else None)
+    by_business = {name: policies.of(name).match == BUSINESS_KEY for name in set(texts["name"])}
+    names = {name: folded(name) for name in by_business}
+    for row, (tenant, name) in enumerate(zip(tenants, texts["name"], strict=True)):
+        key = texts["business_id" if by_business[name] else "correlation_key"][row]
+        if met := waiting.near(tenant, names[name], *forms_of(key)):
+            found.add(row, near_row(name, key, own["detail"][row].as_py(), met))
     return found.finished(own), found.counts
 
 

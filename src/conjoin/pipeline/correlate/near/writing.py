@@ -37,25 +37,25 @@ def near_reports(
     if not left or not rows[OPENED]:
         return []
     files = {table: [file.name for file in some] for table, some in named.items()}
-    if sum(rows.values()) > in_memory.MOST_ROWS:
+    if rows[VERDICTS] > in_memory.MOST_READ or left + rows[OPENED] > in_memory.MOST_HELD:
         return _by_spark(inputs, home, where, files)
     policies = inputs.policies
     return [msgspec.convert(do(lambda: msgspec.to_builtins(_here(home, files, policies))), PartitionReport)]
 
 
 def _here(home: RunFolder, files: dict[str, list[str]], policies: Any) -> PartitionReport:
-    verdicts = _read(home, VERDICTS, files[VERDICTS], in_memory.COLUMNS)
-    near, counts = in_memory.near_misses(verdicts, _read(home, OPENED, files[OPENED]), policies)
-    return _sunk(ParquetSink(home.filesystem, home.staged, frozenset({NEAR}), 0), [(near, counts)])
+    opened = pa.Table.from_batches(_read(home, OPENED, files[OPENED]))
+    found = in_memory.near_misses(_read(home, VERDICTS, files[VERDICTS], in_memory.COLUMNS), opened, policies)
+    return _sunk(ParquetSink(home.filesystem, home.staged, frozenset({NEAR}), 0), found)
 
 
-def _read(home: RunFolder, table: str, names: list[str], columns: Sequence[str] | None = None) -> pa.Table:
-    parts = []
+def _read(
+    home: RunFolder, table: str, names: list[str], columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
     for name in names:
         with pq.ParquetFile(f"{home.staged}/{table}/{name}", filesystem=home.filesystem) as file:
             there = None if columns is None else [column for column in columns if column in file.schema_arrow.names]
-            parts.append(file.read(there))
-    return pa.concat_tables(parts)
+            yield from file.iter_batches(columns=there)
 
 
 def _by_spark(
