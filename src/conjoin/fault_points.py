@@ -21,6 +21,8 @@ POINTS = ("begun", "loaded", "decided", "encoded", "writing", "written", "commit
 """Those of commits and of the mail between shards."""
 BESIDE = ("sweeping", "replying", "telling", "trying", "notifying")
 """Those of what runs beside."""
+OF_TABLES = ("file_written", "run_staged", "run_decided", "run_moved")
+"""Those of a run that writes tables: in a worker, and in the driver's commit."""
 
 Strike = Callable[[], None]
 
@@ -55,7 +57,7 @@ _wrong_by = os.environ.get(CLOCK_VARIABLE)
 def arm(point: str, nth: int, strike: Strike = die) -> None:
     """One point at a time; the last call counts."""
     global _armed
-    known = (*POINTS, *BESIDE)
+    known = (*POINTS, *BESIDE, *OF_TABLES)
     assert point in known, f"{point} is none of {', '.join(known)}"
     _armed = _AtPoint(point, nth, strike)
 

@@ -48,13 +48,22 @@ select count(*) from pg_stat_activity
 where datname = current_database() and wait_event = 'ClientRead' and xact_start < now() - interval '3 seconds'
 """
 _TIMES = ("deadline", "since")
+SPECULATIVE = {
+    "speculation": "true",
+    "speculation_interval": "100ms",
+    "speculation_quantile": "0.1",
+    "speculation_minTaskRuntime": "1s",
+}
 
 
-def start(program: str, *arguments: str) -> "subprocess.Popen[str]":
-    """A command of the environment that the tests run in."""
+def start(program: str, *arguments: str, **configuration: str) -> "subprocess.Popen[str]":
+    """A command of the environment that the tests run in. `configuration`: of Spark, with _ for dots."""
+    environment = cluster_environment()
+    more = " ".join(f"--conf spark.{name.replace('_', '.')}={value}" for name, value in configuration.items())
+    environment["PYSPARK_SUBMIT_ARGS"] = f"{more} {environment['PYSPARK_SUBMIT_ARGS']}"
     return subprocess.Popen(
         [Path(sys.executable).with_name(program), *arguments],
-        env=cluster_environment(),
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -184,3 +193,45 @@ def test_correlate_by_spark_submit_says_what_the_oracle_says(cluster: Cluster, t
     pairs = pyarrow.parquet.read_table(tmp_path / "out" / "correlations").to_pylist()
     ours = {(int(row["position"]), row["process_id"], row["subscription_id"]) for row in pairs}
     assert ours == {(position, process, subscription) for position, _, process, subscription, *_ in theirs.pairs}
+
+
+def staged_in(out: Path) -> set[str]:
+    return {file.name for file in out.glob("_writing/*/*/part-*.parquet")}
+
+
+def test_worker_that_is_killed_in_mid_run_leaves_the_same_tables(cluster: Cluster, tmp_path: Path, seed: int) -> None:
+    """Speculation is on: its task may run a second time beside it, and in any case after it."""
+    many = Many(seed, 60)
+    many.histories = [replace(history, profile="zeebe", policies={}) for history in many.histories]
+    flags = [*write_tables(many, tmp_path), "--as-of", instant(AS_OF).isoformat(), "--partitions", "6"]
+    undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
+    said(start("conjoin", "spark", "correlate", *flags, "--out", str(undisturbed), "--master", "local[2]"))
+    doomed = cluster.add_worker(**{FAULT: "file_written:2:600"})
+    cluster.add_worker(**{FAULT: "file_written:1:5"})
+    command = start(
+        *("conjoin", "spark", "correlate", *flags, "--out", str(out), "--master", cluster.url), **SPECULATIVE
+    )
+    seen: set[str] = set()
+    try:
+        deadline = time.monotonic() + RUN_S
+        while len(seen) < 4:
+            assert command.poll() is None, said(command)
+            assert time.monotonic() < deadline, "nobody has staged anything"
+            seen |= staged_in(out)
+            time.sleep(0.05)
+        cluster.kill(doomed)
+        while command.poll() is None and time.monotonic() < deadline:
+            seen |= staged_in(out)
+            time.sleep(0.05)
+        said(command)
+    finally:
+        command.kill()
+    named = json.loads((out / "_run.json").read_text())["files"]
+    for table, files in named.items():
+        names = {file["name"] for file in files}
+        assert {file.name for file in (out / table).glob("*.parquet")} == names
+        expected, found = (pyarrow.parquet.read_table(folder / table).to_pylist() for folder in (undisturbed, out))
+        assert sorted(map(str, found)) == sorted(map(str, expected)), table
+    # What the killed one had written is no part of the run.
+    assert seen - {file["name"] for files in named.values() for file in files}
+    assert not (out / "_writing").exists()

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 
 REPORT = "report binary"
@@ -74,6 +75,7 @@ class ParquetSink:
             self._write(table, file)
             assert file.writer is not None, "it has a row"
             file.writer.close()
+            passing("file_written")
             [info] = self._filesystem.get_file_info([f"{self._folder}/{table}/{file.name}"])
             files.append(WrittenFile(table, file.name, file.written, info.size or 0))
         report = msgspec.json.encode(PartitionReport(files, counts))

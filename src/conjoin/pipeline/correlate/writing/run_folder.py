@@ -15,6 +15,7 @@ import msgspec
 from pyarrow import fs
 
 from conjoin.errors import InputError
+from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.results import NAMES
 
 _AT_ONCE = 16
@@ -65,7 +66,9 @@ class RunFolder:
         if missing:
             raise InputError([f"{missing[0]} is gone: has another run written to {self.path} at the same time?"])
         self._write(f"{STAGING}/{DECIDED}", described | {"run": self.run})
+        passing("run_staged")
         self._move(f"{STAGING}/{DECIDED}", DECIDED)
+        passing("run_decided")
         self._finish(self._read(DECIDED))
 
     def staged_files(self, table: str) -> list[str]:
@@ -94,6 +97,7 @@ class RunFolder:
                 self._remove(table)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(lambda move: self._move(*move), moves))
+        passing("run_moved")
         for table in decided["files"]:
             self.filesystem.open_output_stream(f"{self.path}/{table}/{COMPLETE}").close()
         self._move(DECIDED, DONE)
