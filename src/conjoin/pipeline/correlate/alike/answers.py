@@ -14,9 +14,20 @@ import pyarrow as pa
 
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.messages import Message
-from conjoin.kernel.instants import NEVER, elapsed_ms
+from conjoin.kernel.instants import ALWAYS, NEVER, elapsed_ms
 from conjoin.kernel.policies import Policy
 from conjoin.pipeline.correlate.alike.patterns import Pattern
+from conjoin.pipeline.correlate.alike.start_versions import StartVersions
+from conjoin.pipeline.correlate.alike.symbols import (
+    SIGN,
+    STOP,
+    Elapsed,
+    Instant,
+    Iso,
+    read_symbol,
+    read_symbols,
+    symbol,
+)
 from conjoin.pipeline.correlate.alike.traits import Trait, Words
 from conjoin.pipeline.correlate.fold.detail import encode, shown
 from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY, Gathered, Row
@@ -24,46 +35,7 @@ from conjoin.pipeline.correlate.fold.rows import Rows
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
 from conjoin.pipeline.correlate.shape import ID
 
-_SIGN, _STOP = "\ue000", "\ue001"
-_PLACEHOLDER = re.compile(f'"{_SIGN}([0-9]+){_STOP}"')
-_SYMBOL = re.compile(f"({_SIGN}(?:[a-z]+{_STOP})?[0-9]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """The text in a slot of a row of the history."""
-
-    slot: str
-    row: int
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The name of an instance that a message of the history starts: the so-manieth."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Instant:
-    """One of the pattern's instants, by its place."""
-
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Iso:
-    """An instant as people write it."""
-
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Elapsed:
-    """The milliseconds from one instant to another."""
-
-    start: int
-    end: int
+_PLACEHOLDER = re.compile(f'"{SIGN}([0-9]+){STOP}"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +96,14 @@ class _SymbolRows(Rows):
         self.process = [trait.process for trait in traits]
         self.tenant = [trait.tenant for trait in traits]
         self.interrupting = [trait.interrupting for trait in traits]
-        self.element = [_symbol("element", row) if traits[row].has_element else None for row in rows]
-        self.instance = [_symbol("instance", instances[row]) if traits[row].has_instance else None for row in rows]
-        self.id = [_symbol("id", ids[row]) if traits[row].has_id else None for row in rows]
-        self.business = [_symbol("business", businesses[row]) if traits[row].has_business else None for row in rows]
+        self.element = [symbol("element", row) if traits[row].has_element else None for row in rows]
+        self.instance = [symbol("instance", instances[row]) if traits[row].has_instance else None for row in rows]
+        self.id = [symbol("id", ids[row]) if traits[row].has_id else None for row in rows]
+        self.business = [symbol("business", businesses[row]) if traits[row].has_business else None for row in rows]
         self.repeated = [False] * pattern.rows
-        self.position = self.taken_by = [None] * pattern.rows
-        self.starts, self.keys = [0], [_symbol("key", 0) if traits[0].has_key else ""]
+        self.position = [None] * pattern.rows
+        self.taken_by = [trait.taken_by for trait in traits]
+        self.starts, self.keys = [0], [symbol("key", 0) if traits[0].has_key else ""]
 
     def terms(self, row: int, policy: Policy) -> tuple[Policy, int]:
         if not isinstance(policy.dedup, str):
@@ -139,6 +112,9 @@ class _SymbolRows(Rows):
 
     def problem_of_variables(self, row: int) -> str | None:
         return None
+
+    def taken_before(self, row: int) -> int:
+        return len(self.taken_by[row] or ())
 
 
 class _Recorder(Gathered):
@@ -160,47 +136,55 @@ class _Recorder(Gathered):
 class Inquiry:
     """Asks the kernel about patterns."""
 
-    def __init__(self, setting: FoldSetting, starts: list[StartSubscription], words: Words, tenants: Words) -> None:
+    def __init__(
+        self,
+        setting: FoldSetting,
+        starts: list[StartSubscription],
+        versions: StartVersions,
+        words: Words,
+        tenants: Words,
+    ) -> None:
         self._setting = setting
-        self._starts = starts
+        self._timeless = [start for start in starts if (start.from_at, start.until_at) == (ALWAYS, NEVER)]
+        self._versions = versions
         self._words = words
         self._tenants = tenants
 
-    def answer(self, pattern: Pattern, fixed: list[int]) -> PatternAnswer:
-        """Raises NotShareable where the histories of the pattern have to be walked one by one. `fixed` are the instants
-        that hold for all of them."""
+    def answer(self, pattern: Pattern) -> PatternAnswer:
+        """Raises NotShareable where the histories of the pattern have to be walked one by one."""
         traits = [Trait(code, self._words, self._tenants) for code in pattern.traits]
         names, processes = ({getattr(trait, word) for trait in traits} for word in ("name", "process"))
-        met = [start for start in self._starts if start.name in names or start.process_id in processes]
+        met = [start for start in self._timeless if start.name in names or start.process_id in processes]
         _check_words(traits, met)
+        at_times = self._versions.kinds[pattern.meets]
+        fixed = at_times.fixed
         instants = pattern.symbolic_instants(fixed)
         starts: list[Start] = []
         recorder = _Recorder()
 
         def name_instance(tenant_id: str, key: str, message: Message, start: StartSubscription) -> str:
             starts.append(Start(message.payload, start))
-            return f"{_SIGN}{len(starts) - 1}"
+            return f"{SIGN}{len(starts) - 1}"
 
         moved = dict(zip(fixed, instants[-len(fixed) :], strict=True))
         policies, since = self._setting.policies, self._setting.since
-        catalog = Catalog([_moved(start, moved) for start in met], policies, name_instance)
+        catalog = Catalog([*met, *(_moved(start, moved) for start in at_times.starts)], policies, name_instance)
         as_of = moved[self._setting.as_of]
         setting = FoldSetting(policies, catalog, as_of, None if since is None else moved[since])
         walk = Walk(setting, recorder, lambda: None)
         list(walk.take(_SymbolRows(pattern, traits, instants)))
         list(walk.finish())
-        return _SymbolReader(instants).answer(pattern.rows, recorder, starts)
+        own = {at: place for place, at in enumerate(instants) if place < len(instants) - len(fixed)}
+        of_the_run = {moved[at]: len(instants) - len(fixed) + fixed.index(at) for at in self._versions.kinds[0].fixed}
+        return _SymbolReader(own | of_the_run).answer(pattern.rows, recorder, starts)
 
 
 def _check_words(traits: list[Trait], starts: list[StartSubscription]) -> None:
     words = [word for trait in traits for word in (trait.name, trait.process, trait.tenant)]
     words += [word for start in starts for word in (start.process_id, start.element_id)]
-    if any(word is not None and _SIGN in word for word in words):
+    words += [mark for trait in traits for mark in trait.taken_by or ()]
+    if any(word is not None and SIGN in word for word in words):
         raise NotShareable("a word that looks like a symbol")
-
-
-def _symbol(slot: str, row: int) -> str:
-    return f"{_SIGN}{slot}{_STOP}{row}"
 
 
 def _moved(start: StartSubscription, moved: dict[int, int]) -> StartSubscription:
@@ -212,8 +196,8 @@ def _moved(start: StartSubscription, moved: dict[int, int]) -> StartSubscription
 class _SymbolReader:
     """Reads symbols back out of the rows of an answer."""
 
-    def __init__(self, instants: list[int]) -> None:
-        self._place_of = {at: place for place, at in enumerate(instants)}
+    def __init__(self, place_of: dict[int, int]) -> None:
+        self._place_of = place_of
 
     @cached_property
     def _span_of(self) -> dict[int, Elapsed]:
@@ -231,7 +215,7 @@ class _SymbolReader:
         told = zip(gathered.references, gathered.said, gathered.marks, gathered.pair_counts, strict=True)
         for row, (verdict, reason, detail, decided_at, _, nearest), marks, count in told:
             own = [self._row(next(pairs)) for _ in range(count)]
-            taken = None if marks is None else [_read_symbols(mark) for mark in marks]
+            taken = None if marks is None else [read_symbols(mark) for mark in marks]
             what = verdict, reason, self._detail(verdict, detail), self._instant(decided_at), nearest
             said.append(MessageAnswer(row, *what, taken, own))
         kept = {table: [self._row(row) for row in rows] for table, rows in gathered.kept.items() if rows}
@@ -241,8 +225,8 @@ class _SymbolReader:
         return tuple(self._value(value) for value in values)
 
     def _value(self, value: Any) -> Any:
-        if isinstance(value, str) and value.startswith(_SIGN):
-            return _read_symbol(value)
+        if isinstance(value, str) and value.startswith(SIGN):
+            return read_symbol(value)
         is_instant = isinstance(value, int) and not isinstance(value, bool)
         return self._instant(value) if is_instant and value != LAST_DAY else value
 
@@ -254,18 +238,17 @@ class _SymbolReader:
     def _detail(self, verdict: str, told: dict[str, Any]) -> tuple[Any, ...]:
         symbols: list[Any] = []
 
-        def put(symbol: Any) -> str:
-            symbols.append(symbol)
-            return f"{_SIGN}{len(symbols) - 1}{_STOP}"
+        def put(one: Any) -> str:
+            symbols.append(one)
+            return f"{SIGN}{len(symbols) - 1}{STOP}"
 
         if verdict != "correlated":
             told = shown(told, lambda at: put(Iso(self._instant(at).place)))
         text = encode(self._marked(told, put)).decode()
         parts = _PLACEHOLDER.split(text)
         for place in range(1, len(parts), 2):
-            symbol = symbols[int(parts[place])]
-            parts[place] = symbol
-            if not isinstance(symbol, Elapsed):
+            parts[place] = one = symbols[int(parts[place])]
+            if not isinstance(one, Elapsed):
                 parts[place - 1] += '"'
                 parts[place + 1] = '"' + parts[place + 1]
         return tuple(part for part in parts if part != "")
@@ -275,22 +258,10 @@ class _SymbolReader:
             return {key: self._marked(value, put, key) for key, value in told.items()}
         if isinstance(told, (list, tuple)):
             return [self._marked(value, put) for value in told]
-        if isinstance(told, str) and told.startswith(_SIGN) and not told.endswith(_STOP):
-            return put(_read_symbol(told))
+        if isinstance(told, str) and told.startswith(SIGN) and not told.endswith(STOP):
+            return put(read_symbol(told))
         if name.endswith(("_ms", "_ms_before")) and told != 0:
             if told not in self._span_of:
                 raise NotShareable(f"{name} {told} is no span of the history's")
             return put(self._span_of[told])
         return told
-
-
-def _read_symbol(text: str) -> Text | Started:
-    slot, stop, row = text.removeprefix(_SIGN).partition(_STOP)
-    return Text(slot, int(row)) if stop else Started(int(slot))
-
-
-def _read_symbols(text: str) -> tuple[Any, ...]:
-    """A text that symbols may be part of."""
-    parts: list[Any] = _SYMBOL.split(text)
-    parts[1::2] = [_read_symbol(part) for part in parts[1::2]]
-    return tuple(part for part in parts if part != "")

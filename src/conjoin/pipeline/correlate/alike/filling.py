@@ -9,9 +9,11 @@ import pyarrow.compute as pc
 
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.pipeline.correlate.alike.answers import Elapsed, Instant, Iso, MessageAnswer, PatternAnswer, Started, Text
+from conjoin.pipeline.correlate.alike.answers import MessageAnswer, PatternAnswer
 from conjoin.pipeline.correlate.alike.patterns import Alike
-from conjoin.pipeline.correlate.alike.traits import Traits
+from conjoin.pipeline.correlate.alike.start_versions import StartVersions
+from conjoin.pipeline.correlate.alike.symbols import ELEMENT, Elapsed, Instant, Iso, Started, Text
+from conjoin.pipeline.correlate.alike.traits import Traits, distinct
 from conjoin.pipeline.correlate.fold.detail import isos
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs, SaidColumns
@@ -22,11 +24,13 @@ from conjoin.pipeline.correlate.results import KEPT, PAIR, SAID, TEXTS, Columns,
 class Histories:
     """All histories of one pattern in a batch: gives every symbol of the answer its values, one a history."""
 
-    def __init__(self, batch: pa.RecordBatch, traits: Traits, alike: Alike) -> None:
+    def __init__(self, batch: pa.RecordBatch, traits: Traits, alike: Alike, versions: StartVersions) -> None:
         self.batch = batch
         self.starts = alike.starts
         self._traits = traits
-        self._fixed = alike.fixed
+        self._fixed = versions.kinds[alike.pattern.meets].fixed
+        self._meetings = alike.meetings
+        self._elements = versions.elements
         self._length = alike.pattern.rows
         self._names: list[pa.Array] = []
         self._texts: dict[Text, pa.Array] = {}
@@ -63,7 +67,7 @@ class Histories:
         """One value a history."""
         if isinstance(symbol, Text):
             if symbol not in self._texts:
-                self._texts[symbol] = self.batch.column(symbol.slot).take(pa.array(self.starts + symbol.row))
+                self._texts[symbol] = self._text(symbol)
             return self._texts[symbol]
         if isinstance(symbol, Started):
             return self._names[symbol.number]
@@ -76,6 +80,14 @@ class Histories:
             return pa.array(spans).cast(pa.string())
         return (
             pa.nulls(len(self.starts), kind) if symbol is None else pa.repeat(pa.scalar(symbol, kind), len(self.starts))
+        )
+
+    def _text(self, symbol: Text) -> pa.Array:
+        if symbol.slot != ELEMENT:
+            return self.batch.column(symbol.slot).take(pa.array(self.starts + symbol.row))
+        meetings, places = distinct(self._meetings)
+        return pa.array([self._elements[one][symbol.row] for one in meetings.tolist()], pa.string()).take(
+            pa.array(places)
         )
 
     def instant(self, place: int) -> Any:

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.instants import NEVER, after
-from conjoin.kernel.policies import ALL, ONCE_PER_INSTANCE, Policies, Policy
+from conjoin.kernel.policies import ALL, EXACTLY_ONE, ONCE_PER_INSTANCE, ONCE_PER_PROCESS, Policies, Policy
 from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
 from conjoin.pipeline.correlate.fold.rows import (
     DEFAULT_TENANT,
@@ -15,6 +15,7 @@ from conjoin.pipeline.correlate.fold.rows import (
     filled,
     problem_of_variables,
     read_objects,
+    read_texts,
 )
 from conjoin.pipeline.correlate.shape import END, ID, KIND, LOCK, NOT_INTERRUPTING, OPEN, PUBLISH, REPEATED
 
@@ -23,7 +24,9 @@ _NOT_INTERRUPTING, _NO_END, _NO_ELEMENT, _NO_ID, _NO_BUSINESS, _NO_INSTANCE, _NO
 _NAME, _PROCESS, _WORD_BITS = 11, 31, 20
 _TENANT, _TENANT_BITS = 51, 12
 
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _BEYOND = NEVER - 1
+_MOST_MARKS = 1_000
 _LINES, _FEW_LINES = 1_000, 16
 _NEEDS_ESCAPE = '["\\\\\\x00-\\x1f]'
 
@@ -36,11 +39,16 @@ class Words:
         self._most = 1 << bits
         self._numbers: dict[str | None, int] = {None: 0}
 
-    def read(self, column: pa.Array | None, default: str | None, count: int) -> tuple[np.ndarray, bool]:
-        """The number of each row's text (a blank one is none), and whether there was room for all of them."""
+    def read(
+        self, column: pa.Array | None, default: str | None, count: int, most: int | None = None
+    ) -> tuple[np.ndarray, bool]:
+        """The number of each row's text (a blank one is none), and whether there was room for all of them. Texts beyond
+        `most` are not read."""
         if column is None:
             return np.full(count, self._number(default), dtype=np.int64), True
         encoded = column.dictionary_encode()
+        if most is not None and len(encoded.dictionary) > most:
+            return np.zeros(count, dtype=np.int64), True
         texts = [text if text and not text.isspace() else default for text in encoded.dictionary.to_pylist()]
         numbers = np.array([*map(self._number, texts), self._number(default)], dtype=np.int64)
         places = pc.fill_null(encoded.indices, len(texts)).to_numpy()
@@ -75,9 +83,14 @@ class Traits:
         self.kept = kept & (opens | publish)
         self.ordinary = np.full(count, room and more_room and enough_room)
         if marks is not None:
-            # Who has a message already is compared with the processes: only where nobody has is told by a pattern.
             self.kept |= publish & marks.is_valid().to_numpy(zero_copy_only=False)
-            self.ordinary &= pc.fill_null(pc.equal(marks, "[]"), True).to_numpy(zero_copy_only=False)
+            marked = publish & pc.fill_null(pc.not_equal(marks, "[]"), False).to_numpy(zero_copy_only=False)
+            told = marked & np.array([_are_marks_few(policy) for policy in by_name])[names]
+            few, room = words.read(pc.if_else(pa.array(told), marks, None), None, count, _MOST_MARKS)
+            # A message has no process: where that would stand is who has it already.
+            processes = np.where(publish, few, processes)
+            self.ordinary &= ~marked | (few > 0)
+            self.ordinary &= room
         self.code = self.kind | names << _NAME | processes << _PROCESS | of_tenants << _TENANT
         self.code |= self._flags(batch, opens, flags)
         self.instants = [at, until, *_third_instants(batch, at, (publish, names), by_name)]
@@ -152,13 +165,21 @@ class Trait:
         self.has_key = not code >> _NO_KEY & 1
         self.is_kept = bool(code >> _KEPT & 1)
         self.name = words.texts[code >> _NAME & (1 << _WORD_BITS) - 1]
-        self.process = words.texts[code >> _PROCESS & (1 << _WORD_BITS) - 1]
+        word = words.texts[code >> _PROCESS & (1 << _WORD_BITS) - 1]
+        is_message = self.kind == PUBLISH
+        self.process = None if is_message else word
+        self.taken_by: list[str] | None = read_texts(word) if is_message and word else None
         self.tenant = tenants.texts[code >> _TENANT & (1 << _TENANT_BITS) - 1]
 
 
 def new_words() -> tuple[Words, Words]:
     """For names and processes, and for tenants."""
     return Words(_WORD_BITS), Words(_TENANT_BITS)
+
+
+def _are_marks_few(policy: Policy) -> bool:
+    """Do marks tell processes, which are few, and is nothing else of their receivers looked at?"""
+    return policy.cardinality in (ONCE_PER_PROCESS, EXACTLY_ONE) and policy.expected is None
 
 
 def numbers_of(batch: pa.RecordBatch, slot: str, missing: int) -> np.ndarray:
@@ -172,6 +193,20 @@ def distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different numbers, and which of them each row has. By a hash: sorting the rows costs five times as much."""
     encoded = pa.array(numbers).dictionary_encode()
     return encoded.dictionary.to_numpy(), encoded.indices.to_numpy()
+
+
+def same_rows(table: np.ndarray) -> list[np.ndarray]:
+    """Which rows of a table of numbers are the same, group by group. Those that a hash alone takes for the same as the
+    first of their group are in none."""
+    mixed = np.zeros(len(table), dtype=np.uint64)
+    for column in table.T:
+        mixed = (mixed ^ column.astype(np.int64, copy=False).view(np.uint64)) * _SPREAD
+        mixed ^= mixed >> np.uint64(29)
+    found, places = distinct(mixed)
+    # Small numbers are sorted by their digits, several times as fast.
+    order = np.argsort(places.astype(np.int16) if len(found) < 2**15 else places, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(places))[:-1])
+    return [members[(table[members] == table[members[0]]).all(axis=1)] for members in groups]
 
 
 def words_of(codes: np.ndarray) -> np.ndarray:

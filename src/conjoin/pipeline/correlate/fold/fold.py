@@ -17,7 +17,8 @@ from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.alike.answers import Inquiry, NotShareable, PatternAnswer
 from conjoin.pipeline.correlate.alike.filling import Filling, Histories
-from conjoin.pipeline.correlate.alike.patterns import Alike, FixedInstants, Pattern, alike_in
+from conjoin.pipeline.correlate.alike.patterns import Alike, Pattern, alike_in
+from conjoin.pipeline.correlate.alike.start_versions import StartVersions
 from conjoin.pipeline.correlate.alike.traits import Traits, new_words
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs, OutputSink
@@ -64,9 +65,8 @@ class PartitionFold:
         setting = FoldSetting(plan.policies, catalog, plan.as_of, plan.since)
         self._walk = Walk(setting, self._outputs, self._names.end_key)
         self._words, self._tenants = new_words()
-        always = [plan.as_of] if plan.since is None else [plan.as_of, plan.since]
-        self._fixed = FixedInstants(always, starts)
-        self._inquiry = Inquiry(setting, starts, self._words, self._tenants)
+        self._versions = StartVersions(plan.as_of, plan.since, starts)
+        self._inquiry = Inquiry(setting, starts, self._versions, self._words, self._tenants)
         self.answers: dict[Pattern, PatternAnswer | None] = {}
         self._seen: dict[Pattern, int] = {}
         self._largest = (0, "")
@@ -112,7 +112,7 @@ class PartitionFold:
         """Answer the histories that are alike; the rows of the others are what is returned."""
         traits = Traits(batch, self._words, self._tenants, self._plan.policies)
         traits.leave_out_of_time(self._plan.as_of, self._plan.since)
-        found, left = alike_in(batch, traits, self._fixed)
+        found, left = alike_in(batch, traits, self._versions)
         filling = Filling()
         walked = [left]
         for alike in found:
@@ -120,7 +120,7 @@ class PartitionFold:
             if answer is None:
                 walked += [alike.starts + offset for offset in range(alike.pattern.rows)]
             else:
-                histories = Histories(batch, traits, alike)
+                histories = Histories(batch, traits, alike, self._versions)
                 histories.name_instances(answer)
                 filling.add(answer, histories)
         yield from filling.finished(batch, self._outputs)
@@ -136,7 +136,7 @@ class PartitionFold:
         if seen < OFTEN or len(self.answers) >= MOST_ANSWERS:
             return None
         try:
-            answer = self._inquiry.answer(pattern, alike.fixed)
+            answer = self._inquiry.answer(pattern)
         except NotShareable:
             answer = None
         self.answers[pattern] = answer

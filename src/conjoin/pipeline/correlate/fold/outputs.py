@@ -232,8 +232,10 @@ def _own_column(batch: pa.RecordBatch, slot: str) -> pa.Array:
 
 
 def _lists_of(column: pa.Array) -> pa.Array:
-    """Lists of texts travel as JSON."""
-    return pa.array([None if text is None else read_texts(text) for text in column.to_pylist()], TEXTS)
+    """Lists of texts travel as JSON; the same one is read once."""
+    encoded = column.dictionary_encode()
+    lists = pa.array([read_texts(text) for text in encoded.dictionary.to_pylist()], TEXTS)
+    return lists.take(encoded.indices)
 
 
 def _with_prior(columns: dict[str, pa.Array], source: pa.RecordBatch, rows: pa.Array) -> dict[str, pa.Array]:
@@ -243,10 +245,15 @@ def _with_prior(columns: dict[str, pa.Array], source: pa.RecordBatch, rows: pa.A
     before = pc.fill_null(pc.and_(pc.equal(prior["verdict"], "correlated"), correlated), False)
     prior["decided_at"] = prior["decided_at"].cast(INSTANT)
     changed = {name: pc.if_else(before, prior[name], columns[name]) for name in ("reason", "detail", "decided_at")}
-    earlier = prior["correlated_to"]
-    if pc.any(pc.fill_null(pc.not_equal(earlier, "[]"), False)).as_py():
-        both = zip(earlier.to_pylist(), columns["correlated_to"].to_pylist(), strict=True)
-        changed["correlated_to"] = pa.array([(read_texts(text) if text else []) + now for text, now in both], TEXTS)
+    earlier, now = prior["correlated_to"], columns["correlated_to"]
+    had = pc.fill_null(pc.not_equal(earlier, "[]"), False)
+    if had.true_count:
+        lists = _lists_of(earlier)
+        if pc.any(pc.and_(had, pc.greater(pc.list_value_length(now), 0))).as_py():
+            both = zip(lists.to_pylist(), now.to_pylist(), strict=True)
+            changed["correlated_to"] = pa.array([(before or []) + after for before, after in both], TEXTS)
+        else:
+            changed["correlated_to"] = pc.if_else(had, lists, now)
     return changed
 
 
