@@ -37,7 +37,7 @@ def look_over(
     """Nothing is run where everything is known."""
     # A text: numbers become part of the code that Spark makes, which would be made anew for each run.
     seed = f"{random.getrandbits(63):x}"
-    wanted = {name: _wanted(name, types[name], as_of, unique_positions, seed) for name in tables.keys() & _TIMES.keys()}
+    wanted = {name: _wanted(name, types[name], as_of, unique_positions, seed) for name in _TIMES if name in tables}
     frames = [_one_row(tables[name], some) for name, some in wanted.items() if some]
     found: dict[str, int] = {}
     if frames:
@@ -46,8 +46,9 @@ def look_over(
                 if value is not None:
                     found[name] = max(value, found.get(name, value))
     repeated = 0
-    if found.get("positions") and not _is_every_number(tables["messages"], found, seed):
-        repeated = events.repeated_positions(tables["messages"], types["messages"]).count()
+    messages = tables["messages"], types["messages"]
+    if found.get("positions") and not _is_every_number(messages[0], found, seed) and not _are_different(*messages):
+        repeated = events.repeated_positions(*messages).count()
     starts = [row.asDict() for row in events.usable_starts(tables["starts"]).collect()] if "starts" in tables else []
     return FirstPass(found.get("latest", 0) if as_of is None else as_of, starts, repeated, found.get("longest"))
 
@@ -85,3 +86,15 @@ def _is_every_number(frame: DataFrame, found: dict[str, int], seed: str) -> bool
     numbers = frame.sparkSession.range(lowest, highest + 1)
     [row] = numbers.agg(F.expr(f"bit_xor({_hash_of('id', seed)})")).collect()
     return bool(row[0] == found["checksum"])
+
+
+def _are_different(frame: DataFrame, types: Types) -> bool:
+    """Does every position occur once? As bits, 64 to a block: where positions lie close, a task hands on few blocks."""
+    position = next(
+        read_column(contract, types).value for contract in TABLES["messages"] if contract.name == "position"
+    )
+    rows = frame.selectExpr(f"{position} as position").where("position is not null")
+    blocks = rows.groupBy(F.expr("shiftright(position, 6)")).agg(
+        F.expr("bit_or(shiftleft(1L, cast(position & 63 as int))) as bits"), F.expr("count(*) as rows")
+    )
+    return blocks.where("bit_count(bits) < rows").isEmpty()
