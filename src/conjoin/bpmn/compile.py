@@ -11,25 +11,7 @@ from typing import Any
 from conjoin.bpmn.document import Document, ModelPart, Node, SequenceFlow, attribute, plain, read_flag, text_of
 from conjoin.bpmn.expressions import expression, key_expression, number_expression, stored_expression, variable_of
 from conjoin.bpmn.names import BPMN, THROWING, ZEEBE
-from conjoin.kernel.plan import (
-    CallDefinition,
-    Element,
-    ErrorDefinition,
-    EventDefinition,
-    Expression,
-    Flow,
-    JobDefinition,
-    LinkDefinition,
-    Literal,
-    Loop,
-    MessageDefinition,
-    Plan,
-    ScriptDefinition,
-    SignalDefinition,
-    TerminateDefinition,
-    TimerDefinition,
-    VariableMapping,
-)
+from conjoin.kernel import plan as p
 
 KINDS = {
     "process": "process",
@@ -67,7 +49,7 @@ _USER_TASK_EXPRESSIONS = {
 _FORM_ATTRIBUTES = ("formKey", "formId", "externalReference", "bindingType")
 
 
-def compile_process(document: Document, process: Node) -> Plan:
+def compile_process(document: Document, process: Node) -> p.Plan:
     elements = {node: _element(document, node) for node in (process, *process.within())}
     flows = {line: _flow(line, elements) for scope in elements for line in scope.flows}
     for node, element in elements.items():
@@ -78,19 +60,19 @@ def compile_process(document: Document, process: Node) -> Plan:
     root = elements[process]
     inner = [element for element in elements.values() if element is not root]
     version_tag = process.extension("versionTag")
-    return Plan(
+    return p.Plan(
         process_id=process.id,
         root=root,
         elements={element.id: element for element in inner},
         starts=tuple(child for child in root.children if child.kind == "start_event" and child.event),
-        waits=tuple(e for e in inner if isinstance(e.event, MessageDefinition) and e.event.key),
+        waits=tuple(e for e in inner if isinstance(e.event, p.MessageDefinition) and e.event.key),
         name=process.name,
         version_tag=None if version_tag is None else attribute(version_tag, "value"),
     )
 
 
-def _element(document: Document, node: Node) -> Element:
-    return Element(
+def _element(document: Document, node: Node) -> p.Element:
+    return p.Element(
         id=node.id,
         kind=_kind(node),
         name=node.name,
@@ -116,7 +98,7 @@ def _kind(node: Node) -> str:
     return KINDS[node.tag]
 
 
-def _nest(node: Node, element: Element, elements: dict[Node, Element]) -> None:
+def _nest(node: Node, element: p.Element, elements: dict[Node, p.Element]) -> None:
     """Ties an element to its scope, its children and its boundary events."""
     element.scope = elements[node.scope] if node.scope else None
     element.children = tuple(elements[child] for child in node.children)
@@ -126,14 +108,14 @@ def _nest(node: Node, element: Element, elements: dict[Node, Element]) -> None:
     element.start = next((elements[start] for start in node.starts if node.scope or not start.events), None)
 
 
-def _flow(line: SequenceFlow, elements: dict[Node, Element]) -> Flow:
+def _flow(line: SequenceFlow, elements: dict[Node, p.Element]) -> p.Flow:
     assert line.source is not None
     assert line.target is not None
     condition = expression(line.condition) if line.condition else None
-    return Flow(line.id, elements[line.source], elements[line.target], condition)
+    return p.Flow(line.id, elements[line.source], elements[line.target], condition)
 
 
-def _connect(node: Node, element: Element, flows: dict[SequenceFlow, Flow]) -> None:
+def _connect(node: Node, element: p.Element, flows: dict[SequenceFlow, p.Flow]) -> None:
     """Hangs its flows on an element: out of it the last written first, a gateway's default flow apart."""
     outgoing = [flows[line] for line in reversed(node.outgoing)]
     element.incoming = tuple(flows[line] for line in node.incoming)
@@ -143,15 +125,15 @@ def _connect(node: Node, element: Element, flows: dict[SequenceFlow, Flow]) -> N
     element.outgoing = tuple(flow for flow in outgoing if flow is not element.default)
 
 
-def _join_links(scope: Element) -> None:
+def _join_links(scope: p.Element) -> None:
     """Lets each link throw event of a scope know where it leads."""
     caught = {child.event: child for child in scope.children if child.kind == "catch_event"}
     for child in scope.children:
-        if child.kind == "throw_event" and isinstance(child.event, LinkDefinition):
+        if child.kind == "throw_event" and isinstance(child.event, p.LinkDefinition):
             child.link_target = caught.get(child.event)
 
 
-def _event(document: Document, node: Node) -> EventDefinition | None:
+def _event(document: Document, node: Node) -> p.EventDefinition | None:
     """What an element catches or throws. A message that is thrown is a job, so there is nothing to listen to."""
     event = node.event
     if node.caught:
@@ -160,40 +142,40 @@ def _event(document: Document, node: Node) -> EventDefinition | None:
         return None
     if event.type == "timer":
         texts = ((kind, text_of(event.xml.find(f"{{{BPMN}}}{tag}"))) for tag, kind in TIMERS.items())
-        return next(TimerDefinition(kind, expression(text)) for kind, text in texts if text is not None)
+        return next(p.TimerDefinition(kind, expression(text)) for kind, text in texts if text is not None)
     if event.type == "signal":
         assert event.refers_to is not None
-        return SignalDefinition(_name(node, event.refers_to.name or ""))
+        return p.SignalDefinition(_name(node, event.refers_to.name or ""))
     if event.type == "error":
         code = event.refers_to.xml.get("errorCode") if event.refers_to else None
-        return ErrorDefinition(expression(code) if code else None)
-    return LinkDefinition(event.name or "") if event.type == "link" else TerminateDefinition()
+        return p.ErrorDefinition(expression(code) if code else None)
+    return p.LinkDefinition(event.name or "") if event.type == "link" else p.TerminateDefinition()
 
 
-def _message(document: Document, node: Node, name: str) -> MessageDefinition:
+def _message(document: Document, node: Node, name: str) -> p.MessageDefinition:
     key = node.correlation_key
     if node.starts_process:
-        return MessageDefinition(_name(node, name), None)
+        return p.MessageDefinition(_name(node, name), None)
     if key is None:
-        return MessageDefinition(expression(name), None, document.policies.of(name).match)
-    return MessageDefinition(expression(name), key_expression(key))
+        return p.MessageDefinition(expression(name), None, document.policies.of(name).match)
+    return p.MessageDefinition(expression(name), key_expression(key))
 
 
-def _name(node: Node, name: str) -> Expression:
+def _name(node: Node, name: str) -> p.Expression:
     """Nothing is known when an event starts a process, so the name that starts it is a constant."""
-    return Literal(expression(name)({}, 0), name) if node.starts_process else expression(name)
+    return p.Literal(expression(name)({}, 0), name) if node.starts_process else expression(name)
 
 
-def _job(node: Node) -> JobDefinition | None:
+def _job(node: Node) -> p.JobDefinition | None:
     definition = node.extension("taskDefinition")
     if definition is not None:
-        return JobDefinition(
+        return p.JobDefinition(
             type=expression(attribute(definition, "type") or ""),
             retries=number_expression(attribute(definition, "retries") or DEFAULT_RETRIES),
             headers=_headers(node),
         )
     if node.tag == "userTask" and node.extension("userTask") is None:
-        return JobDefinition(Literal(USER_TASK_JOB), Literal(1), _headers(node))
+        return p.JobDefinition(p.Literal(USER_TASK_JOB), p.Literal(1), _headers(node))
     return None
 
 
@@ -206,33 +188,33 @@ def _headers(node: Node) -> Mapping[str, str]:
     return {**headers, FORM_KEY_HEADER: form_key} if form_key else headers
 
 
-def _script(node: Node) -> ScriptDefinition | None:
+def _script(node: Node) -> p.ScriptDefinition | None:
     script = node.extension("script")
     if script is None:
         return None
     result = attribute(script, "resultVariable") or ""
-    return ScriptDefinition(stored_expression(attribute(script, "expression") or ""), result)
+    return p.ScriptDefinition(stored_expression(attribute(script, "expression") or ""), result)
 
 
-def _call(node: Node) -> CallDefinition | None:
+def _call(node: Node) -> p.CallDefinition | None:
     called = node.extension("calledElement")
     if called is None:
         return None
-    return CallDefinition(
+    return p.CallDefinition(
         process_id=expression(attribute(called, "processId") or ""),
         propagate_all_parent_variables=read_flag(attribute(called, "propagateAllParentVariables"), True),
         propagate_all_child_variables=read_flag(attribute(called, "propagateAllChildVariables"), True),
     )
 
 
-def _loop(node: Node) -> Loop | None:
+def _loop(node: Node) -> p.Loop | None:
     xml = node.loop
     if xml is None:
         return None
     loop = ModelPart(xml, node.line).extension("loopCharacteristics")
     output = attribute(loop, "outputElement")
     enough = text_of(xml.find(f"{{{BPMN}}}completionCondition"))
-    return Loop(
+    return p.Loop(
         sequential=read_flag(xml.get("isSequential"), False),
         collection=stored_expression(attribute(loop, "inputCollection") or ""),
         input_element=attribute(loop, "inputElement") or None,
@@ -243,9 +225,9 @@ def _loop(node: Node) -> Loop | None:
     )
 
 
-def _mappings(node: Node, name: str) -> tuple[VariableMapping, ...]:
+def _mappings(node: Node, name: str) -> tuple[p.VariableMapping, ...]:
     written = [(attribute(xml, "source") or "", attribute(xml, "target") or "") for xml in node.mappings(name)]
-    return tuple(VariableMapping(stored_expression(source), tuple(target.split("."))) for source, target in written)
+    return tuple(p.VariableMapping(stored_expression(source), tuple(target.split("."))) for source, target in written)
 
 
 def _properties(node: Node) -> Mapping[str, Any]:

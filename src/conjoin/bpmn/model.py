@@ -87,8 +87,8 @@ def judge(xml: bytes, name: str = "model.bpmn", profile: str = "zeebe", policies
 def _problems(document: Document) -> tuple[Problem, ...]:
     by_schema = list(violations(document.tree))
     # What the schema has said of an element is not said again by a rule.
-    said = {(problem.line, problem.element) for problem in by_schema}
-    by_rules = (it for it in problems_of(document, RULES) if (it.line, it.element) not in said)
+    known = {(problem.line, problem.element) for problem in by_schema}
+    by_rules = (it for it in problems_of(document, RULES) if (it.line, it.element) not in known)
     return _by_line([*by_schema, *by_rules])
 
 

@@ -5,17 +5,7 @@ More than microseconds is cut off. Dates the calendar does not have, and duratio
 
 import re
 
-from conjoin.feel.temporal import (
-    LONGEST_MONTHS,
-    LONGEST_US,
-    Date,
-    DateTime,
-    DaysTime,
-    Duration,
-    Temporal,
-    Time,
-    YearsMonths,
-)
+from conjoin.feel import temporal as t
 from conjoin.times.calendar import DAY_US, read_civil
 from conjoin.times.iso8601 import DATE_TEXT, TIME_TEXT, read_clock_us, read_duration, read_offset_s
 
@@ -34,24 +24,24 @@ Zone = tuple[int | None, str | None]
 """An offset in seconds or a name; neither: local time."""
 
 
-def parse_date(text: str) -> Date | None:
+def parse_date(text: str) -> t.Date | None:
     match = _DATE.fullmatch(text)
     if not match:
         return None
     days = read_civil(int(match[1]), int(match[2]), int(match[3]))
-    return None if days is None else Date(days)
+    return None if days is None else t.Date(days)
 
 
-def parse_time(text: str) -> Time | None:
+def parse_time(text: str) -> t.Time | None:
     match = _TIME.fullmatch(text)
     if not match:
         return None
     hour, minute, second, fraction, *zone_parts = match.groups()
     local, zone = _clock(hour, minute, second, fraction), _zone(*zone_parts)
-    return None if local is None or zone is None else Time(local, *zone)
+    return None if local is None or zone is None else t.Time(local, *zone)
 
 
-def parse_date_time(text: str) -> DateTime | None:
+def parse_date_time(text: str) -> t.DateTime | None:
     """`2026-03-01T09:30:00`, with an optional fraction, and `Z`, `+02:00`, `@Europe/Berlin` or `[Europe/Berlin]`."""
     match = _DATE_TIME.fullmatch(text)
     if not match:
@@ -61,23 +51,23 @@ def parse_date_time(text: str) -> DateTime | None:
     local, zone = _clock(hour, minute, second, fraction), _zone(*zone_parts)
     if days is None or local is None or zone is None:
         return None
-    return DateTime(days * DAY_US + local, *zone)
+    return t.DateTime(days * DAY_US + local, *zone)
 
 
-def parse_duration(text: str) -> Duration | None:
+def parse_duration(text: str) -> t.Duration | None:
     """`P1Y2M3DT4H5M6.7S` and any part of it; `YearsMonths` or `DaysTime` when it is purely of that kind."""
     parts = None if _ELSEWHERE.search(text) else read_duration(text)
-    if parts is None or abs(parts.months) > LONGEST_MONTHS or abs(parts.microseconds) > LONGEST_US:
+    if parts is None or abs(parts.months) > t.LONGEST_MONTHS or abs(parts.microseconds) > t.LONGEST_US:
         return None
     months, microseconds, has_months, has_time = parts
     if has_months and has_time:
-        return Duration(months, microseconds)
-    return YearsMonths(months) if has_months else DaysTime(microseconds)
+        return t.Duration(months, microseconds)
+    return t.YearsMonths(months) if has_months else t.DaysTime(microseconds)
 
 
-def parse_temporal(text: str) -> Temporal | None:
+def parse_temporal(text: str) -> t.Temporal | None:
     """Whatever temporal value the text is: the part in quotes of `@"..."`. A duration is of one of FEEL's kinds."""
-    found: Temporal | None
+    found: t.Temporal | None
     for parse in (parse_date, parse_date_time, parse_time, parse_feel_duration):
         found = parse(text)
         if found is not None:
@@ -85,10 +75,10 @@ def parse_temporal(text: str) -> Temporal | None:
     return None
 
 
-def parse_feel_duration(text: str) -> Duration | None:
+def parse_feel_duration(text: str) -> t.Duration | None:
     """A duration of months or of time; one of both kinds at once is none in FEEL."""
     duration = parse_duration(text)
-    return None if type(duration) is Duration else duration
+    return None if type(duration) is t.Duration else duration
 
 
 def looks_temporal(text: str) -> bool:

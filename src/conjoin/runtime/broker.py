@@ -22,18 +22,11 @@ from conjoin.runtime.codec.orders import Request
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.engine.placement import KeyHomes, homes_of
 from conjoin.runtime.engine.stored_catalog import StoredCatalog
+from conjoin.runtime.run import set_aside as aside
 from conjoin.runtime.run.batches import Batch, Reply, accepted_at_least
 from conjoin.runtime.run.carriers.sequential import Sequential
 from conjoin.runtime.run.due import KINDS, Peeked, Sweep, peek, starts_to_schedule
 from conjoin.runtime.run.isolation import is_items
-from conjoin.runtime.run.set_aside import (
-    Ask,
-    delete_set_aside,
-    retry_due,
-    retry_set_aside,
-    schedule_carefully,
-    sweep_carefully,
-)
 from conjoin.runtime.upkeep.supervision import Supervisor
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN
 from conjoin.runtime.visibility.scope import EVERYTHING
@@ -109,7 +102,7 @@ class Broker(Api):
         except Exception as error:
             if not is_items(error):
                 raise
-            schedule_carefully(partial(self.post.ask, shard), orders)
+            aside.schedule_carefully(partial(self.post.ask, shard), orders)
             self.post.run(shard, Batch(positions=positions))
 
     @cached_property
@@ -135,20 +128,20 @@ class Broker(Api):
             self.post.deliver(receivers)
             self.post.forget_delivered()
         for shard, seen in enumerate(peeked):
-            retry_due(partial(self.post.ask, shard), seen.to_retry)
+            aside.retry_due(partial(self.post.ask, shard), seen.to_retry)
         if not receivers and not any(seen.due for seen in peeked):
             return 0
         return sum(self._sweep(shard, Sweep(kind)) for kind in KINDS for shard in range(self.shard_count))
 
     def retry_set_aside(self, key: int) -> Done | Refusal:
         """What could not be carried out is tried again."""
-        return self._of_set_aside(retry_set_aside, key)
+        return self._of_set_aside(aside.retry_set_aside, key)
 
     def delete_set_aside(self, key: int) -> Done | Refusal:
         """What could not be carried out never is; what waits for it goes on waiting."""
-        return self._of_set_aside(delete_set_aside, key)
+        return self._of_set_aside(aside.delete_set_aside, key)
 
-    def _of_set_aside(self, operation: Callable[[Ask, int], Done | Refusal], key: int) -> Done | Refusal:
+    def _of_set_aside(self, operation: Callable[[aside.Ask, int], Done | Refusal], key: int) -> Done | Refusal:
         shard = self.homes.shard_of_record(key)
         if shard < 0:
             return Refusal("NOT_FOUND", f"nothing with key {key} was set aside")
@@ -161,7 +154,7 @@ class Broker(Api):
     def _sweep(self, shard: int, sweep: Sweep) -> int:
         happened = 0
         while True:
-            swept = sweep_carefully(
+            swept = aside.sweep_carefully(
                 partial(self.post.ask, shard), partial(self.post.look, shard), sweep, lambda: self.now
             )
             happened += swept

@@ -106,7 +106,7 @@ def test_batch_of_a_stream_whose_commit_broke_off_is_published_once_however_its_
     monkeypatch.setattr(writer, "_this_task", lambda: (QUERY, Numbering(f"{QUERY}-7", next(firsts))))
     rows = [*paid(*range(20)), {"id": 20, "name": None}]
     some = write(its, rows[:12], rows[12:])
-    job = writer._job(its._asked, 3)._replace(whole=Whole(QUERY, 7))
+    job = writer._job(its._request, 3)._replace(whole=Whole(QUERY, 7))
     # The process ends when the first of three shards has committed.
     list(islice(commit_packs(job, in_order(some)), 1))
     assert 0 < len(keys(broker)) < 20
@@ -154,7 +154,7 @@ def test_store_with_another_number_of_shards_than_the_tasks_knew_takes_nothing(b
     [found] = write(its, paid(1))
     found.shards = 2
     with pytest.raises(StoreFailed, match="number of shards"):
-        publish(its._asked, [found])
+        publish(its._request, [found])
     assert not keys(broker)
 
 

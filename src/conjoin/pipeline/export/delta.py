@@ -19,7 +19,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.transaction import AddAction, create_table_with_add_actions
 from pyspark.sql import types as T
 
-from conjoin.pipeline.export.target import EVENTS, MANIFEST, Committed, ExportTarget, settle, written_manifest
+from conjoin.pipeline.export.target import EVENTS, MANIFEST, Committed, ExportTarget, settle, write_json
 from conjoin.pipeline.export.writing import DAY, DAY_OF
 from conjoin.pipeline.source.tables import TABLES
 
@@ -57,8 +57,11 @@ class DeltaTarget(ExportTarget):
         tables = {}
         for name in sorted(TABLES):
             if (table := self._opened(name)) is not None:
-                tables[name] = {"rows": _rows_of(table), "version": table.version()}
-        return written_manifest(self.part(MANIFEST), self.folder, {"exported_at": at, "tables": tables})
+                rows = sum(pa.table(table.get_add_actions(flatten=True))["num_records"].to_pylist())
+                tables[name] = {"rows": rows, "version": table.version()}
+        manifest = {"exported_at": at, "tables": tables}
+        write_json(self.part(MANIFEST), self.folder / MANIFEST, manifest)
+        return manifest
 
     def _opened(self, table: str) -> DeltaTable | None:
         home = self.folder / table
@@ -113,7 +116,3 @@ def _committed(table: DeltaTable, shard: int) -> Committed | None:
     last = table.transaction_version(_APPLICATION.format(shard))
     fingerprint = table.transaction_version(_FINGERPRINT.format(shard))
     return None if last is None or fingerprint is None else Committed(last, f"{fingerprint:0{_DIGITS}x}")
-
-
-def _rows_of(table: DeltaTable) -> int:
-    return sum(pa.table(table.get_add_actions(flatten=True))["num_records"].to_pylist())

@@ -5,7 +5,7 @@ comes again with the same ids. How far it came is in a folder of its own, and no
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from conjoin.errors import InputError
 from conjoin.pipeline.export.exporting import Exported, Step
 from conjoin.pipeline.export.ranges import CommitRange, check_still_there, next_ranges
-from conjoin.pipeline.export.target import EVENTS, Committed, opened_folder, settle
+from conjoin.pipeline.export.target import EVENTS, Committed, opened_folder, write_json
 from conjoin.pipeline.export.writing import read_events
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source import register
@@ -61,7 +61,7 @@ def export_to_kafka(spark: SparkSession, order: KafkaOrder, step: Step = lambda 
         exported = Exported({EVENTS: _send(spark, order, ranges) if ranges else 0}, notes)
         check_still_there(order.address, ranges)
         noted |= {it.shard: Committed(it.last, it.fingerprint) for it in ranges}
-        _note(parts / _NOTED, folder / _NOTED, order.topic, noted)
+        write_json(parts / _NOTED, folder / _NOTED, {"topic": order.topic, "shards": noted})
     return exported
 
 
@@ -93,9 +93,3 @@ def _noted(file: Path, topic: str) -> dict[int, Committed]:
     if noted["topic"] != topic:
         raise InputError([f"--checkpoint: {file.parent} is for the topic {noted['topic']!r}: give each its own"])
     return {int(shard): Committed(*committed) for shard, committed in noted["shards"].items()}
-
-
-def _note(part: Path, file: Path, topic: str, noted: Mapping[int, Committed]) -> None:
-    part.write_text(json.dumps({"topic": topic, "shards": noted}), encoding="utf-8")
-    settle([part])
-    part.replace(file)

@@ -83,7 +83,8 @@ class ExportTarget:
         if events := sorted(self._event_folders(), key=_shard_and_last):
             tables[EVENTS] = events
         manifest = {"exported_at": at, "tables": {name: self._listed(tables[name]) for name in sorted(tables)}}
-        return written_manifest(self.part(MANIFEST), self.folder, manifest)
+        write_json(self.part(MANIFEST), self.folder / MANIFEST, manifest)
+        return manifest
 
     def _listed(self, folders: Iterable[Path]) -> dict[str, Any]:
         home = self.folder.resolve()
@@ -128,11 +129,11 @@ def _check_format(folder: Path, lock: TextIO, format_: str) -> None:
         raise InputError([f"--format: {folder} holds an export as {found or PARQUET}: give another folder"])
 
 
-def written_manifest(part: Path, folder: Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    part.write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+def write_json(part: Path, file: Path, content: Mapping[str, Any]) -> None:
+    """In one step: written aside, and renamed when it is on the disk."""
+    part.write_text(json.dumps(content, indent=1), encoding="utf-8")
     settle([part])
-    part.replace(folder / MANIFEST)
-    return manifest
+    part.replace(file)
 
 
 def _appear(part: Path, place: Path, commit: Mapping[str, Any]) -> None:

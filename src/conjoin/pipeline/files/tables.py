@@ -84,14 +84,10 @@ def _files_of(spark: SparkSession, table: str, path: str) -> list[str]:
     if not here.is_dir():
         return _files_by_spark(spark, table, path)
     inside = [file for file in sorted(here.rglob("*")) if file.is_file()]
-    files = [str(file) for file in inside if not _is_hidden(file.relative_to(here))]
+    files = [str(it) for it in inside if not any(part[0] in "_." for part in it.relative_to(here).parts)]
     if not files and not (here / "_SUCCESS").exists():
         raise InputError([f"{table}: {path} is a folder without any file"])
     return files
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(("_", ".")) for part in path.parts)
 
 
 def _files_by_spark(spark: SparkSession, table: str, path: str) -> list[str]:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.runtime.inbox.cross_shard import without_failing
 from conjoin.runtime.inbox.metrics import Counts
-from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRules, InboxRun, rules_of
+from conjoin.runtime.inbox.requests import InboxCleanup, InboxReply, InboxRequest, InboxRun
+from conjoin.runtime.inbox.runner import clean_up, note_rules
 from conjoin.runtime.run.batches import Batch, Commit
 from conjoin.runtime.run.carriers.spark_tasks import worker_shards
 from conjoin.runtime.run.isolation import is_items
@@ -65,24 +66,14 @@ class _Task:
         self._drained = Drained(shard)
 
     def run(self) -> Drained:
+        settings, at_once = self._round.settings, self._round.at_once
         if self._round.is_first:
-            self._note_rules()
-            self._expire()
+            note_rules(self._ask, settings)
+            # What is past its expiration takes no place in a batch.
+            clean_up(self._ask, InboxCleanup(settings, at_once, keeps_all=True))
         self._catch_up(self._round.held[self._drained.shard])
         self._run_own()
         return self._drained
-
-    def _note_rules(self) -> None:
-        """All of it, however long it takes: it begins anew if it is broken off."""
-        after: str | None = ""
-        while after is not None:
-            after = self._ask(InboxRules(rules_of(self._round.settings), after)).next_group
-
-    def _expire(self) -> None:
-        """Nobody who is past his expiration takes a place in a batch."""
-        request = InboxCleanup(self._round.settings, self._round.at_once, keeps_all=True)
-        while self._ask(request).looked_at == request.limit:
-            pass
 
     def _catch_up(self, held: Sequence[str]) -> None:
         """Answers have come between the rounds, as a rule; then the others of their groups have their turn."""

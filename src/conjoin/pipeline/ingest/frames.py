@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 from pyspark.sql.streaming import DataStreamReader
@@ -32,6 +32,32 @@ def is_kafka(columns: Sequence[str]) -> bool:
     return set(columns) >= _COLUMNS
 
 
+def arrived_rows(
+    frame: DataFrame,
+    part: Column,
+    place: Column,
+    value: Column,
+    *,
+    block: Column | None = None,
+    envelope: Column | None = None,
+    problem: Column | None = None,
+) -> DataFrame:
+    """As in `tasks.ARRIVED`; by default a part is one block, and a row has neither an envelope nor a problem."""
+    return frame.select(
+        part.alias("part"),
+        (F.lit(0) if block is None else block).cast("bigint").alias("block"),
+        place.cast("bigint").alias("place"),
+        value.cast("binary").alias("value"),
+        (F.lit(None) if envelope is None else envelope).cast("string").alias("envelope"),
+        (F.lit(None) if problem is None else problem).cast("string").alias("problem"),
+    )
+
+
+def as_json(columns: Sequence[str]) -> Column:
+    """A row as an object."""
+    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), {"ignoreNullFields": "false"})
+
+
 def kafka_arrivals(frame: DataFrame) -> Arrivals:
     """A task reads offsets of a partition in their order, and no other task has the same."""
     record = F.struct(
@@ -42,15 +68,8 @@ def kafka_arrivals(frame: DataFrame) -> Arrivals:
         F.col("key").cast("string").alias("key"),
         F.expr(_HEADERS if "headers" in frame.columns else _NO_HEADERS).alias("headers"),
     )
-    rows = frame.select(
-        F.concat_ws("-", "topic", "partition").alias("part"),
-        F.lit(0).cast("bigint").alias("block"),
-        F.col("offset").alias("place"),
-        "value",
-        F.to_json(record, {"ignoreNullFields": "false"}).alias("envelope"),
-        F.lit(None).cast("string").alias("problem"),
-    )
-    return Arrivals(rows)
+    part, envelope = F.concat_ws("-", "topic", "partition"), F.to_json(record, {"ignoreNullFields": "false"})
+    return Arrivals(arrived_rows(frame, part, F.col("offset"), F.col("value"), envelope=envelope))
 
 
 def kafka_reader(spark: SparkSession, servers: str, topic: str, most: int = OFFSETS_AT_ONCE) -> DataStreamReader:
@@ -115,15 +134,14 @@ def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> 
     place = F.col(f"`{position}`").cast("bigint")
     within = F.lit("") if part is None else F.coalesce(F.col(f"`{part}`").cast("string"), F.lit(""))
     is_nowhere = F.coalesce(place < 0, F.lit(True))
-    value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in frame.columns)), {"ignoreNullFields": "false"})
+    value = as_json(frame.columns)
     nowhere = F.concat(within, F.lit(NOWHERE), F.substring(F.sha2(value, 256), 1, HASH_DIGITS))
-    rows = frame.select(
-        F.when(is_nowhere, nowhere).otherwise(within).alias("part"),
-        F.lit(0).cast("bigint").alias("block"),
-        F.when(is_nowhere, F.lit(0)).otherwise(place).alias("place"),
-        value.cast("binary").alias("value"),
-        F.lit(None).cast("string").alias("envelope"),
-        F.when(is_nowhere, F.lit(no_place(position))).alias("problem"),
+    rows = arrived_rows(
+        frame,
+        F.when(is_nowhere, nowhere).otherwise(within),
+        F.when(is_nowhere, F.lit(0)).otherwise(place),
+        value,
+        problem=F.when(is_nowhere, F.lit(no_place(position))),
     )
     return Arrivals(rows, in_order=False)
 

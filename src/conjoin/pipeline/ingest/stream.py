@@ -19,7 +19,7 @@ from conjoin.errors import InputError
 from conjoin.pipeline.files.tables import format_of
 from conjoin.pipeline.files.text_files import RAW, csv_rows, header_of
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest
-from conjoin.pipeline.ingest.frames import kafka_arrivals, kafka_reader
+from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals, kafka_reader
 from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
 from conjoin.pipeline.session.arrow_rows import spark_schema
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
@@ -31,10 +31,18 @@ def file_arrivals(spark: SparkSession, files: Sequence[str]) -> Arrivals:
     """The rows of some files; what their names end with says how they are read."""
     found: list[Arrivals] = []
     for format_, some in groupby(sorted(files, key=lambda file: (format_of(file) or "", file)), key=format_of):
-        found += _READERS[format_ or ""](spark, list(some))
+        if format_ is None:
+            found += [unreadable(spark, file, "its name does not end with .jsonl, .csv or .parquet") for file in some]
+        else:
+            found += _READERS[format_](spark, list(some))
     begins = {block: before for arrivals in found for block, before in arrivals.begins.items()}
     frames = [arrivals.rows for arrivals in found] or [spark.createDataFrame([], spark_schema(ARRIVED))]
     return Arrivals(reduce(DataFrame.union, frames), begins)
+
+
+def _file() -> Column:
+    """The file of a row: its part of the source."""
+    return F.col("_metadata.file_path")
 
 
 def _names(files: Sequence[str]) -> list[str]:
@@ -42,21 +50,9 @@ def _names(files: Sequence[str]) -> list[str]:
     return [_OF_A_PATTERN.sub(r"\\\g<0>", file) for file in files]
 
 
-def _rows(frame: DataFrame, block: Column, place: Column, value: Column, problem: Column) -> DataFrame:
-    """As in `tasks.ARRIVED`."""
-    return frame.select(
-        F.col("_metadata.file_path").alias("part"),
-        block.cast("bigint").alias("block"),
-        place.cast("bigint").alias("place"),
-        value.cast("binary").alias("value"),
-        F.lit(None).cast("string").alias("envelope"),
-        problem.cast("string").alias("problem"),
-    )
-
-
 def _json_lines(spark: SparkSession, files: list[str]) -> list[Arrivals]:
-    nothing = F.lit(None)
-    lines = _rows(spark.read.text(_names(files)), F.col("_metadata.file_block_start"), nothing, F.col("value"), nothing)
+    block = F.col("_metadata.file_block_start")
+    lines = arrived_rows(spark.read.text(_names(files)), _file(), F.lit(None), F.col("value"), block=block)
     return [Arrivals(lines, _begins(lines))]
 
 
@@ -82,10 +78,10 @@ def _csv(spark: SparkSession, files: list[str]) -> list[Arrivals]:
             found.append(unreadable(spark, file, spark_says(error)))
     by_header.pop((), None)
     for header, alike in by_header.items():
-        value = F.when(F.col(RAW).isNull(), _as_json(header)).otherwise(F.col(RAW))
+        value = F.when(F.col(RAW).isNull(), as_json(header)).otherwise(F.col(RAW))
         why = F.when(F.col(RAW).isNotNull(), F.lit(f"not {len(header)} values as in the header"))
         rows = csv_rows(spark, header, _names(alike))
-        found.append(Arrivals(_rows(rows, F.lit(0), F.lit(None), value, why)))
+        found.append(Arrivals(arrived_rows(rows, _file(), F.lit(None), value, problem=why)))
     return found
 
 
@@ -101,12 +97,8 @@ def _parquet(spark: SparkSession, files: list[str]) -> list[Arrivals]:
     for alike in schemas.values():
         rows = spark.read.parquet(*_names(alike))
         place = F.col("_metadata.row_index") + 1
-        found.append(Arrivals(_rows(rows, F.lit(0), place, _as_json(rows.columns), F.lit(None))))
+        found.append(Arrivals(arrived_rows(rows, _file(), place, as_json(rows.columns))))
     return found
-
-
-def _as_json(columns: Sequence[str]) -> Column:
-    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), {"ignoreNullFields": "false"})
 
 
 def unreadable(spark: SparkSession, file: str, why: str) -> Arrivals:
@@ -115,17 +107,14 @@ def unreadable(spark: SparkSession, file: str, why: str) -> Arrivals:
     return Arrivals(spark.createDataFrame([row], spark_schema(ARRIVED)))
 
 
-def _strange(spark: SparkSession, files: list[str]) -> list[Arrivals]:
-    return [unreadable(spark, file, "its name does not end with .jsonl, .csv or .parquet") for file in files]
-
-
-_READERS = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet, "": _strange}
+_READERS = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
 
 
 FILES_AT_ONCE = 1_000
 _ANY_AGE = "36500d"
 """Otherwise a file that came in late, written a week before the newest one, would be passed over without a word."""
 _LISTED = "path string, modificationTime timestamp, length bigint, content binary"
+_ABOUT_A_FILE = ("FAILED_READ_FILE", "FileNotFoundException", "PATH_NOT_FOUND")
 Take = Callable[[DataFrame], None]
 
 
@@ -143,10 +132,11 @@ def watch_files(
         .select("path")
     )
 
-    def take(batch: DataFrame) -> None:
-        take_files(spark, job, sorted(row["path"] for row in batch.collect()))
-
-    return _start(listed, take, path_of(spark, checkpoint), once, every_s)
+    return _start(
+        listed,
+        lambda batch: take_files(spark, job, sorted(row["path"] for row in batch.collect())),
+        *(path_of(spark, checkpoint), once, every_s),
+    )
 
 
 def take_files(spark: SparkSession, job: Ingest, files: Sequence[str]) -> None:
@@ -156,17 +146,13 @@ def take_files(spark: SparkSession, job: Ingest, files: Sequence[str]) -> None:
     try:
         job.take(file_arrivals(spark, files))
     except SPARK_ERRORS as error:
-        if not _is_about_a_file(error):
+        # Nothing of a batch was committed when a file cannot be read: rows are committed when all have been read.
+        if not any(word in str(error) for word in _ABOUT_A_FILE):
             raise
         if len(files) == 1:
             job.take(unreadable(spark, files[0], spark_says(error)))
         for file in files if len(files) > 1 else ():
             take_files(spark, job, [file])
-
-
-def _is_about_a_file(error: Exception) -> bool:
-    """Nothing of a batch was committed then: rows are committed when all have been read."""
-    return any(word in str(error) for word in ("FAILED_READ_FILE", "FileNotFoundException", "PATH_NOT_FOUND"))
 
 
 def watch_kafka(

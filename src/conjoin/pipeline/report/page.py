@@ -48,18 +48,18 @@ def _top(figures: ReportFigures, title: str) -> Markup:
         "header",
         tag("h1", title),
         tag("p", f"{since}as of {words.shown_at(figures.as_of_us)} UTC"),
-        tag("div", *(_tile(*headline) for headline in _headlines(figures)), class_="tiles"),
+        tag("div", *_tiles(figures), class_="tiles"),
     )
 
 
-def _headlines(figures: ReportFigures) -> list[tuple[str, str, str, str]]:
-    """Each with its id, its kind and what it counts."""
+def _tiles(figures: ReportFigures) -> list[Markup]:
     counts = figures.verdicts()
     total = sum(counts.values())
     share = f"{100 * counts.get('correlated', 0) / total:.1f}%" if total else "none"
     lost = counts.get("expired", 0) + counts.get("discarded", 0)
     long = sum(row.long for row in figures.waiting)
-    return [
+    # Each with its id, its kind and what it counts.
+    headlines = [
         ("messages", "", f"{total:,}", "messages"),
         ("correlated", "correlated", share, "correlated"),
         ("buffered", "buffered", f"{counts.get('buffered', 0):,}", "kept, nobody has come yet"),
@@ -68,12 +68,10 @@ def _headlines(figures: ReportFigures) -> list[tuple[str, str, str, str]]:
         ("active", "", f"{figures.active:,}", "active instances"),
         ("incidents", "refused", f"{figures.incidents:,}", "open incidents"),
     ]
-
-
-def _tile(id_: str, kind: str, value: str, label: str) -> Markup:
-    return tag(
-        "div", tag("b", value), tag("span", label), id=f"tile-{id_}", class_=f"tile k-{kind}" if kind else "tile"
-    )
+    return [
+        tag("div", tag("b", value), tag("span", label), id=f"tile-{id_}", class_=f"tile k-{kind}" if kind else "tile")
+        for id_, kind, value, label in headlines
+    ]
 
 
 def _names(figures: ReportFigures) -> Markup:

@@ -81,13 +81,17 @@ def time_to_live(figures: ReportFigures, scope: str) -> Markup:
     sentences = [*map(words.advice, figures.lost), *map(words.patience, figures.waited)]
     saved = f.columns_added((row.saved for row in figures.lost), len(f.LADDER_MS))
     points = [(duration(step), count) for step, count in zip(f.LADDER_MS, saved, strict=True)]
+    waited = [
+        [words.shown_name(row.name), row.messages, Ms(row.median_ms), Ms(row.most_ms), Ms(row.longest_ms)]
+        for row in figures.waited
+    ]
     return _section(
         "Which time to live would have been enough",
         tag("ul", *(tag("li", sentence) for sentence in sentences or ["Nothing was lost for want of time."])),
         tag("p", _LOWER_BOUND, class_="note"),
         steps(points, "Lost messages that a time to live would have saved, at least"),
         folded(f"{scope}-lost", ["name", "lost", "half had no more than", "time to live", "saves"], _saved(figures)),
-        folded(f"{scope}-waited", ["name", "kept and taken", "half within", "95% within", "longest"], _waited(figures)),
+        folded(f"{scope}-waited", ["name", "kept and taken", "half within", "95% within", "longest"], waited),
     )
 
 
@@ -98,13 +102,6 @@ def _saved(figures: ReportFigures) -> list[list[object]]:
         for row in figures.lost
         for before, step, saved in zip((0, *row.saved), f.LADDER_MS, row.saved, strict=False)
         if saved > before or (step == f.LADDER_MS[-1] and not saved)
-    ]
-
-
-def _waited(figures: ReportFigures) -> list[list[object]]:
-    return [
-        [words.shown_name(row.name), row.messages, Ms(row.median_ms), Ms(row.most_ms), Ms(row.longest_ms)]
-        for row in figures.waited
     ]
 
 
@@ -122,30 +119,25 @@ def hot_keys(figures: ReportFigures, scope: str) -> Markup:
 
 
 def waiting(figures: ReportFigures, scope: str) -> Markup:
+    counts = f.added(((row.arrived, index), count) for row in figures.waiting for index, count in enumerate(row.ages))
     pillars = [
-        Pillar(
-            label,
-            [ColumnPart(arrived, words.ARRIVED[arrived], _aged(figures, arrived, place)) for arrived in f.ARRIVED],
-        )
-        for place, label in enumerate(words.shown_ages())
+        Pillar(label, [ColumnPart(it, words.ARRIVED[it], counts.get((it, index), 0)) for it in f.ARRIVED])
+        for index, label in enumerate(words.shown_ages())
     ]
     long = f"longer than {duration(figures.older_than_ms)}"
     headings = ["name", "process", "element", "what arrived"]
+    groups = [
+        [words.shown_name(row.name), row.process_id, row.element_id, words.ARRIVED[row.arrived], *row.ages, row.long]
+        for row in figures.waiting
+    ]
     return _section(
         "Who waits, and what has arrived for them",
         legend([(arrived, words.ARRIVED[arrived]) for arrived in f.ARRIVED]),
         stacked(pillars, "Those who wait, by age"),
-        folded(f"{scope}-waiting", [*headings, *words.shown_ages(), long], _groups(figures)),
+        folded(f"{scope}-waiting", [*headings, *words.shown_ages(), long], groups),
         tag("h4", f"The oldest that wait {long}"),
         table(f"{scope}-oldest", [*headings, "instance", "correlation key", "since (UTC)"], _oldest(figures)),
     )
-
-
-def _groups(figures: ReportFigures) -> list[list[object]]:
-    return [
-        [words.shown_name(row.name), row.process_id, row.element_id, words.ARRIVED[row.arrived], *row.ages, row.long]
-        for row in figures.waiting
-    ]
 
 
 def _oldest(figures: ReportFigures) -> list[list[object]]:
@@ -157,10 +149,6 @@ def _oldest(figures: ReportFigures) -> list[list[object]]:
         ]
         for row in figures.long_waits
     ]
-
-
-def _aged(figures: ReportFigures, arrived: str, place: int) -> int:
-    return sum(row.ages[place] for row in figures.waiting if row.arrived == arrived)
 
 
 def _section(title: str, *content: Markup) -> Markup:

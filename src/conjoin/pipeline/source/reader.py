@@ -40,24 +40,24 @@ class ShardPart(InputPartition):
 
 
 class ConjoinReader(DataSourceReader):
-    def __init__(self, asked: ReadOptions) -> None:
-        self._asked = asked
-        self._ask(asked.filters)
+    def __init__(self, request: ReadOptions) -> None:
+        self._request = request
+        self._ask(request.filters)
 
     def _ask(self, filters: Iterable[Filter]) -> list[Filter]:
         """Filters that all rows have to pass; the answer are those that the store cannot be asked for."""
-        found = answered(TABLES[self._asked.table], filters)
+        found = answered(TABLES[self._request.table], filters)
         self.where, self.shards, self._left = found.conditions, found.shards, found.left
         return found.left
 
     def partitions(self) -> list[ShardPart]:
-        with closing(open_broker(self._asked.address)) as broker:
+        with closing(open_broker(self._request.address)) as broker:
             shards = range(broker.shard_count)
             chosen = [shard for shard in shards if self.shards is None or shard in self.shards]
             return [part for shard in chosen for part in self._parts(broker, shard)]
 
     def _parts(self, broker: Broker, shard: int) -> Iterator[ShardPart]:
-        table, parts = TABLES[self._asked.table], self._asked.parts
+        table, parts = TABLES[self._request.table], self._request.parts
         if parts == 1:
             yield ShardPart(shard)
             return
@@ -71,9 +71,9 @@ class ConjoinReader(DataSourceReader):
         if not isinstance(partition, ShardPart):
             # Where no shard is asked for, Spark runs a task all the same.
             return
-        table = TABLES[self._asked.table]
+        table = TABLES[self._request.table]
         names = self._stored_columns(table)
-        with closing(open_broker(self._asked.address)) as broker:
+        with closing(open_broker(self._request.address)) as broker:
             rows = broker.store.shard(partition.shard).scan(table.stored, names, [*self.where, *partition.within])
             arrow = partial(self._arrow, broker, partition.shard, [*names, *table.expanded])
             # Unlike a loop with a name for its rows, this lets go of them before the next ones are read.
@@ -81,7 +81,7 @@ class ConjoinReader(DataSourceReader):
 
     def _columns(self) -> list[str]:
         """Those that are asked for, and those that have to be looked at here."""
-        return list(dict.fromkeys((*self._asked.columns, *map(column_of, self._left))))
+        return list(dict.fromkeys((*self._request.columns, *map(column_of, self._left))))
 
     def _stored_columns(self, table: SourceTable) -> list[str]:
         """Of the store, those that the columns need, each once, and never none."""
@@ -94,12 +94,12 @@ class ConjoinReader(DataSourceReader):
         stored = dict(zip(names, zip(*rows, strict=True), strict=True))
         arrays = {}
         for name in self._columns():
-            column = TABLES[self._asked.table].columns[name]
+            column = TABLES[self._request.table].columns[name]
             if column is SHARD:
                 arrays[name] = pa.repeat(pa.scalar(shard, SHARD.kind.arrow), len(rows))
             else:
                 arrays[name] = column.array(broker, *(stored[need] for need in column.needs))
-        batch = pa.RecordBatch.from_arrays([arrays[name] for name in self._asked.columns], self._asked.columns)
+        batch = pa.RecordBatch.from_arrays([arrays[name] for name in self._request.columns], self._request.columns)
         return batch.filter(mask_of(self._left, arrays)) if self._left else batch
 
 
@@ -108,7 +108,7 @@ class PushingReader(ConjoinReader):
 
     def pushFilters(self, filters: list[Filter]) -> list[Filter]:  # noqa: N802 - Spark's name for it
         """Those that are left for Spark."""
-        own = self._asked.filters
+        own = self._request.filters
         left = self._ask([*own, *filters])
         self._left = [it for it in left if any(it is mine for mine in own)]
         return [it for it in left if any(it is theirs for theirs in filters)]

@@ -10,28 +10,10 @@ from typing import Any
 
 from pyspark.sql import types as T
 
+from conjoin.pipeline.source import columns as c
 from conjoin.pipeline.source import derived, logged, messages
-from conjoin.pipeline.source.columns import (
-    INSTANT,
-    KEY,
-    KEYS,
-    NEVER,
-    NO_KEY,
-    NULL,
-    NUMBER,
-    TEXT,
-    TRUTH,
-    Column,
-    Condition,
-    instant,
-    key,
-    number,
-    of_each,
-    text,
-    texts,
-)
 
-SHARD = Column("shard", NUMBER, ())
+SHARD = c.Column("shard", c.NUMBER, ())
 """The same in all rows of a partition."""
 
 
@@ -49,13 +31,13 @@ class SourceTable:
     """`split` is the column of the store by whose ranges a shard is read in parts; `where` holds for all its rows."""
 
     stored: str
-    own: tuple[Column, ...]
+    own: tuple[c.Column, ...]
     split: str = "key"
-    where: tuple[Condition, ...] = ()
+    where: tuple[c.Condition, ...] = ()
     expansion: Expansion | None = None
 
     @property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, c.Column]:
         return {column.name: column for column in (SHARD, *self.own)}
 
     @property
@@ -66,46 +48,46 @@ class SourceTable:
         return T.StructType([T.StructField(name, self.columns[name].kind.spark) for name in names])
 
 
-_MESSAGE = texts("name", "correlation_key", "tenant_id", "message_id", "business_id")
-_VERDICT = (*texts("verdict", "reason"), instant("decided_at"))
+_MESSAGE = c.texts("name", "correlation_key", "tenant_id", "message_id", "business_id")
+_VERDICT = (*c.texts("verdict", "reason"), c.instant("decided_at"))
 
 TABLES: dict[str, SourceTable] = {
     "messages": SourceTable(
         "message",
         (
-            key("key"),
+            c.key("key"),
             *_MESSAGE,
-            instant("published_at"),
-            instant("deadline_at", "deadline", NEVER),
-            Column("state", TEXT, messages.STATE_NEEDS, derive=messages.states, meanings=messages.STATES),
+            c.instant("published_at"),
+            c.instant("deadline_at", "deadline", c.NEVER),
+            c.Column("state", c.TEXT, messages.STATE_NEEDS, derive=messages.states, meanings=messages.STATES),
             *_VERDICT,
-            text("variables"),
+            c.text("variables"),
         ),
     ),
     "verdicts": SourceTable(
         "message",
         (
-            key("message_key", "key"),
+            c.key("message_key", "key"),
             *_MESSAGE,
-            instant("published_at"),
+            c.instant("published_at"),
             *_VERDICT,
-            Column("detail", TEXT, messages.DETAIL_NEEDS, derive=messages.details),
-            of_each("correlated_to", KEYS, "record", messages.receivers),
+            c.Column("detail", c.TEXT, messages.DETAIL_NEEDS, derive=messages.details),
+            c.of_each("correlated_to", c.KEYS, "record", messages.receivers),
         ),
     ),
     "correlations": SourceTable(
         "message",
         (
-            key("message_key", "key"),
+            c.key("message_key", "key"),
             *_MESSAGE,
-            instant("published_at"),
-            of_each("kind", TEXT, "target", messages.kind_of),
-            of_each("process_id", TEXT, "target", lambda target: target.process_id),
-            of_each("subscription_key", KEY, "target", messages.subscription_key_of),
-            of_each("instance_key", KEY, "target", lambda target: target.instance_id),
-            of_each("element_id", TEXT, "target", messages.element_of),
-            of_each("reason", TEXT, "target", lambda target: target.reason),
-            of_each("correlated_at", INSTANT, "target", lambda target: target.at),
+            c.instant("published_at"),
+            c.of_each("kind", c.TEXT, "target", messages.kind_of),
+            c.of_each("process_id", c.TEXT, "target", lambda target: target.process_id),
+            c.of_each("subscription_key", c.KEY, "target", messages.subscription_key_of),
+            c.of_each("instance_key", c.KEY, "target", lambda target: target.instance_id),
+            c.of_each("element_id", c.TEXT, "target", messages.element_of),
+            c.of_each("reason", c.TEXT, "target", lambda target: target.reason),
+            c.of_each("correlated_at", c.INSTANT, "target", lambda target: target.at),
         ),
         where=(("verdict", "in", messages.WITH_RECEIVERS),),
         expansion=Expansion("record", ("target",), messages.targets),
@@ -113,54 +95,54 @@ TABLES: dict[str, SourceTable] = {
     "subscriptions": SourceTable(
         "subscription",
         (
-            key("key"),
-            *texts("name", "correlation_key", "tenant_id", "business_id", "process_id"),
-            *(key("instance_key"), key("element_key"), text("element_id")),
-            of_each("interrupting", TRUTH, "interrupting", bool),
-            Column(
-                *("state", TEXT, ("closed_at", "busy_with")),
+            c.key("key"),
+            *c.texts("name", "correlation_key", "tenant_id", "business_id", "process_id"),
+            *(c.key("instance_key"), c.key("element_key"), c.text("element_id")),
+            c.of_each("interrupting", c.TRUTH, "interrupting", bool),
+            c.Column(
+                *("state", c.TEXT, ("closed_at", "busy_with")),
                 derive=derived.subscription_states,
                 meanings=derived.SUBSCRIPTION_STATES,
             ),
-            *(instant("opened_at"), instant("closed_at", absence=NULL)),
-            key("message_key", "busy_with", NO_KEY),
+            *(c.instant("opened_at"), c.instant("closed_at", absence=c.NULL)),
+            c.key("message_key", "busy_with", c.NO_KEY),
         ),
     ),
     "instances": SourceTable(
         "instance",
         (
-            key("key"),
-            *(text("process_id"), number("version"), key("definition_key")),
-            *texts("tenant_id", "business_id", "state", "started"),
-            *(key("parent_key", absence=NO_KEY), key("root_key", "tree_key")),
-            text("correlation_key", "lock_key", NULL),
-            *(instant("started_at"), instant("ended_at", absence=NULL), number("incidents")),
-            of_each("variables", TEXT, "body", derived.instance_variables),
+            c.key("key"),
+            *(c.text("process_id"), c.number("version"), c.key("definition_key")),
+            *c.texts("tenant_id", "business_id", "state", "started"),
+            *(c.key("parent_key", absence=c.NO_KEY), c.key("root_key", "tree_key")),
+            c.text("correlation_key", "lock_key", c.NULL),
+            *(c.instant("started_at"), c.instant("ended_at", absence=c.NULL), c.number("incidents")),
+            c.of_each("variables", c.TEXT, "body", derived.instance_variables),
         ),
     ),
     "incidents": SourceTable(
         "incident",
         (
-            key("key"),
-            Column("process_id", TEXT, ("instance_key",), derive=derived.of_instance("process_id")),
-            Column("tenant_id", TEXT, ("instance_key",), derive=derived.of_instance("tenant_id")),
-            *(key("instance_key"), key("element_key"), text("element_id")),
-            *(key("job_key", absence=NO_KEY), text("error_type"), text("text")),
+            c.key("key"),
+            c.Column("process_id", c.TEXT, ("instance_key",), derive=derived.of_instance("process_id")),
+            c.Column("tenant_id", c.TEXT, ("instance_key",), derive=derived.of_instance("tenant_id")),
+            *(c.key("instance_key"), c.key("element_key"), c.text("element_id")),
+            *(c.key("job_key", absence=c.NO_KEY), c.text("error_type"), c.text("text")),
         ),
     ),
     "events": SourceTable(
         "log",
         (
-            *(key("version"), number("number"), instant("at")),
-            of_each("request", TEXT, "request", logged.name_of),
-            of_each("kind", TEXT, "event", lambda event: event.kind),
-            of_each("key", KEY, "event", logged.key_of),
-            of_each("message_key", KEY, "event", logged.message_key_of),
-            of_each("instance_key", KEY, "event", logged.instance_key_of),
-            of_each("name", TEXT, "request", logged.message_name_of),
-            of_each("correlation_key", TEXT, "request", logged.correlation_key_of),
-            Column("tenant_id", TEXT, ("request", "event"), derive=logged.tenant_ids),
-            of_each("body", TEXT, "event", logged.body_of),
+            *(c.key("version"), c.number("number"), c.instant("at")),
+            c.of_each("request", c.TEXT, "request", logged.name_of),
+            c.of_each("kind", c.TEXT, "event", lambda event: event.kind),
+            c.of_each("key", c.KEY, "event", logged.key_of),
+            c.of_each("message_key", c.KEY, "event", logged.message_key_of),
+            c.of_each("instance_key", c.KEY, "event", logged.instance_key_of),
+            c.of_each("name", c.TEXT, "request", logged.message_name_of),
+            c.of_each("correlation_key", c.TEXT, "request", logged.correlation_key_of),
+            c.Column("tenant_id", c.TEXT, ("request", "event"), derive=logged.tenant_ids),
+            c.of_each("body", c.TEXT, "event", logged.body_of),
         ),
         split="version",
         expansion=Expansion("block", ("number", "request", "event"), logged.events_of),
@@ -168,8 +150,8 @@ TABLES: dict[str, SourceTable] = {
     "dead_letters": SourceTable(
         "dead_letter",
         (
-            *(key("key"), *texts("source", "part"), key("position"), *texts("reason", "text"), instant("at")),
-            of_each("row", TEXT, "raw", lambda raw: raw.decode("utf-8", "replace")),
+            *(c.key("key"), *c.texts("source", "part"), c.key("position"), *c.texts("reason", "text"), c.instant("at")),
+            c.of_each("row", c.TEXT, "raw", lambda raw: raw.decode("utf-8", "replace")),
         ),
     ),
 }

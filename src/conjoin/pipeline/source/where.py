@@ -112,10 +112,6 @@ def _whole(word: str) -> int | None:
     return value if value is not None and -(2**63) <= value < 2**63 else None
 
 
-def _truth(word: str) -> bool | None:
-    return {"true": True, "false": False}.get(word.lower())
-
-
 def _instant(word: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(_text(word) or "")
@@ -128,6 +124,6 @@ _LITERALS: dict[ColumnKind, tuple[str, Callable[[str], Any]]] = {
     TEXT: ("a text in single quotes", _text),
     KEY: ("a whole number", _whole),
     NUMBER: ("a whole number", _whole),
-    TRUTH: ("true or false", _truth),
+    TRUTH: ("true or false", lambda word: {"true": True, "false": False}.get(word.lower())),
     INSTANT: ("an instant such as '2026-01-31T08:00:00Z'", _instant),
 }

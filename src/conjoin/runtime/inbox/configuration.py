@@ -15,15 +15,8 @@ from pydantic import PlainValidator, create_model
 from conjoin.errors import SettingsError
 from conjoin.feel import FeelSyntaxError, compile_expression
 from conjoin.kernel.inbox import PRESETS, InboxSettings
+from conjoin.kernel.inbox import settings as s
 from conjoin.kernel.inbox.channels import EVERYTHING, And, Channel, Filter, Not, Or, Types
-from conjoin.kernel.inbox.settings import (
-    CHOICES,
-    EVENT_TIME,
-    EXPRESSION_MARK,
-    MESSAGE_ID,
-    contradictions,
-    encoding_name,
-)
 from conjoin.runtime.inbox.mapping import read_mapping
 from conjoin.runtime.targets import RemoteTarget, read_target
 from conjoin.setting_tables import SettingTable, Text, check_table, duration_ms, one_of, whole_number
@@ -156,7 +149,7 @@ def _flag(value: object) -> bool:
 def _encoding(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{value!r} is not the name of an encoding, such as json")
-    return encoding_name(value)
+    return s.encoding_name(value)
 
 
 def _base(value: Any) -> float:
@@ -171,20 +164,20 @@ def _base(value: Any) -> float:
 
 
 def _order(value: object) -> str:
-    if isinstance(value, str) and value.startswith(EXPRESSION_MARK):
+    if isinstance(value, str) and value.startswith(s.EXPRESSION_MARK):
         try:
-            compile_expression(value.removeprefix(EXPRESSION_MARK))
+            compile_expression(value.removeprefix(s.EXPRESSION_MARK))
         except FeelSyntaxError as error:
             raise ValueError(str(error)) from None
-    elif value not in (EVENT_TIME, MESSAGE_ID):
-        raise ValueError(f"{value!r} is none of {EVENT_TIME}, {MESSAGE_ID}, or an expression such as = seq")
+    elif value not in (s.EVENT_TIME, s.MESSAGE_ID):
+        raise ValueError(f"{value!r} is none of {s.EVENT_TIME}, {s.MESSAGE_ID}, or an expression such as = seq")
     return str(value)
 
 
 _FLAG, _ENCODING = PlainValidator(_flag), PlainValidator(_encoding)
 _SPAN, _DELAY, _LIFETIME = duration_ms(least=1), duration_ms(), duration_ms(or_none=True)
 _TYPES: dict[str, PlainValidator] = {
-    **{name: one_of(*choices) for name, choices in CHOICES.items()},
+    **{name: one_of(*choices) for name, choices in s.CHOICES.items()},
     **dict.fromkeys(("enabled", "cluster", "exhausted_blocks"), _FLAG),
     **dict.fromkeys(("poll_interval", "cleanup_interval", "backoff_unit", "backoff_cap", "lock_at_most"), _SPAN),
     **dict.fromkeys(("poll_initial_delay", "cleanup_initial_delay"), _DELAY),
@@ -204,7 +197,7 @@ def read_settings(preset: str, changes: Mapping[str, object]) -> tuple[InboxSett
     table, problems = check_table(_InboxTable, changes)
     read = {name: getattr(table, name) for name in table.model_fields_set}
     settings = replace(PRESETS.get(preset, InboxSettings()), **read)
-    return settings, [*wrong_preset, *problems, *contradictions(settings)]
+    return settings, [*wrong_preset, *problems, *s.contradictions(settings)]
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ may call it at once.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
@@ -84,7 +85,9 @@ class Inbox:
 
     def clean_up(self, is_ours: Callable[[], bool] = always) -> Counts:
         """End what is past its expiration, and remove what has been over for long enough; in bounded commits."""
-        return self._meter.count(clean_up(self.shards, InboxCleanup(self.settings, self._at_once), is_ours))
+        request, shards = InboxCleanup(self.settings, self._at_once), range(self.shards.count)
+        counts = (clean_up(partial(self.shards.ask, shard), request, is_ours) for shard in shards)
+        return self._meter.count(sum(counts, Counts()))
 
     def metrics(self) -> list[Sample]:
         """What this process has done with the inbox so far, and the state of the inbox now."""

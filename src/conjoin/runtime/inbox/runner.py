@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import repeat
 from typing import Protocol
 
@@ -32,6 +33,8 @@ class Target(Protocol):
 
 
 NO_TARGETS: Mapping[str, Target] = {}
+AskShard = Callable[[r.InboxRequest], r.InboxReply]
+"""Carries out a request on one shard."""
 
 
 def always() -> bool:
@@ -60,30 +63,27 @@ class InboxRunner:
         counts = Counts()
         if not self.settings.batch_size:
             return counts
-        self._note_rules()
+        shards = range(self.shards.count)
+        if not self._has_noted_rules:
+            # Once for each runner; it costs a read, unless they have changed.
+            for shard in shards:
+                note_rules(partial(self.shards.ask, shard), self.settings)
+            self._has_noted_rules = True
         finish_moves(self.shards)
         horizon = self.shards.now
-        # What is past its expiration takes no place in a batch.
-        counts += clean_up(self.shards, r.InboxCleanup(self.settings, self.at_once, keeps_all=True), is_ours)
-        for shard in range(self.shards.count):
+        for shard in shards:
+            # What is past its expiration takes no place in a batch.
+            expiry = r.InboxCleanup(self.settings, self.at_once, keeps_all=True)
+            counts += clean_up(partial(self.shards.ask, shard), expiry, is_ours)
+        for shard in shards:
             counts += self._run_own(shard, horizon, is_ours)
         if self.shards.count > 1:
             counts += SpanningRun(self.shards, self.settings, horizon).run(is_ours)
         if self.targets:
             with ThreadPoolExecutor(self.in_flight) as pool:
-                for shard in range(self.shards.count):
+                for shard in shards:
                     counts += self._run_remote(shard, horizon, is_ours, pool)
         return counts
-
-    def _note_rules(self) -> None:
-        """Once for each runner; it costs a read, unless they have changed."""
-        if self._has_noted_rules:
-            return
-        for shard in range(self.shards.count):
-            after: str | None = ""
-            while after is not None:
-                after = self.shards.ask(shard, r.InboxRules(r.rules_of(self.settings), after)).next_group
-        self._has_noted_rules = True
 
     def _run_own(self, shard: int, horizon: int, is_ours: Callable[[], bool]) -> Counts:
         counts, held = Counts(), []
@@ -133,13 +133,19 @@ def deliver(message: InboxMessage, targets: Mapping[str, Target]) -> Outcome:
         return Unanswered(f"{type(error).__name__}: {error}")
 
 
-def clean_up(shards: Shards, request: r.InboxCleanup, is_ours: Callable[[], bool]) -> Counts:
-    """On all shards, in as many commits as it takes."""
+def note_rules(ask: AskShard, settings: InboxSettings) -> None:
+    """All of it, however long it takes: it begins anew if it is broken off."""
+    after: str | None = ""
+    while after is not None:
+        after = ask(r.InboxRules(r.rules_of(settings), after)).next_group
+
+
+def clean_up(ask: AskShard, request: r.InboxCleanup, is_ours: Callable[[], bool] = always) -> Counts:
+    """In as many commits as it takes."""
     counts = Counts()
-    for shard in range(shards.count):
-        while is_ours():
-            reply = shards.ask(shard, request)
-            counts += reply.counts
-            if reply.looked_at < request.limit:
-                break
+    while is_ours():
+        reply = ask(request)
+        counts += reply.counts
+        if reply.looked_at < request.limit:
+            break
     return counts

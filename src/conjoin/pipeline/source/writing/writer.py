@@ -45,14 +45,16 @@ class Numbering(NamedTuple):
     first: int
 
 
-def arriving(batches: Iterable[pa.RecordBatch], asked: WriteOptions, numbering: Numbering) -> Iterator[pa.RecordBatch]:
-    read = _record if asked.is_kafka else _placed(asked) if asked.position else _numbered(numbering)
+def arriving(
+    batches: Iterable[pa.RecordBatch], request: WriteOptions, numbering: Numbering
+) -> Iterator[pa.RecordBatch]:
+    read = _record if request.is_kafka else _placed(request) if request.position else _numbered(numbering)
     for batch in batches:
         yield to_batch([read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")], ARRIVED)
 
 
-def _placed(asked: WriteOptions) -> Callable[[Row], _Arrived]:
-    position, part = asked.position or "", asked.part
+def _placed(request: WriteOptions) -> Callable[[Row], _Arrived]:
+    position, part = request.position or "", request.part
 
     def read(row: Row) -> _Arrived:
         place = row[position]
@@ -133,44 +135,44 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 class _Publishing:
     """What both writers do. They know how many shards the store had when the write was planned."""
 
-    def __init__(self, asked: WriteOptions) -> None:
-        self._asked = asked
-        with closing(open_broker(asked.address)) as broker:
+    def __init__(self, request: WriteOptions) -> None:
+        self._request = request
+        with closing(open_broker(request.address)) as broker:
             self._shards = broker.shard_count
 
     def write(self, iterator: Iterable[pa.RecordBatch]) -> Staged:
         query, numbering = _this_task()
-        rows = arriving(iterator, self._asked, numbering)
+        rows = arriving(iterator, self._request, numbering)
         # Rows of a frame come in no order that is known, so each is a pack of its own.
-        job = _job(self._asked, self._shards)._replace(in_pack=1)
+        job = _job(self._request, self._shards)._replace(in_pack=1)
         return staged(mapping_task(job)(rows), self._shards, query)
 
 
 class ConjoinWriter(_Publishing, DataSourceArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        publish(self._asked, [it for it in messages if isinstance(it, Staged)])
+        publish(self._request, [it for it in messages if isinstance(it, Staged)])
 
 
 class ConjoinStreamWriter(_Publishing, DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         found = [it for it in messages if isinstance(it, Staged)]
-        has_places = self._asked.position is not None or self._asked.is_kafka
+        has_places = self._request.position is not None or self._request.is_kafka
         whole = None if has_places or not found else Whole(_query_of(found), batchId)
-        publish(self._asked, found, whole)
+        publish(self._request, found, whole)
 
 
-def publish(asked: WriteOptions, messages: Sequence[Staged], whole: Whole | None = None) -> Ingested:
+def publish(request: WriteOptions, messages: Sequence[Staged], whole: Whole | None = None) -> Ingested:
     make_ready()
-    with closing(open_broker(asked.address)) as broker:
+    with closing(open_broker(request.address)) as broker:
         shards = broker.shard_count
         if any(it.shards != shards for it in messages):
-            raise StoreFailed(f"{asked.address} has got another number of shards meanwhile: write again")
-        commits = commit_packs(_job(asked, shards)._replace(whole=whole), in_order(messages))
+            raise StoreFailed(f"{request.address} has got another number of shards meanwhile: write again")
+        commits = commit_packs(_job(request, shards)._replace(whole=whole), in_order(messages))
         return settled(broker, (row for batch in commits for row in batch.to_pylist()))
 
 
-def _job(asked: WriteOptions, shards: int) -> IngestTask:
-    return IngestTask(TaskRequest(asked.address, asked.source, now_us(), 0), shards, asked.mapping, {})
+def _job(request: WriteOptions, shards: int) -> IngestTask:
+    return IngestTask(TaskRequest(request.address, request.source, now_us(), 0), shards, request.mapping, {})
 
 
 def _this_task() -> tuple[str, Numbering]:
