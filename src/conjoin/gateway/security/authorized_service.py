@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from conjoin.gateway.security.grants import Grant, Thing, allowing
-from conjoin.gateway.security.visible_store import confined
+from conjoin.gateway.security.visible_store import confined, things_of
 from conjoin.gateway.service import Service, Topology
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import ActivatedJob, Deployment, Done, InstanceResult, PublishedMessage, Refusal
-from conjoin.runtime.client_api.calls import Call, Calls, NewInstance, Variables
+from conjoin.runtime.client_api.calls import Call, Calls, NewInstance
 from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
@@ -46,22 +46,18 @@ def _message(message: NewMessage) -> list[Thing]:
     return [Thing(message.tenant_id, message.name)]
 
 
-def _signal(name: str, variables: Variables, tenant_id: str = DEFAULT_TENANT) -> list[Thing]:
-    return [Thing(tenant_id, name)]
-
-
 def _jobs(wanted: JobsWanted) -> list[Thing]:
     return [Thing(tenant, job=wanted.type) for tenant in wanted.tenant_ids]
 
 
-def _of_instance(broker: Broker, key: int) -> Thing | None:
-    row = rows_with(broker, "instance", [key]).get(key)
-    return None if row is None else Thing(row.tenant_id, process=row.process_id)
+def _of(table: str) -> Callable[[Broker, int], Thing | None]:
+    """Of a row with the key."""
 
+    def owner(broker: Broker, key: int) -> Thing | None:
+        rows = list(rows_with(broker, table, [key]).values())
+        return next(iter(things_of(broker, table, rows)), None)
 
-def _of_message(broker: Broker, key: int) -> Thing | None:
-    row = rows_with(broker, "message", [key]).get(key)
-    return None if row is None else Thing(row.tenant_id, row.name)
+    return owner
 
 
 def _of_scope(broker: Broker, key: int) -> Thing | None:
@@ -70,31 +66,20 @@ def _of_scope(broker: Broker, key: int) -> Thing | None:
     return None if row is None else Thing(row.tenant_id, process=row.process_id)
 
 
-def _of_job(broker: Broker, key: int) -> Thing | None:
-    row = rows_with(broker, "job", [key]).get(key)
-    its = None if row is None else _of_instance(broker, row.instance_key)
-    return None if row is None else Thing(row.tenant_id, None, its.process if its else None, row.type)
-
-
-def _of_incident(broker: Broker, key: int) -> Thing | None:
-    row = rows_with(broker, "incident", [key]).get(key)
-    return None if row is None else _of_instance(broker, row.instance_key)
-
-
 _PUBLISH, _WORK = _Named("publish", _message), _Named("work", _jobs)
-_JOB = _Keyed(("work",), _of_job, "no job with key {} was found")
+_JOB = _Keyed(("work",), _of("job"), "no job with key {} was found")
 _INSTANCE = _Keyed(
-    ("operate",), _of_instance, "no active instance with key {} was found: it has ended, or there never was one"
+    ("operate",), _of("instance"), "no active instance with key {} was found: it has ended, or there never was one"
 )
 _SCOPE = _Keyed(("operate",), _of_scope, "no active instance or element with key {} was found")
 _INCIDENT = _Keyed(
-    ("operate",), _of_incident, "no incident with key {} was found: it was resolved, or its instance has ended"
+    ("operate",), _of("incident"), "no incident with key {} was found: it was resolved, or its instance has ended"
 )
-_ENDED_MESSAGE = _Keyed(("operate",), _of_message, "no message with key {} is known")
+_ENDED_MESSAGE = _Keyed(("operate",), _of("message"), "no message with key {} is known")
 TOUCHED: Mapping[Callable[..., Call[Any]], _Named | _Keyed] = {
     Calls.publish: _PUBLISH,
     Calls.correlate: _Named("correlate", _message),
-    Calls.broadcast_signal: _Named("signal", _signal),
+    Calls.broadcast_signal: _Named("signal", lambda name, variables, tenant_id: [Thing(tenant_id, name)]),
     Calls.activate_jobs: _WORK,
     Calls.complete_job: _JOB,
     Calls.fail_job: _JOB,

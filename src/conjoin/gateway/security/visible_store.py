@@ -108,27 +108,28 @@ class _Store:
         return {**where, "tenant_id": Meets((*wanted.tests, ("in", self._tenants)))}
 
     def _seen(self, table: str, rows: Sequence[Any]) -> list[Any]:
-        instances: Mapping[int, Any] = {}
-        if table in _OF_INSTANCES:
-            instances = finding.rows_with(self._broker, "instance", (row.instance_key for row in rows))
-        things = [_thing(table, row, instances) for row in rows]
         return [
             row
-            for row, thing in zip(rows, things, strict=True)
+            for row, thing in zip(rows, things_of(self._broker, table, rows), strict=True)
             if thing is not None and any(grant.covers(thing) for grant in self._grants)
         ]
 
 
-def _thing(table: str, row: Any, instances: Mapping[int, Any]) -> Thing | None:
-    if table == "message":
-        return Thing(row.tenant_id, row.name)
-    if table == "subscription":
-        return Thing(row.tenant_id, row.name, row.process_id)
-    if table not in _OF_INSTANCES:
-        return Thing(row.tenant_id, process=row.process_id)
-    its = instances.get(row.instance_key)
-    # One whose instance has just been deleted is not visible.
-    return None if its is None else Thing(its.tenant_id, None, its.process_id, getattr(row, "type", None))
+def things_of(broker: Broker, table: str, rows: Sequence[Any]) -> Iterator[Thing | None]:
+    """None for what belongs to an instance that has just been deleted: it is not visible."""
+    instances: Mapping[int, Any] = {}
+    if table in _OF_INSTANCES:
+        instances = finding.rows_with(broker, "instance", (row.instance_key for row in rows))
+    for row in rows:
+        if table == "message":
+            yield Thing(row.tenant_id, row.name)
+        elif table == "subscription":
+            yield Thing(row.tenant_id, row.name, row.process_id)
+        elif table not in _OF_INSTANCES:
+            yield Thing(row.tenant_id, process=row.process_id)
+        else:
+            its = instances.get(row.instance_key)
+            yield None if its is None else Thing(its.tenant_id, None, its.process_id, getattr(row, "type", None))
 
 
 class _Catalog:
