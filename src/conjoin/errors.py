@@ -185,13 +185,13 @@ class StoreTooNew(ConjoinError):  # noqa: N818 - the name says what is the matte
 
     code = "store_too_new"
 
-    def __init__(self, place: str, found: int, known: int) -> None:
-        self.place, self.found, self.known = place, found, known
-        super().__init__(place, found, known)
+    def __init__(self, address: str, found: int, known: int) -> None:
+        self.address, self.found, self.known = address, found, known
+        super().__init__(address, found, known)
 
     def __str__(self) -> str:
         return (
-            f"{self.place} has schema version {self.found}, and this Conjoin knows {self.known} at most:"
+            f"{self.address} has schema version {self.found}, and this Conjoin knows {self.known} at most:"
             " open it with a Conjoin at least as new as the one that wrote it"
         )
 
@@ -207,13 +207,13 @@ class StoreUnfinished(ConjoinError):  # noqa: N818 - the name says what is the m
 
     code = "store_unfinished"
 
-    def __init__(self, place: str, task: str) -> None:
-        self.place, self.task = place, task
-        super().__init__(place, task)
+    def __init__(self, address: str, task: str) -> None:
+        self.address, self.task = address, task
+        super().__init__(address, task)
 
     def __str__(self) -> str:
         return (
-            f"{self.place} is only half made: '{self.task}' was interrupted while it filled it, or still runs."
+            f"{self.address} is only half made: '{self.task}' was interrupted while it filled it, or still runs."
             " Remove it (delete the folder, or drop the database) and run that command again; its source is unchanged"
         )
 
@@ -223,12 +223,12 @@ class StoreDamaged(ConjoinError):  # noqa: N818 - the name says what is the matt
 
     code = "store_damaged"
 
-    def __init__(self, place: str, sign: str) -> None:
-        self.place, self.sign = place, sign
-        super().__init__(place, sign)
+    def __init__(self, address: str, sign: str) -> None:
+        self.address, self.sign = address, sign
+        super().__init__(address, sign)
 
     def __str__(self) -> str:
-        return f"{self.place} is damaged ({self.sign}): restore the store from a backup with conjoin store restore"
+        return f"{self.address} is damaged ({self.sign}): restore the store from a backup with conjoin store restore"
 
 
 class StoreFailed(ConjoinError):  # noqa: N818 - the name says what is the matter

@@ -39,11 +39,12 @@ def stacked(pillars: Sequence[Pillar], title: str) -> Markup:
 
 
 def columns(pillars: Sequence[Pillar], title: str, labelled: Sequence[int]) -> Markup:
-    """The same, also of nothing, with a label below those that are named by their places."""
+    """The same, also of nothing, with a label below those that are named by their numbers."""
     top = _round_top(max(pillar.height for pillar in pillars))
     step = _inner_width() / len(pillars)
     width = min(step * 0.86, 64)
-    bars = [_bar(pillar, _LEFT + step * place + (step - width) / 2, width, top) for place, pillar in enumerate(pillars)]
+    begin = _LEFT + (step - width) / 2
+    bars = [_bar(pillar, begin + step * number, width, top) for number, pillar in enumerate(pillars)]
     return _frame(title, top, [pillar.label for pillar in pillars], labelled, bars)
 
 
@@ -55,8 +56,8 @@ def steps(points: Sequence[tuple[str, int]], title: str) -> Markup:
     top = _round_top(most)
     step = _inner_width() / len(points)
     path, dots = "", []
-    for place, (label, value) in enumerate(points):
-        x, y = _LEFT + step * (place + 0.5), _y(value, top)
+    for number, (label, value) in enumerate(points):
+        x, y = _LEFT + step * (number + 0.5), _y(value, top)
         path += f"L{x:.1f} {y:.1f}" if path else f"M{x:.1f} {y:.1f}"
         dots.append(tag("circle", tag("title", f"{label}: {value:,}"), cx=f"{x:.1f}", cy=f"{y:.1f}", r=4))
     line = tag("path", d=path, class_="line")
@@ -75,8 +76,8 @@ def _bar(pillar: Pillar, x: float, width: float, top: int) -> Markup:
         if part.value:
             low, high = _y(below, top), _y(below + part.value, top)
             title = tag("title", f"{pillar.label} {part.label}: {part.value:,}")
-            place = {"x": f"{x:.1f}", "y": f"{high:.1f}", "width": f"{width:.1f}", "height": f"{low - high:.1f}"}
-            rects.append(tag("rect", title, **place, class_=f"k-{part.kind}"))
+            box = {"x": f"{x:.1f}", "y": f"{high:.1f}", "width": f"{width:.1f}", "height": f"{low - high:.1f}"}
+            rects.append(tag("rect", title, **box, class_=f"k-{part.kind}"))
             below += part.value
     return together(*rects)
 
@@ -96,9 +97,9 @@ def _lines(top: int) -> Iterator[Markup]:
 
 def _labels(labels: Sequence[str], labelled: Sequence[int]) -> Iterator[Markup]:
     step = _inner_width() / len(labels)
-    for place in labelled:
-        x = min(_LEFT + step * (place + 0.5), WIDTH - _HALF_LABEL)
-        yield tag("text", labels[place], x=f"{x:.1f}", y=HEIGHT - 8, class_="label")
+    for number in labelled:
+        x = min(_LEFT + step * (number + 0.5), WIDTH - _HALF_LABEL)
+        yield tag("text", labels[number], x=f"{x:.1f}", y=HEIGHT - 8, class_="label")
 
 
 def _some(count: int) -> range:

@@ -78,8 +78,8 @@ def check_table(
     problems = {**dict(read.contradictions()), **problems}
     order = list(written)
     keys = sorted(problems, key=lambda key: order.index(top) if (top := above.get(key, key)) in order else len(order))
-    places = {key: ".".join(filter(None, (where, spelled.get(key, key)))) for key in keys}
-    return read, [f"{places[key]}: {problems[key]}" for key in keys]
+    paths = {key: ".".join(filter(None, (where, spelled.get(key, key)))) for key in keys}
+    return read, [f"{paths[key]}: {problems[key]}" for key in keys]
 
 
 def _sentence(table: type[SettingTable], detail: ErrorDetails) -> str:

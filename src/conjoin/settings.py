@@ -180,8 +180,8 @@ def _declared(name: str) -> Declared:
     about: Any = field.json_schema_extra
     flag = f"--{name.replace('_', '-')}" if about["flag"] == "-" else about["flag"]
     default = field.get_default(call_default_factory=True)
-    place = (about["key"] or name, f"{ENV_PREFIX}{name.upper()}", flag)
-    return Declared(*place, field.description or "", default, about["secret"])
+    where = (about["key"] or name, f"{ENV_PREFIX}{name.upper()}", flag)
+    return Declared(*where, field.description or "", default, about["secret"])
 
 
 SETTINGS: dict[str, Declared] = {name: _declared(name) for name in Settings.model_fields}
@@ -245,9 +245,9 @@ def load(**flags: Any) -> Settings:
         raise SettingsError(["environment: a table is nested too deeply"]) from None
 
 
-def place_of(key: str) -> str:
+def origin_of(key: str) -> str:
     """Where the value of a setting without a flag came from, for a problem that is found later."""
-    return _place(key, {})
+    return _origin(key, {})
 
 
 def _path() -> Path | None:
@@ -320,8 +320,8 @@ def _problem(detail: ErrorDetails, flags: Mapping[str, Any]) -> str:
         key = name.removeprefix(_UNKNOWN)
         near = difflib.get_close_matches(key, _BY_KEY, n=1)
         return f"{_file()}: unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else "")
-    place, where = _place(name, flags), ".".join([SETTINGS[name].key, *inside])
-    return f"{place}: {where} = {_shown(name, detail['input'])}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+    origin, where = _origin(name, flags), ".".join([SETTINGS[name].key, *inside])
+    return f"{origin}: {where} = {_shown(name, detail['input'])}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
 
 
 def _shown(name: str, value: Any) -> str:
@@ -331,7 +331,7 @@ def _shown(name: str, value: Any) -> str:
     return repr(shown_url(value)) if isinstance(value, str) and ("://" in value or "@" in value) else repr(value)
 
 
-def _place(name: str, flags: Mapping[str, Any]) -> str:
+def _origin(name: str, flags: Mapping[str, Any]) -> str:
     """Where the value in force came from: in the order of precedence."""
     if name in flags:
         return f"flag {SETTINGS[name].flag}"

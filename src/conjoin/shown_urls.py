@@ -9,15 +9,15 @@ _OTHERS_TOO = "?#"
 
 def shown_url(text: str) -> str:
     """Scheme, user, host and path; no password, query or fragment. In doubt less, as a password may have any sign."""
-    scheme, found, rest = text.partition("://")
+    scheme, found, whole = text.partition("://")
     if not found:
         return _HIDDEN if "@" in text else text
-    credentials, at, place = rest.rpartition("@")
+    credentials, at, rest = whole.rpartition("@")
     if any(sign in credentials for sign in _OTHERS_TOO):
         return f"{scheme}://{_HIDDEN}"
     for sign in _OTHERS_TOO:
-        place = place.partition(sign)[0]
-    return f"{scheme}://{credentials.partition(':')[0]}{at}{place}"
+        rest = rest.partition(sign)[0]
+    return f"{scheme}://{credentials.partition(':')[0]}{at}{rest}"
 
 
 def kind_of(value: Any) -> str:

@@ -37,7 +37,7 @@ def main(store: str, history: Path, count: int) -> None:
     asked = asked_of(Task(store, history, count, 1))
     try:
         runner = SparkRunner(spark, store, 1, lambda: BEGIN_US)
-        replies = runner.ask_many([(0, NewMessage(**request.said)) for request in asked])
+        replies = runner.ask_many([(0, NewMessage(**request.details)) for request in asked])
     finally:
         spark.stop()
     with closing(HistoryFile(history)) as file:

@@ -50,7 +50,9 @@ def _asked(request: str, key: str) -> RequestMade:
 def rows_of(task: Task) -> list[TaskRow]:
     """As the shuffle hands them out: by shard and number."""
     rows = [
-        TaskRow(shard_of(asked.said["key"], task.shards), number, json_text(written_order(NewMessage(**asked.said))))
+        TaskRow(
+            shard_of(asked.details["key"], task.shards), number, json_text(written_order(NewMessage(**asked.details)))
+        )
         for number, asked in enumerate(asked_of(task))
     ]
     return sorted(rows)
@@ -60,7 +62,7 @@ def note_asked(task: Task) -> None:
     """Before any task runs: who carries it out, and how often it is tried, is no business of the client's."""
     with closing(HistoryFile(task.history)) as history:
         for asked in asked_of(task):
-            history.asked(asked)
+            history.made(asked)
 
 
 def run_rows(task: Task, fault: Fault | None = None) -> None:
@@ -122,8 +124,8 @@ class _SmallPublisher:
         return Small(len(self._waits), max(self._waits), self._runner.timings[0].lost_races)
 
     def _publish(self, asked: RequestMade) -> None:
-        self._history.asked(asked)
-        future = self._runner.submit(0, NewMessage(**asked.said))
+        self._history.made(asked)
+        future = self._runner.submit(0, NewMessage(**asked.details))
         future.add_done_callback(partial(self._answered, asked.request, time.monotonic()))
 
     def _answered(self, request: str, asked_at: float, future: "Future[Reply]") -> None:

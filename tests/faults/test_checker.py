@@ -41,7 +41,7 @@ def rewrite(at: Round, edit: Callable[[list[Line]], None]) -> None:
 def lines_of(lines: list[Line], kind: str, outcome: str) -> list[tuple[Line, Line]]:
     """What was asked and what was answered, of the requests of a kind that ended in a way."""
     answers = {line[1]: line for line in lines if line[0] == "answered" and line[2] == outcome}
-    return [(line, answers[line[1]]) for line in lines if line[0] == "asked" and line[2] == kind and line[1] in answers]
+    return [(line, answers[line[1]]) for line in lines if line[0] == "made" and line[2] == kind and line[1] in answers]
 
 
 def test_a_story_without_faults_is_true(at: Round) -> None:
@@ -139,8 +139,8 @@ def test_what_was_not_answered_may_have_happened_or_not(at: Round) -> None:
 
     rewrite(at, forget)
     with closing(HistoryFile(at.history)) as history:
-        history.asked(RequestMade("late", "publish", {"name": "paid", "variables": marked("late", {})}))
-        history.asked(RequestMade("failed", "publish", {"name": "paid", "variables": marked("failed", {})}))
+        history.made(RequestMade("late", "publish", {"name": "paid", "variables": marked("late", {})}))
+        history.made(RequestMade("failed", "publish", {"name": "paid", "variables": marked("failed", {})}))
         history.answered(RequestAnswered("failed", "failed", {"code": "store_failed"}))
     assert at.finding() == ("yes", "")
 
@@ -169,5 +169,5 @@ def test_without_the_head_of_the_log_nobody_knows(at: Round) -> None:
 
 def test_lines_of_several_writers_stand_in_one_history(at: Round) -> None:
     tell(Chapter(at.store, at.history, "told", 10_000, 5, writer="b", ends=True))
-    assert {request[0] for request in read_history(at.history).asked} == {"a", "b"}
+    assert {request[0] for request in read_history(at.history).requests} == {"a", "b"}
     assert at.finding() == ("yes", "")

@@ -59,7 +59,7 @@ def finish(at: Round) -> None:
 def check_failure(at: Round, failing: int, code: str, text: str) -> None:
     history = read_history(at.history)
     for shard in range(SHARDS):
-        failed = [answer.said for answer in answers_of(history, shard) if answer.outcome == "failed"]
+        failed = [answer.details for answer in answers_of(history, shard) if answer.outcome == "failed"]
         assert bool(failed) == (shard == failing)
         assert all(said["code"] == code and text in said["text"] for said in failed)
 

@@ -62,9 +62,9 @@ class Writer:
         self.known = Known([], [])
 
     def carry_out(self, asked: RequestMade) -> None:
-        self._history.asked(asked)
+        self._history.made(asked)
         try:
-            answer = getattr(self, f"_{asked.kind}")(asked.request, **asked.said)
+            answer = getattr(self, f"_{asked.kind}")(asked.request, **asked.details)
         except ConjoinError as error:
             self._history.answered(RequestAnswered(asked.request, "failed", {"code": error.code, "text": str(error)}))
             return

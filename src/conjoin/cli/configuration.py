@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from conjoin.errors import SettingsError
-from conjoin.settings import load, place_of
+from conjoin.settings import load, origin_of
 
 if TYPE_CHECKING:
     from conjoin.gateway.security.configuration import Security
@@ -38,7 +38,7 @@ def inbox_or_default(with_targets: bool) -> "Configuration":
     try:
         return read_configuration(section, os.environ) if with_targets else Configuration(*read_inbox(section), {})
     except SettingsError as error:
-        raise SettingsError([f"{place_of('inbox')}: {problem}" for problem in error.problems]) from None
+        raise SettingsError([f"{origin_of('inbox')}: {problem}" for problem in error.problems]) from None
 
 
 def security_of_settings() -> "Security":
@@ -47,7 +47,7 @@ def security_of_settings() -> "Security":
     try:
         return read_security(load().security)
     except SettingsError as error:
-        raise SettingsError([f"{place_of('security')}: security: {problem}" for problem in error.problems]) from None
+        raise SettingsError([f"{origin_of('security')}: security: {problem}" for problem in error.problems]) from None
 
 
 def receivers_of_settings() -> "list[Receiver]":

@@ -15,10 +15,9 @@ class MessageAssertions:
     def was_correlated_to(self, instance: InstanceHandle, at: str | None = None) -> Self:
         """The instance has it; `at` names the element that caught it."""
         elements = [taken.element_id for taken in self._message.taken if taken.instance_key == instance.key]
-        place = f" at {at}" if at else ""
         self._check(bool(elements), f"to be correlated to {instance}")
         return self._check(
-            at is None or at in elements, f"to be correlated to {instance}{place}, not at {_listed(elements)}"
+            at is None or at in elements, f"to be correlated to {instance} at {at}, not at {_listed(elements)}"
         )
 
     def was_correlated(self) -> Self:

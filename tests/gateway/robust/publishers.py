@@ -45,7 +45,7 @@ class Notes:
                 continue
             name = f"r{round_}_{asked.request}"
             again = self._again() if rng.random() < 0.2 else None
-            new = replace(asked, said={**_spread(asked.said, number), **_id(asked, name)})
+            new = replace(asked, details={**_spread(asked.details, number), **_id(asked, name)})
             yield _as_new(again or new, name)
 
     def _again(self) -> RequestMade | None:
@@ -80,8 +80,8 @@ def _spread(said: Any, number: int) -> dict[str, Any]:
 
 def _as_new(asked: RequestMade, name: str) -> RequestMade:
     """The same once more is another request."""
-    variables = {key: value for key, value in asked.said["variables"].items() if not key.startswith("request_")}
-    return RequestMade(name, asked.kind, {**asked.said, "variables": marked(name, variables)})
+    variables = {key: value for key, value in asked.details["variables"].items() if not key.startswith("request_")}
+    return RequestMade(name, asked.kind, {**asked.details, "variables": marked(name, variables)})
 
 
 Publisher = Callable[[ServingProcess, Notes, int], None]
@@ -91,7 +91,7 @@ def over_grpc(server: ServingProcess, notes: Notes, round_: int, writer: str = "
     client = Client(server.grpc)
     try:
         for asked in notes.requests(round_, writer):
-            notes.history.asked(asked)
+            notes.history.made(asked)
             try:
                 notes.done(asked, _asked_over_grpc(client, asked))
             except grpc.RpcError as error:
@@ -104,7 +104,7 @@ def over_grpc(server: ServingProcess, notes: Notes, round_: int, writer: str = "
 
 
 def _asked_over_grpc(client: Client, asked: RequestMade) -> int:
-    said, variables = asked.said, json.dumps(asked.said["variables"])
+    said, variables = asked.details, json.dumps(asked.details["variables"])
     if asked.kind == "create":
         created = client.CreateProcessInstance(bpmnProcessId=said["process_id"], variables=variables, version=-1)
         return int(created.processInstanceKey)
@@ -115,7 +115,7 @@ def _asked_over_grpc(client: Client, asked: RequestMade) -> int:
 def over_rest(server: ServingProcess, notes: Notes, round_: int) -> None:
     with httpx.Client(base_url=server.rest, timeout=20) as client:
         for asked in notes.requests(round_, "r"):
-            notes.history.asked(asked)
+            notes.history.made(asked)
             try:
                 path, body = _rest_call(asked)
                 answer = client.post(path, json=body)
@@ -131,7 +131,7 @@ def over_rest(server: ServingProcess, notes: Notes, round_: int) -> None:
 
 
 def _rest_call(asked: RequestMade) -> tuple[str, Any]:
-    said = asked.said
+    said = asked.details
     if asked.kind == "create":
         return "/v2/process-instances", {"processDefinitionId": said["process_id"], "variables": said["variables"]}
     names = {"name": "name", "key": "correlationKey", "message_id": "messageId", "ttl_ms": "timeToLive"}
@@ -145,7 +145,7 @@ def as_lines(server: ServingProcess, notes: Notes, round_: int) -> None:
         while True:
             some = list(islice(messages, LINES_AT_ONCE))
             for asked in some:
-                notes.history.asked(asked)
+                notes.history.made(asked)
             try:
                 _send_lines(client, some, notes)
             except httpx.TransportError:
@@ -161,7 +161,7 @@ def _send_lines(client: httpx.Client, some: list[RequestMade], notes: Notes) -> 
             "ttl": it["ttl_ms"],
             "variables": it["variables"],
         }
-        for it in (asked.said for asked in some)
+        for it in (asked.details for asked in some)
     ]
     body = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
     kind = {"content-type": "application/x-ndjson"}

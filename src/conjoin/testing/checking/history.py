@@ -18,11 +18,11 @@ _MARK = "request_"
 
 @dataclass(frozen=True, slots=True)
 class RequestMade:
-    """`request` is a name of its own. `said` is what was asked for: name, key, message_id, process_id, job, ..."""
+    """`request` is a name of its own. `details` are what was asked for: name, key, message_id, process_id, job, ..."""
 
     request: str
     kind: Kind
-    said: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class RequestAnswered:
 
     request: str
     outcome: Outcome
-    said: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class RecordedHistory:
     """`gaps` are sentences about what is missing; with any of them nothing can be said for sure."""
 
-    asked: dict[str, RequestMade] = field(default_factory=dict)
+    requests: dict[str, RequestMade] = field(default_factory=dict)
     answers: dict[str, RequestAnswered] = field(default_factory=dict)
     gaps: list[str] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ class RecordedHistory:
         return None if answer is None or answer.outcome == "failed" else answer.outcome
 
     def of_kind(self, *kinds: Kind) -> list[RequestMade]:
-        return [asked for asked in self.asked.values() if asked.kind in kinds]
+        return [made for made in self.requests.values() if made.kind in kinds]
 
 
 def marked(request: str, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,14 +67,14 @@ class HistoryFile:
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-    def asked(self, asked: RequestMade) -> None:
-        self._write(["asked", asked.request, asked.kind, dict(asked.said)])
+    def made(self, made: RequestMade) -> None:
+        self._write(["made", made.request, made.kind, dict(made.details)])
 
     def answered(self, answered: RequestAnswered) -> None:
-        self._write(["answered", answered.request, answered.outcome, dict(answered.said)])
+        self._write(["answered", answered.request, answered.outcome, dict(answered.details)])
 
-    def _write(self, said: list[Any]) -> None:
-        line = json.dumps(said).encode() + b"\n"
+    def _write(self, entry: list[Any]) -> None:
+        line = json.dumps(entry).encode() + b"\n"
         if os.write(self._file, line) != len(line):
             raise OSError("a line of the history was not written as a whole")
 
@@ -86,15 +86,15 @@ def read_history(path: Path) -> RecordedHistory:
     history = RecordedHistory()
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
-            what, request, how, said = json.loads(line)
+            what, request, how, details = json.loads(line)
         except ValueError:
             history.gaps.append(f"line {number} of the history cannot be read")
             continue
-        if what == "asked":
-            _note(history, number, history.asked, RequestMade(request, how, said))
+        if what == "made":
+            _note(history, number, history.requests, RequestMade(request, how, details))
         else:
-            _note(history, number, history.answers, RequestAnswered(request, how, said))
-    unasked = sorted(history.answers.keys() - history.asked.keys())
+            _note(history, number, history.answers, RequestAnswered(request, how, details))
+    unasked = sorted(history.answers.keys() - history.requests.keys())
     history.gaps += [
         f"request {request} was answered, and the history does not say what it asked" for request in unasked
     ]

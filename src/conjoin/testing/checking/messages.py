@@ -16,11 +16,11 @@ def contradictions(history: RecordedHistory, tables: FinalTables) -> Iterator[st
     by_request: dict[str, list[StoredMessage]] = defaultdict(list)
     for message in tables.messages:
         marks = marks_in(message.variables)
-        if len(marks) != 1 or marks[0] not in history.asked:
+        if len(marks) != 1 or marks[0] not in history.requests:
             yield f"message {message.row.key} comes from no request"
         by_request["".join(marks)].append(message)
-    for asked in history.of_kind("publish", "correlate"):
-        yield from _request(asked, by_request[asked.request], history)
+    for made in history.of_kind("publish", "correlate"):
+        yield from _request(made, by_request[made.request], history)
     yield from _ids(tables)
     for request, found in by_request.items():
         for message in found:
@@ -28,38 +28,39 @@ def contradictions(history: RecordedHistory, tables: FinalTables) -> Iterator[st
     yield from _unrecorded(by_request, tables)
 
 
-def _request(asked: RequestMade, found: list[StoredMessage], history: RecordedHistory) -> Iterator[str]:
-    request = asked.request
+def _request(made: RequestMade, found: list[StoredMessage], history: RecordedHistory) -> Iterator[str]:
+    request = made.request
     if len(found) > 1:
         keys = ", ".join(str(message.row.key) for message in found)
         yield f"request {request} became {len(found)} messages: {keys}"
     outcome = history.outcome_of(request)
     if outcome is not None and not found:
-        if history.answers[request].said.get("code") != _NEVER_STORED:
+        if history.answers[request].details.get("code") != _NEVER_STORED:
             yield f"request {request} was answered, and its message is not there"
         return
     for message in found:
-        yield from _content(asked, message)
+        yield from _content(made, message)
         if outcome is not None:
             yield from _answer(request, message, history)
 
 
-def _content(asked: RequestMade, message: StoredMessage) -> Iterator[str]:
+def _content(made: RequestMade, message: StoredMessage) -> Iterator[str]:
     row = message.row
     kept = {"name": row.name, "key": row.correlation_key, "message_id": row.message_id, "variables": message.variables}
     for what, value in kept.items():
-        if what in asked.said and asked.said[what] != value:
-            yield f"request {asked.request} had the {what} {asked.said[what]!r}, and message {row.key} has {value!r}"
+        if what in made.details and made.details[what] != value:
+            yield f"request {made.request} had the {what} {made.details[what]!r}, and message {row.key} has {value!r}"
 
 
 def _answer(request: str, message: StoredMessage, history: RecordedHistory) -> Iterator[str]:
     row, answer = message.row, history.answers[request]
+    key, instance = answer.details.get("key"), answer.details.get("instance")
     if (answer.outcome == _REFUSED) != (row.verdict == _REFUSED):
         yield f"request {request} was answered with {answer.outcome}, and message {row.key} is {row.verdict}"
-    elif answer.outcome == "done" and answer.said["key"] != row.key:
-        yield f"request {request} was answered with message {answer.said['key']}, and its message is {row.key}"
-    elif "instance" in answer.said and answer.said["instance"] not in {it.instance_key for it in message.holders}:
-        yield f"request {request} was answered with instance {answer.said['instance']}, which has not got the message"
+    elif answer.outcome == "done" and key != row.key:
+        yield f"request {request} was answered with message {key}, and its message is {row.key}"
+    elif instance is not None and instance not in {it.instance_key for it in message.holders}:
+        yield f"request {request} was answered with instance {instance}, which has not got the message"
 
 
 def _ids(tables: FinalTables) -> Iterator[str]:
