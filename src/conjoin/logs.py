@@ -15,8 +15,6 @@ from threading import Lock
 from time import gmtime, monotonic, strftime
 from typing import Any, TextIO
 
-LEVELS = ("debug", "info", "warning", "error")
-FORMATS = ("text", "json")
 LONGEST_MESSAGE, LONGEST_TRACEBACK = 4_000, 16_000
 ALIKE, ALIKE_WITHIN_S = 20, 10.0
 """So many records of one kind within so many seconds; the others are counted."""

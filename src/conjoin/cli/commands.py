@@ -175,7 +175,9 @@ class Lazily(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
             what = self.shown[name] if name in self.shown else self.hidden[name]
-            self._made[name] = _command(name, what, is_hidden=name not in self.shown)
+            made = _group(name, what) if isinstance(what, Group) else _imported(name, what)
+            made.hidden = name not in self.shown
+            self._made[name] = made
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -207,14 +209,8 @@ class Conjoin(_LazyGroup):
         self.commands = Lazily(COMMANDS, HIDDEN)  # type: ignore[assignment]
 
 
-def _command(name: str, what: str | Group, is_hidden: bool) -> Any:
-    if isinstance(what, Group):
-        return _group(name, what, is_hidden)
-    return _imported(name, what, is_hidden)
-
-
-def _group(name: str, what: Group, is_hidden: bool) -> _LazyGroup:
-    about: Any = {"help": what.help, "hidden": is_hidden, "rich_help_panel": what.panel or None}
+def _group(name: str, what: Group) -> _LazyGroup:
+    about: Any = {"help": what.help, "rich_help_panel": what.panel or None}
     group = _LazyGroup(name=name, no_args_is_help=not what.without_command, rich_markup_mode="rich", **about)
     group.commands = Lazily(what.commands)  # type: ignore[assignment]
     group.without_command = what.without_command
@@ -233,13 +229,13 @@ def importing() -> Iterator[None]:
             gc.enable()
 
 
-def _imported(name: str, path: str, is_hidden: bool) -> Any:
+def _imported(name: str, path: str) -> Any:
     module, _, attribute = path.partition(":")
     with importing():
         found = getattr(import_module(f"conjoin.cli.{module}"), attribute)
     alone = typer.Typer(rich_markup_mode="rich")
     if isinstance(found, typer.Typer):
-        alone.add_typer(found, name=name, hidden=is_hidden)
+        alone.add_typer(found, name=name)
     else:
-        alone.command(name, hidden=is_hidden, rich_help_panel=_PANELS.get(name))(found)
+        alone.command(name, rich_help_panel=_PANELS.get(name))(found)
     return typer.main.get_group(alone).commands[name]

@@ -68,7 +68,7 @@ def add(
 def list_(call: CommandCall, file: File = None) -> None:
     """List who may call, and with what."""
     callers: list[dict[str, Any]] = [
-        {"name": name, "with": _means(it), "roles": it.roles, "made_at": it.made_at}
+        {"name": name, "with": "password" if it.password else "token", "roles": it.roles, "made_at": it.made_at}
         for name, it in read_callers(_path(file)).items()
     ]
     lines = [f"{it['name']}: {', '.join(it['roles'])} ({it['with']}, {it['made_at']})" for it in callers]
@@ -95,7 +95,3 @@ def _prompted() -> str:
     if len(password) < _SHORTEST:
         raise InputError([f"a password has at least {_SHORTEST} characters"])
     return password
-
-
-def _means(known: KnownCaller) -> str:
-    return "password" if known.password else "token"

@@ -77,8 +77,9 @@ def show_closing(console: Console, summary: "TableSummary", out: str) -> None:
         console.print(f"note: {escape(note)}", style="dim")
     console.print(verdict_table(counts_of(summary.tallies), console.width >= WIDE))
     console.print(_balance(summary), highlight=False)
-    for line in _dead_letters(summary):
-        console.print(line, highlight=False)
+    if summary.dead_letters:
+        listed = (f"{table} {reason} {count:,}" for (table, reason), count in sorted(summary.dead_letters.items()))
+        console.print(f"[red]dead letters[/]: {', '.join(listed)}", highlight=False)
     for line in _near(summary.near):
         console.print(line, highlight=False)
     examples = list(_examples(summary.tallies))
@@ -87,7 +88,8 @@ def show_closing(console: Console, summary: "TableSummary", out: str) -> None:
     for example in examples:
         console.print(Padding(example, (0, 0, 0, 2)), highlight=False)
     console.print(f"\n{_throughput(summary)}", highlight=False)
-    console.print(_where(summary.rows_out, out), highlight=False, soft_wrap=not console.is_terminal)
+    written = " · ".join(f"{name} {count:,}" for name, count in summary.rows_out.items())
+    console.print(f"[bold]{escape(out)}[/]: {written}", highlight=False, soft_wrap=not console.is_terminal)
     if summary.as_of:
         console.print(f"As of {summary.as_of}: a next run takes it as --since.", style="dim", highlight=False)
 
@@ -140,12 +142,6 @@ def _balance(summary: "TableSummary") -> str:
     return f"{summary.rows_in['messages']:,} messages in = {parts}"
 
 
-def _dead_letters(summary: "TableSummary") -> Iterator[str]:
-    if summary.dead_letters:
-        listed = (f"{table} {reason} {count:,}" for (table, reason), count in sorted(summary.dead_letters.items()))
-        yield f"[red]dead letters[/]: {', '.join(listed)}"
-
-
 _DIFFER = {"number": "the way a number is written only", "prefix": "a prefix or leading zeros only"}
 
 
@@ -181,8 +177,3 @@ def _throughput(summary: "TableSummary") -> str:
     return (
         f"{events:,} events (messages + subscriptions) in {summary.seconds:.1f} s, all outputs written: [bold]{rate}[/]"
     )
-
-
-def _where(rows_out: Mapping[str, int], out: str) -> str:
-    listed = " · ".join(f"{name} {count:,}" for name, count in rows_out.items())
-    return f"[bold]{escape(out)}[/]: {listed}"

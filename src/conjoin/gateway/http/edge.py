@@ -146,8 +146,7 @@ class Edge:
                 return
             try:
                 await self._app(scope, receive, sending)
-            except Exception:
-                # An internal error that was answered is in the log already: the server need not log it again.
+            except Exception:  # the border of the process: what was answered is in the log, and need not be there twice
                 if not has_begun:
                     raise
 

@@ -47,10 +47,6 @@ class TargetTable(SettingTable):
     calls_in_flight: Annotated[int, types.whole_number(1)] = _LIMITS.calls_in_flight
 
     @property
-    def dialect(self) -> TargetDialect:
-        raise NotImplementedError
-
-    @property
     def uses_oauth(self) -> bool:
         return any((self.token_url, self.client_id, self.client_secret, self.audience, self.scope))
 
@@ -117,6 +113,7 @@ def read_target(name: str, written: object, environment: Mapping[str, str]) -> R
     where = f"targets.{name}"
     given = {"kind": "", "url": "", **written} if isinstance(written, Mapping) else {}
     table = read_table(KINDS.get(str(given.get("kind")), TargetTable), given or written, where, environment)
+    assert isinstance(table, Camunda7Table | Camunda8Table), "any other kind is a problem of the table"
     limits = HttpLimits(table.connect_timeout, table.answer_timeout, table.calls_in_flight)
     try:
         carrier = HttpCarrier(table.url, table.credentials(), limits, table.tls(), table.use_proxy)
