@@ -39,7 +39,7 @@ def test_line_has_time_level_logger_and_message() -> None:
 
 
 @pytest.mark.usefixtures("restored")
-@pytest.mark.parametrize("form", ("text", "json"))
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_what_a_client_sent_cannot_begin_a_line(form: str) -> None:
     stream = configured(form=form)
     LOG.warning("no such thing: %s", "x\n2030-01-01 ERROR forged\r\x1b[2J\u2028end")

@@ -17,7 +17,7 @@ from conjoin.gateway.guard import Guard
 from conjoin.gateway.http.context import USER, Gateway, address_of
 from conjoin.gateway.http.problems import HttpProblem, accepted
 from conjoin.gateway.http.reading import decoder, key_in, memory_for, no_form, read_json_body, while_there
-from conjoin.gateway.rest.openapi.schemas import TEXT, Schema
+from conjoin.gateway.http.schemas import TEXT, Schema
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import INTENTS
 from conjoin.runtime.client_api.answers import Refusal

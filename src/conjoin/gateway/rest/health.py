@@ -6,8 +6,8 @@ from starlette.responses import Response
 from conjoin.gateway.guard import Admitted
 from conjoin.gateway.http.context import address_of
 from conjoin.gateway.http.edge import FOREIGN_HOST
+from conjoin.gateway.http.schemas import COUNT, TEXT, one_of_words, whole
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.openapi.schemas import COUNT, TEXT, one_of_words, whole
 
 
 async def live(call: RestCall) -> Response:

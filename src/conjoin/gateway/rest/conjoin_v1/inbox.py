@@ -11,16 +11,16 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from conjoin.errors import InputError
+from conjoin.gateway.http import schemas
 from conjoin.gateway.http.context import USER
 from conjoin.gateway.http.problems import HttpProblem, invalid, not_found, refused
 from conjoin.gateway.http.reading import body_of, hold
+from conjoin.gateway.http.schemas import COUNT, FLAG, TEXT, array, closed, nullable, one_of_words, record, whole
 from conjoin.gateway.memory_budget import json_cost
 from conjoin.gateway.queries.store import whole_number
 from conjoin.gateway.rest.conjoin_v1.list_query import NUMBER, list_response, parameters, read_list_query, read_query
 from conjoin.gateway.rest.endpoint import Endpoint, Handler, QueryParameter, RestCall, answer
 from conjoin.gateway.rest.json_lines import NDJSON, line_batches
-from conjoin.gateway.rest.openapi import schemas
-from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, TEXT, array, closed, nullable, one_of_words, record, whole
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import SIMPLE, Operation, OperationRefused, SetAttempts, SetNextRetry
 from conjoin.runtime.inbox.inbox import Inbox

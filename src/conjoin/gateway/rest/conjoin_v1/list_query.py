@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from conjoin.gateway.http.problems import invalid
+from conjoin.gateway.http.schemas import FLAG, INSTANT, TEXT, Schema, one_of_words, page, record
 from conjoin.gateway.queries.store import FLAGS, NUMBERS, page_as_json, typed, whole_number
 from conjoin.gateway.rest.endpoint import Endpoint, QueryParameter, RestCall, answer
-from conjoin.gateway.rest.openapi.schemas import FLAG, INSTANT, TEXT, Schema, one_of_words, page, record
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.lists import LISTS, Listing, ListQuery, newest_page, page_of
 from conjoin.times.iso8601 import read_instant

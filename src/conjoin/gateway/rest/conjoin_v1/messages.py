@@ -6,12 +6,12 @@ from typing import Any
 
 from starlette.responses import Response
 
+from conjoin.gateway.http import schemas
 from conjoin.gateway.http.problems import accepted, invalid
 from conjoin.gateway.http.reading import decoder, new_message, read_json_body, while_there
+from conjoin.gateway.http.schemas import Schema, array, closed, nullable, record, whole
 from conjoin.gateway.rest.conjoin_v1.list_query import list_endpoint
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.openapi import schemas
-from conjoin.gateway.rest.openapi.schemas import Schema, array, closed, nullable, record, whole
 from conjoin.gateway.service import Service
 from conjoin.kernel.storable import LONGEST_KEY
 from conjoin.runtime.broker import Broker

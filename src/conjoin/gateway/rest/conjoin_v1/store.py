@@ -7,10 +7,10 @@ from starlette.responses import Response
 from conjoin.errors import ReadStopped
 from conjoin.gateway.http.problems import accepted
 from conjoin.gateway.http.reading import needed
+from conjoin.gateway.http.schemas import COUNT, FLAG, INSTANT, TEXT, array, nullable, whole
 from conjoin.gateway.monitoring.metrics import OPEN
 from conjoin.gateway.rest.conjoin_v1.list_query import list_endpoint
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.openapi.schemas import COUNT, FLAG, INSTANT, TEXT, array, nullable, whole
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading import finding, list_items
 from conjoin.store.reading import at_most

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from conjoin import __version__
+from conjoin.gateway.http.schemas import KEY, NAME, Schema, whole
 from conjoin.gateway.rest.endpoint import Endpoint
-from conjoin.gateway.rest.openapi.schemas import KEY, NAME, Schema, whole
 from conjoin.gateway.search.engine.schemas import SHARED
 
 _PARAMETER = re.compile(r"\{(\w+)\}")

@@ -8,9 +8,9 @@ from starlette.types import Message
 
 from conjoin.gateway.http.problems import accepted, invalid
 from conjoin.gateway.http.reading import MOST_BYTES, hold, in_time, not_too_large, of_type, tenant_of, too_large
+from conjoin.gateway.http.schemas import TENANT, closed
 from conjoin.gateway.memory_budget import xml_cost
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
-from conjoin.gateway.rest.openapi.schemas import TENANT, closed
 from conjoin.gateway.rest.v2.shapes import AnswerShape, KeyText, Tenant
 
 _MOST_FILES = 1_000

@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from conjoin.gateway.http.problems import accepted, invalid, not_found, unimplemented
 from conjoin.gateway.http.reading import needed, tenant_of, while_there
+from conjoin.gateway.http.schemas import TEXT
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, command
-from conjoin.gateway.rest.openapi.schemas import TEXT
 from conjoin.gateway.rest.v2.shapes import AnswerShape, Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.search.engine.engine import one
 from conjoin.gateway.search.jobs import USER_TASKS

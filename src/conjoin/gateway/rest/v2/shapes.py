@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from conjoin.gateway.rest.openapi import schemas
+from conjoin.gateway.http import schemas
 from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64, LONGEST_KEY
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 

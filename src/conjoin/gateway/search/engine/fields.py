@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conjoin.gateway.http import schemas
 from conjoin.kernel.storable import is_text
 from conjoin.times.iso8601 import instant_text, read_instant
 
@@ -16,7 +17,6 @@ _KEY = re.compile(r"-?[0-9]{1,25}")
 _EQUAL = ("$eq", "$neq", "$exists", "$in", "$notIn")
 _ORDERED = (*_EQUAL, "$gt", "$gte", "$lt", "$lte")
 _LARGEST = 2**63 - 1
-_NULL = {"type": "null"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,15 @@ def _read_instant(value: Any) -> int:
     return at
 
 
-_TEXT_SCHEMA = {"type": "string", "pattern": r"^[^\u0000]*$"}
 _NUMBER_SCHEMA = {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}
 _read_text = _reader(lambda value: isinstance(value, str) and is_text(value), "a text")
 _read_number = _reader(lambda value: type(value) is int and abs(value) <= _LARGEST, "a whole number")
 _read_flag = _reader(lambda value: isinstance(value, bool), "true or false")
-TEXT = FieldKind("text", (*_EQUAL, "$like"), _read_text, _same, _TEXT_SCHEMA)
-KEY = FieldKind("key", _EQUAL, read_key, str, {"type": "string", "pattern": "^-?[0-9]{1,25}$"})
+TEXT = FieldKind("text", (*_EQUAL, "$like"), _read_text, _same, schemas.TEXT)
+KEY = FieldKind("key", _EQUAL, read_key, str, schemas.KEY)
 NUMBER = FieldKind("number", _ORDERED, _read_number, _same, _NUMBER_SCHEMA)
-INSTANT = FieldKind("instant", _ORDERED, _read_instant, instant_text, {"type": "string", "format": "date-time"})
-FLAG = FieldKind("flag", ("$eq", "$neq", "$exists"), _read_flag, _same, {"type": "boolean"})
+INSTANT = FieldKind("instant", _ORDERED, _read_instant, instant_text, schemas.INSTANT)
+FLAG = FieldKind("flag", ("$eq", "$neq", "$exists"), _read_flag, _same, schemas.FLAG)
 ANYTHING = FieldKind("anything", (), _same, _same, {})
 """Only shown: lists and objects."""
 
@@ -74,7 +73,7 @@ ANYTHING = FieldKind("anything", (), _same, _same, {})
 def words(*known: str) -> FieldKind:
     """One of a closed set."""
     read = _reader(lambda value: value in known, f"one of {', '.join(known)}")
-    return FieldKind("word", (*_EQUAL, "$like"), read, _same, {"type": "string", "enum": list(known)})
+    return FieldKind("word", (*_EQUAL, "$like"), read, _same, schemas.one_of_words(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ class Field:
 
     @property
     def schema(self) -> Mapping[str, Any]:
-        return {"anyOf": [self.kind.schema, _NULL]} if self.nullable and self.kind.schema else self.kind.schema
+        return schemas.nullable(self.kind.schema) if self.nullable and self.kind.schema else self.kind.schema
 
     @property
     def orders_rows(self) -> bool:

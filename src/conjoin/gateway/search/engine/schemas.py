@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from conjoin.gateway.http.schemas import COUNT, NULL, Schema, array, closed, nullable, whole
+from conjoin.gateway.http.schemas import FLAG as YES_OR_NO
 from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, NUMBER, TEXT, Field, FieldKind
 from conjoin.gateway.search.engine.filters import LONGEST_PATTERN, MOST_VALUES, MOST_WILDCARDS, OR
 from conjoin.gateway.search.engine.request import LARGEST_LIMIT, MOST_ALTERNATIVES
 from conjoin.gateway.search.engine.search import Search
 
-Schema = Mapping[str, Any]
-_NULL: Schema = {"type": "null"}
 _SHARED = {kind.name: f"{kind.name.capitalize()}Filter" for kind in (TEXT, KEY, NUMBER, INSTANT, FLAG)}
 _LIKE: Schema = {
     "type": "string",
@@ -19,30 +19,28 @@ _LIKE: Schema = {
 
 
 def item_schema(what: Search) -> Schema:
-    shown = {it.name: it.schema for it in what.fields if it.is_shown}
-    return {**_closed(shown), "required": list(shown)}
+    return whole({it.name: it.schema for it in what.fields if it.is_shown})
 
 
 def page_schema(what: Search) -> Schema:
     cursor = {"type": ["string", "null"]}
-    page: dict[str, Any] = {"totalItems": {"type": "integer"}, "hasMoreTotalItems": {"type": "boolean"}}
-    page |= {"startCursor": cursor, "endCursor": cursor}
-    pages = {"type": "object", "required": list(page), "properties": page}
-    items = {"type": "array", "items": item_schema(what)}
-    return {"type": "object", "required": ["items", "page"], "properties": {"items": items, "page": pages}}
+    counted = {"totalItems": COUNT, "hasMoreTotalItems": YES_OR_NO}
+    return whole(
+        {"items": array(item_schema(what)), "page": whole({**counted, "startCursor": cursor, "endCursor": cursor})}
+    )
 
 
 def query_schema(what: Search) -> Schema:
     """Everywhere null is the same as leaving it out."""
     alone: dict[str, Any] = {name: filter_schema(it) for name, it in what.filter_fields.items()}
-    alone |= {name: _nullable(what.row_filter_schemas[name]) for name in what.row_filters}
-    either = _nullable({"type": "array", "maxItems": MOST_ALTERNATIVES, "items": _closed(alone)})
-    order = _nullable({"type": "string", "pattern": "^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$"})
+    alone |= {name: nullable(what.row_filter_schemas[name]) for name in what.row_filters}
+    either = nullable({"type": "array", "maxItems": MOST_ALTERNATIVES, "items": closed(alone)})
+    order = nullable({"type": "string", "pattern": "^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])$"})
     field = {"type": "string", "enum": list(what.sort_fields)}
-    sort = _closed({"field": field, "order": order}) | {"required": ["field"]}
-    filters = _nullable(_closed(alone | {OR: either}))
-    sorts = _nullable({"type": "array", "items": sort})
-    return _closed({"filter": filters, "sort": sorts, "page": _nullable(_page_schema())})
+    sort = closed({"field": field, "order": order}, ["field"])
+    filters = nullable(closed(alone | {OR: either}))
+    sorts = nullable(array(sort))
+    return closed({"filter": filters, "sort": sorts, "page": nullable(_page_schema())})
 
 
 def _page_schema() -> Schema:
@@ -53,7 +51,7 @@ def _page_schema() -> Schema:
     # At most one of them says where the page is.
     return {
         "anyOf": [
-            _closed({"limit": _nullable(limit), **dict.fromkeys(bounds, _NULL), bound: _nullable(schema)})
+            closed({"limit": nullable(limit), **dict.fromkeys(bounds, NULL), bound: nullable(schema)})
             for bound, schema in bounds.items()
         ]
     }
@@ -69,16 +67,8 @@ def _filter(kind: FieldKind) -> Schema:
     of: dict[str, Schema] = {
         operator: {"type": "array", "maxItems": MOST_VALUES, "items": value} for operator in ("$in", "$notIn")
     }
-    of |= {"$exists": {"type": "boolean"}, "$like": _LIKE}
-    return {"anyOf": [value, _closed({name: _nullable(of.get(name, value)) for name in kind.operators}), _NULL]}
-
-
-def _nullable(schema: Schema) -> Schema:
-    return {"anyOf": [schema, _NULL]}
-
-
-def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    of |= {"$exists": YES_OR_NO, "$like": _LIKE}
+    return {"anyOf": [value, closed({name: nullable(of.get(name, value)) for name in kind.operators}), NULL]}
 
 
 SHARED: Mapping[str, Schema] = {_SHARED[kind.name]: _filter(kind) for kind in (TEXT, KEY, NUMBER, INSTANT, FLAG)}

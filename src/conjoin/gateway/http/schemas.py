@@ -1,4 +1,4 @@
-"""Schemas of the OpenAPI document: texts, keys, tenants, and records as they are answered.
+"""Schemas for the OpenAPI document: texts, keys, tenants, and records as they are answered.
 
 They describe what the reading of requests checks, and check nothing themselves.
 """
@@ -21,12 +21,12 @@ FLAG: Schema = {"type": "boolean"}
 OBJECT: Schema = {"type": "object"}
 INT64: Schema = {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
 _PLAIN: Mapping[Any, Schema] = {str: {"type": "string"}, bool: FLAG, int: {"type": "integer"}}
-_NULL: Schema = {"type": "null"}
+NULL: Schema = {"type": "null"}
 _KEYS = ("key", "instance")
 
 
 def nullable(schema: Schema) -> Schema:
-    return {"anyOf": [schema, _NULL]}
+    return {"anyOf": [schema, NULL]}
 
 
 def array(items: Schema) -> Schema:
