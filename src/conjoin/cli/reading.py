@@ -1,5 +1,6 @@
 """What is typed on the command line, read: variables, times, files. What cannot be read is an InputError."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,7 @@ from conjoin.times.iso8601 import read_instant
 LONGEST_PAUSE_MS = 365 * 86_400_000
 """Between two rounds of a command that goes on: no system sleeps for as long as a duration may be."""
 STANDARD_INPUT = "-"
+_NOT_FOR_A_FOLDER = re.compile(r"[^\w.-]+")
 
 
 def read_variables(text: str, option: str = "--variables") -> dict[str, Any]:
@@ -86,3 +88,14 @@ def read_when(text: str | None, option: str, now: int, ahead: bool = False) -> i
     except InputError:
         example = "an instant such as 2026-01-31T08:00:00Z, a day, or a duration such as 1h"
         raise InputError([f"{option}: {text!r} is not {example}"]) from None
+
+
+def is_missing(path: str) -> bool:
+    """Of a path for Spark, which knows about patterns and other file systems itself."""
+    return "://" not in path and not re.search(r"[*?\[{]", path) and not Path(path).exists()
+
+
+def checkpoint_folder(address: str, name: str) -> Path:
+    """Where Spark notes how far it came: beside the files of a store, or here where that is somewhere else."""
+    folder = Path("conjoin-checkpoints") if "://" in address else Path(address) / "checkpoints"
+    return folder / _NOT_FOR_A_FOLDER.sub("_", name)

@@ -11,8 +11,8 @@ from rich.console import Console
 from conjoin.cli.invocation import CommandCall, check_spark, command
 from conjoin.cli.options import option, read_answer
 from conjoin.cli.progress import progress
+from conjoin.cli.reading import is_missing
 from conjoin.cli.spark.closing import show_closing
-from conjoin.cli.spark.paths import is_missing
 from conjoin.errors import InputError, PolicyError
 from conjoin.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
 from conjoin.cli.options import option
 from conjoin.cli.progress import Step, progress
-from conjoin.cli.spark.paths import checkpoint_folder
+from conjoin.cli.reading import checkpoint_folder
 from conjoin.errors import InputError
 
 if TYPE_CHECKING:

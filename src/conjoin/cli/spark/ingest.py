@@ -12,8 +12,8 @@ from conjoin.cli.configuration import inbox_or_default
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
 from conjoin.cli.options import option
 from conjoin.cli.progress import progress
+from conjoin.cli.reading import checkpoint_folder, is_missing
 from conjoin.cli.spark.closing import print_verdicts
-from conjoin.cli.spark.paths import checkpoint_folder, is_missing
 from conjoin.errors import InputError
 from conjoin.runtime.ingest.mapping import load_mapping, written_mapping
 

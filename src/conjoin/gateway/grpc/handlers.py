@@ -10,12 +10,12 @@ from conjoin.gateway.grpc.reading import CommonFields, unusable_texts
 from conjoin.gateway.grpc.wire import WIRE
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import INTENTS
-from conjoin.gateway.tenants import tenants_or_default, unusable_tenant
 from conjoin.runtime.client_api.answers import ActivatedJob, CreatedInstance, DeployedProcess, Refusal
 from conjoin.runtime.client_api.calls import Call, Calls, NewInstance
 from conjoin.runtime.client_api.jobs import JobsWanted
-from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage, unusable_tenant
 from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
 Answer = Any
 """A message of the wire, or a refusal."""
@@ -148,7 +148,7 @@ async def stream_jobs(service: Service, request: Any) -> AsyncIterator[Answer]:
 
 
 def _wanted(request: Any, most: int) -> JobsWanted:
-    tenants = tenants_or_default(request.tenantIds)
+    tenants = tuple(request.tenantIds) or (DEFAULT_TENANT,)
     return JobsWanted(request.type, request.worker, request.timeout, most, tuple(request.fetchVariable), tenants)
 
 

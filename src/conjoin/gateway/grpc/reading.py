@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.json_format import MessageToDict
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from conjoin.gateway.memory_budget import json_cost, xml_cost
-from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
 from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.jobs import decides_something
+from conjoin.runtime.client_api.messages import unusable_tenant
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
 Variables = dict[str, Any]
 _FILES = {"resources": "content", "processes": "definition"}
@@ -25,8 +28,6 @@ _UNSUPPORTED = {
     "ActivateJobsRequest": ("tenantFilter", "withLease"),
     "StreamActivatedJobsRequest": ("tenantFilter", "withLease"),
 }
-_FOR_USER_TASKS = "userTask"
-"""The type of a job's result that decides nothing by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Reader:
     def read(self, request: Any) -> CommonFields | Refusal:
         if self._is_nested:
             request = request.request
-        tenant_id = tenant_or_default(request.tenantId if self._has_tenant else "")
+        tenant_id = (request.tenantId if self._has_tenant else "") or DEFAULT_TENANT
         problem = unusable_tenant((tenant_id,)) or unusable_texts(request, self._texts)
         if problem is not None:
             return problem
@@ -121,13 +122,5 @@ def _unsupported(message: Any, inner: list[str]) -> Iterator[str]:
         if field.name in inner:
             for inside in [value] if hasattr(value, "DESCRIPTOR") else value:
                 yield from _unsupported(inside, _message_fields(inside.DESCRIPTOR))
-                if field.name == "result" and _decides_something(inside):
+                if field.name == "result" and decides_something(MessageToDict(inside)):
                     yield field.name
-
-
-def _decides_something(result: Any) -> bool:
-    """A result that neither denies nor corrects nor starts anything is the same as none."""
-    given = {field.name: value for field, value in result.ListFields()}
-    if "corrections" in given and given.pop("corrections").ListFields():
-        return True
-    return given.pop("type", _FOR_USER_TASKS) != _FOR_USER_TASKS or any(given.values())

@@ -17,9 +17,9 @@ from starlette.requests import ClientDisconnect, Request
 from conjoin.gateway.http.problems import HttpProblem, invalid, refused
 from conjoin.gateway.memory_budget import MemoryBudget, Reservation, json_cost
 from conjoin.gateway.search.engine.fields import read_key
-from conjoin.gateway.tenants import tenant_or_default, unusable_tenant
-from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.client_api.messages import NewMessage, unusable_tenant
 from conjoin.runtime.codec.json_text import NOT_JSON, client_decoder, decode_client_json
+from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.ingest.mapping import SPELLINGS, unknown_field
 from conjoin.runtime.ingest.rows import Unusable, json_object, message_of
 
@@ -180,10 +180,12 @@ def key_of(name: str, value: str | int) -> int:
 
 
 def tenant_of(tenant_id: str | None) -> str:
-    problem = unusable_tenant([tenant_id] if tenant_id else [])
+    """Empty: the default."""
+    named = tenant_id or DEFAULT_TENANT
+    problem = unusable_tenant([named])
     if problem is not None:
         raise invalid(problem.text)
-    return tenant_or_default(tenant_id or "")
+    return named
 
 
 def needed(name: str, value: str) -> str:

@@ -83,9 +83,6 @@ def cut(variable: dict[str, Any]) -> dict[str, Any]:
 def _incident(broker: Broker, row: Any, its: Any) -> Item:
     return {
         **INCIDENTS.columns_of(row),
-        "processDefinitionId": its.process_id,
-        "processDefinitionKey": its.definition_key,
-        "rootProcessInstanceKey": its.tree_key,
         "errorType": row.error_type if row.error_type in _INCIDENTS else "UNKNOWN",
         "errorMessage": shown_text(broker.hiding, row.text, its),
         "creationTime": its.started_at,

@@ -1,7 +1,8 @@
 """Jobs for workers: which ones a worker wants, and a job as its worker sees it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from conjoin.kernel.keys import rank_of
 from conjoin.kernel.process import ProcessState
@@ -32,6 +33,15 @@ class JobsWanted:
         if problem:
             return Refusal("INVALID_ARGUMENT", problem)
         return unusable_texts({"job type": self.type, "worker": self.worker})
+
+
+def decides_something(result: Mapping[str, Any]) -> bool:
+    """Of a completion: a result that neither denies nor corrects nor starts anything is the same as none."""
+    given = dict(result)
+    corrections = given.pop("corrections", None)
+    if isinstance(corrections, dict) and any(value is not None for value in corrections.values()):
+        return True
+    return given.pop("type", None) not in (None, "userTask") or any(given.values())
 
 
 def job_order(job: ActivatedJob) -> int:

@@ -1,6 +1,7 @@
 """A message as a client hands it in: what makes it unusable, and what a refusal of correlation is called outside."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.visibility.plain_values import to_plain
 
 LONGEST_BUSINESS_ID = 256
+_TENANT = re.compile(r"[\w.-]{1,31}", re.ASCII)
 
 _CODES = {
     "duplicate_id": "ALREADY_EXISTS",
@@ -79,6 +81,14 @@ def unusable_texts(texts: Mapping[str, str], longest: int = LONGEST_KEY) -> Refu
         problem = unstorable_text(text, longest)
         if problem is not None:
             return Refusal("INVALID_ARGUMENT", f"the {what} {problem}")
+    return None
+
+
+def unusable_tenant(tenant_ids: Iterable[str]) -> Refusal | None:
+    for tenant_id in tenant_ids:
+        if tenant_id != DEFAULT_TENANT and not _TENANT.fullmatch(tenant_id):
+            text = f"{tenant_id[:40]!r} is no tenant id: 1 to 31 letters, digits, dots, dashes or underscores are one"
+            return Refusal("INVALID_ARGUMENT", text)
     return None
 
 

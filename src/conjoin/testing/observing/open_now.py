@@ -13,7 +13,7 @@ from conjoin.runtime.engine.key_spaces import KeySpaces
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.visibility.plain_values import to_plain
-from conjoin.testing.observing.history import History, InstanceStory, MessageHistory
+from conjoin.testing.observing.history import History, MessageHistory
 
 
 class ListedSubscription(NamedTuple):
@@ -103,13 +103,13 @@ def explanation(engine: Engine, of: MessageHistory) -> str:
     return sentence(verdict.verdict, verdict.reason, details, of.message.name, of.correlation_key)
 
 
-class MemoryView:
+class MemoryView(History):
     """What can be observed of an engine in memory: its history, and what is open now."""
 
     def __init__(self, engine: Engine) -> None:
+        super().__init__()
         self._engine = engine
-        self._history = History()
-        engine.listen(self._history)
+        engine.listen(self)
         self.open_subscriptions = partial(open_subscriptions, engine)
         self.open_jobs = partial(open_jobs, engine)
         self.open_incidents = partial(open_incidents, engine)
@@ -117,11 +117,3 @@ class MemoryView:
     @property
     def now(self) -> int:
         return self._engine.now
-
-    @property
-    def instances(self) -> dict[int, InstanceStory]:
-        return self._history.instances
-
-    @property
-    def messages(self) -> list[MessageHistory]:
-        return self._history.messages

@@ -16,11 +16,10 @@ from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer, command
 from conjoin.gateway.rest.v2.shapes import AnswerShape, Int32, Int64, KeyText, Name, Shape, Tenant, Text, Variables
 from conjoin.gateway.search.engine.engine import one
 from conjoin.gateway.search.jobs import USER_TASKS
-from conjoin.gateway.tenants import tenants_or_default
 from conjoin.kernel.storable import LARGEST_INT32, LARGEST_INT64
 from conjoin.runtime.client_api.answers import ActivatedJob
 from conjoin.runtime.client_api.calls import Calls
-from conjoin.runtime.client_api.jobs import JobsWanted
+from conjoin.runtime.client_api.jobs import JobsWanted, decides_something
 
 
 class ActivateJobsBody(Shape):
@@ -114,7 +113,7 @@ async def activate(call: RestCall) -> Response:
         raise unimplemented("Activating jobs withLease")
     if body.tenant_filter == "ASSIGNED":
         raise unimplemented("Activating jobs with the tenantFilter ASSIGNED")
-    tenants = tenants_or_default([tenant_of(it) for it in body.tenant_ids or ()])
+    tenants = tuple(tenant_of(it) for it in body.tenant_ids or ("",))
     which = (body.type, body.worker or "default", body.timeout, body.max_jobs_to_activate)
     wanted = JobsWanted(*which, tuple(body.fetch_variable or ()), tenants)
     work = call.service.activate_jobs(wanted, body.request_timeout or 0)
@@ -151,21 +150,12 @@ def _job(job: ActivatedJob) -> JobAnswer:
 
 
 def _completion(body: CompleteJobBody) -> tuple[Any, ...]:
-    if _decides_something(body.result or {}):
+    if decides_something(body.result or {}):
         raise unimplemented("Completing a job with a result")
     if body.business_id:
         raise unimplemented("Completing a job with a businessId")
     _without_lease(body.lease_token)
     return (body.variables or {},)
-
-
-def _decides_something(result: Mapping[str, Any]) -> bool:
-    """A result that neither denies nor corrects nor starts anything is the same as none."""
-    given = dict(result)
-    corrections = given.pop("corrections", None)
-    if isinstance(corrections, dict) and any(value is not None for value in corrections.values()):
-        return True
-    return given.pop("type", None) not in (None, "userTask") or any(given.values())
 
 
 def _without_lease(token: str | None) -> None:

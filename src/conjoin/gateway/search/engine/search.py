@@ -76,6 +76,10 @@ def with_instances(item: Callable[[Broker, Any, Any], Item]) -> Callable[[Broker
         instances = rows_with(broker, "instance", (row.instance_key for row in rows))
         for row in rows:
             its = instances.get(row.instance_key)
-            yield [] if its is None else [item(broker, row, its)]
+            if its is None:
+                yield []
+            else:
+                which = {"processDefinitionId": its.process_id, "processDefinitionKey": its.definition_key}
+                yield [{**which, "rootProcessInstanceKey": its.tree_key, **item(broker, row, its)}]
 
     return items
