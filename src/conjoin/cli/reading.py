@@ -91,8 +91,8 @@ def read_when(text: str | None, option: str, now: int, ahead: bool = False) -> i
 
 
 def is_missing(path: str) -> bool:
-    """Of a path for Spark, which knows about patterns and other file systems itself."""
-    return "://" not in path and not re.search(r"[*?\[{]", path) and not Path(path).exists()
+    """Of a path for Spark, which knows about patterns, other file systems and tables by name (`table:NAME`) itself."""
+    return not (re.search(r"[*?\[{]", path) or "://" in path or path.startswith("table:") or Path(path).exists())
 
 
 def checkpoint_folder(address: str, name: str) -> Path:

@@ -5,7 +5,7 @@ nothing but DataFrames, so it runs on a classic session and on Spark Connect ali
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.correlation import Message, Subscription
 from conjoin.kernel.policies import Policies, Policy, read_policies
 from conjoin.pipeline.correlate import events
-from conjoin.pipeline.correlate.columns import PRIOR, Types, has_prior, problems_of, types_of
+from conjoin.pipeline.correlate.columns import PRIOR, Types, has_prior, problems_of, quoted, types_of
 from conjoin.pipeline.correlate.correlated import Correlated, CorrelateInputs
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def correlate(
     unique_positions: bool = False,
     unreadable: "dict[str, DataFrame] | None" = None,
     near: bool = True,
+    carry: Collection[str] | None = None,
 ) -> Correlated:
     """Say for every message what became of it, by the rules of Zeebe.
 
@@ -46,6 +47,7 @@ def correlate(
     `subscriptions`, hand over its `.locks` and `.ids`, and let `since` be its `as_of`. `unique_positions` declares that
     no position occurs twice, so that nobody looks. `unreadable` are rows that a reader could not take for one of a
     table: dead letters from the start. `near` False leaves out the look for near misses on other keys.
+    `carry` names the further columns of `messages` that travel into `.verdicts` (default: all of them).
     """
     tables = {
         "messages": messages,
@@ -56,10 +58,14 @@ def correlate(
         "ids": ids,
     }
     given = {name: frame for name, frame in tables.items() if frame is not None}
+    if carry is not None:
+        given["messages"] = _carried(messages, frozenset(carry))
     book = policies_of(policies, profile)
     since_us, as_of_us = read_instant(since, "since"), read_instant(as_of, "as_of")
     types = {name: types_of(frame) for name, frame in given.items()}
     _check(given, types)
+    if carry is None and (others := events.other_columns(types["messages"])):
+        warnings.warn(f"columns of messages that travel along into .verdicts: {', '.join(others)}", stacklevel=2)
     layout = events.layout_of(types["messages"], book)
     times = as_of_us, since_us
     dead = unreadable or {}
@@ -109,9 +115,17 @@ def _check(given: "dict[str, DataFrame]", types: dict[str, Types]) -> None:
         problems += [f"messages: column {name} would be overwritten; rename it" for name in ours]
     if problems:
         raise InputError(problems)
-    others = events.other_columns(types["messages"])
-    if others:
-        warnings.warn(f"columns of messages that travel along into .verdicts: {', '.join(others)}", stacklevel=3)
+
+
+def _carried(messages: "DataFrame", carry: frozenset[str]) -> "DataFrame":
+    """Without the columns that nobody has asked for: each costs every row on its way."""
+    missing = sorted(carry.difference(messages.columns))
+    if missing:
+        raise InputError(
+            [f"carry: messages has no column {name}; it has {', '.join(messages.columns)}" for name in missing]
+        )
+    others = set(events.other_columns(dict.fromkeys(messages.columns))) - carry  # type: ignore[arg-type]
+    return messages.select(*(quoted(name) for name in messages.columns if name not in others)) if others else messages
 
 
 def read_instant(value: Instant, name: str) -> int | None:

@@ -2,13 +2,14 @@
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from conjoin.pipeline.correlate import correlate
+from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.results import NAMES
 from conjoin.pipeline.correlate.writing.run_record import WrittenRun
@@ -105,6 +106,18 @@ def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> Tab
         return _summary(run, starts, time.monotonic() - began, notes)
 
 
+_CROWDED_ROWS, _CROWDED_SHARE = 100_000, 0.05
+
+
+def _crowded(counts: PartitionCounts) -> Iterator[str]:
+    """The rows of a key are carried out in order, so they cannot be split: whoever has many should know."""
+    rows, key = counts.largest_key
+    total = sum(counts.rows_in.values())
+    if rows >= _CROWDED_ROWS and rows >= _CROWDED_SHARE * total:
+        whose = f"have the key {key!r}" if key else "have no correlation key"
+        yield f"{rows:,} of {total:,} rows {whose}: they are carried out in order, by one task"
+
+
 def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str]) -> TableSummary:
     counts = run.counts
     tallies = [
@@ -113,5 +126,6 @@ def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str]) -> 
     ]
     dead = {(name.partition(" ")[0], name.partition(" ")[2]): n for name, n in sorted(counts.dead_letters.items())}
     rows_in = counts.rows_in | {"starts": counts.rows_in.get("starts", 0) + starts}
+    notes = [*notes, *_crowded(counts)]
     rows_out = {name: run.rows.get(name, 0) for name in NAMES if name in run.rows}
     return TableSummary(tallies, dead, counts.later, rows_in, rows_out, seconds, iso(run.as_of), notes, counts.near)

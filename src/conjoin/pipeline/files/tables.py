@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import TABLES, reader_of
+from conjoin.pipeline.files.lakes import read_lake
 from conjoin.pipeline.files.text_files import read_csv, read_json_lines
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
@@ -61,6 +62,9 @@ def format_of(name: str) -> str | None:
 
 
 def _read_path(spark: SparkSession, table: str, path: str) -> FileTable:
+    lake = read_lake(spark, table, path)
+    if lake is not None:
+        return FileTable(lake, None)
     files = _files_of(spark, table, path)
     formats = sorted({found for found in map(format_of, files) if found})
     strange = [file for file in files if format_of(file) is None]
