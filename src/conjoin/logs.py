@@ -6,11 +6,14 @@ Lines are bounded in length, and records that are alike in number, so that nobod
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import count
+from secrets import token_hex
 from threading import Lock
 from time import gmtime, monotonic, strftime
 from typing import Any, TextIO
@@ -22,7 +25,17 @@ _MOST_KINDS = 1_000
 _TELL_TWICE = ("psycopg",)
 """Libraries that warn of what they raise as well: a lost race between two writers is nothing that anybody need know."""
 
+REQUEST_ID_HEADER = "X-Request-Id"
+"""In gRPC's metadata it is in lower case."""
+_SANE = re.compile(r"[A-Za-z0-9._:+/=@-]{1,64}", re.ASCII)
+_PROCESS = token_hex(4)
+_NUMBERS = count(1)
 _REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
+
+
+def id_of(given: str | None) -> str:
+    """The id of a request that its client gave, if it is sane, or a new one: unique here, and elsewhere by chance."""
+    return given if given and _SANE.fullmatch(given) else f"{_PROCESS}-{next(_NUMBERS):x}"
 
 
 def request_id() -> str:

@@ -9,9 +9,8 @@ import httpx
 import pytest
 
 from conjoin.gateway.grpc.wire import WIRE
-from conjoin.gateway.monitoring.request_ids import id_of
 from conjoin.gateway.service import Service
-from conjoin.logs import TextLines
+from conjoin.logs import TextLines, id_of
 from tests.gateway.server_thread import ServerThread
 
 

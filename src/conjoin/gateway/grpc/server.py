@@ -19,11 +19,10 @@ from conjoin.gateway.grpc.wire import METHODS, SERVICE, WIRE
 from conjoin.gateway.guard import Admitted, Guard, allow_all
 from conjoin.gateway.memory_budget import Reservation
 from conjoin.gateway.monitoring.metrics import Metrics
-from conjoin.gateway.monitoring.request_ids import METADATA, id_of
 from conjoin.gateway.open_files import shares
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import MISTAKE, rejection, status_of
-from conjoin.logs import answering, note_request, request_id
+from conjoin.logs import REQUEST_ID_HEADER, answering, id_of, note_request, request_id
 from conjoin.runtime.client_api.answers import Refusal
 
 LARGEST_REQUEST = 4 * 1024 * 1024
@@ -44,6 +43,7 @@ _OPTIONS = (
     ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
 )
+_METADATA = REQUEST_ID_HEADER.lower()
 _log = logging.getLogger(__name__)
 
 
@@ -94,9 +94,9 @@ def _with_id(handler: Any, is_streaming: bool) -> Any:
     """Log records and the trailing metadata have the id of the call."""
 
     def id_in(context: Any) -> str:
-        given = (value for key, value in context.invocation_metadata() or () if key == METADATA)
+        given = (value for key, value in context.invocation_metadata() or () if key == _METADATA)
         id_ = id_of(next((value for value in given if isinstance(value, str)), None))
-        context.set_trailing_metadata(((METADATA, id_),))
+        context.set_trailing_metadata(((_METADATA, id_),))
         return id_
 
     async def unary(request: Any, context: Any) -> Any:

@@ -21,8 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from conjoin.errors import SettingsError
 from conjoin.gateway.http.problems import HttpProblem, problem_response
-from conjoin.gateway.monitoring.request_ids import HEADER, id_of
-from conjoin.logs import answering
+from conjoin.logs import REQUEST_ID_HEADER, answering, id_of
 
 ANSWER_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -130,7 +129,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         headers, has_begun = Headers(scope=scope), False
-        id_ = id_of(headers.get(HEADER))
+        id_ = id_of(headers.get(REQUEST_ID_HEADER))
 
         async def sending(message: Message) -> None:
             nonlocal has_begun
@@ -179,7 +178,7 @@ class Edge:
 
 def _complete(message: MutableMapping[str, Any], scheme: str, request_id: str) -> None:
     headers = MutableHeaders(scope=message)
-    headers[HEADER] = request_id
+    headers[REQUEST_ID_HEADER] = request_id
     for name, value in ANSWER_HEADERS.items():
         headers.setdefault(name, value)
     if "etag" not in headers:

@@ -1,1 +1,1 @@
-"""How the server is doing: health, metrics, traces and request ids."""
+"""How the server is doing: health, metrics and traces."""
