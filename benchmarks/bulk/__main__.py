@@ -76,7 +76,7 @@ def in_mixes(spark: SparkSession, events: int, folder: Path, rounds: int) -> lis
     rows: list[Figures] = []
     for name, make in MIXES.items():
         mix: Mix = make(spark, events, folder / "mix")
-        count = sum(mix.frames[table].count() for table in ("messages", "subscriptions"))
+        count = sum(frame.count() for frame in mix.frames.values())
         work = partial(correlated, mix.frames, **mix.more)
         figures = measured(work, folder / "out", rounds)
         run = json.loads((folder / "out" / "_run.json").read_text())
@@ -138,7 +138,7 @@ def main() -> None:
     try:
         against_joins(spark, 100_000, folder, 2)  # the first jobs of a session compile its code
         joins = [row for events in SIZES for row in against_joins(spark, events, folder, ROUNDS)]
-        mixes = in_mixes(spark, MIX_SIZE, folder, min(ROUNDS, 2)) if MIX_SIZE else []
+        mixes = in_mixes(spark, MIX_SIZE, folder, ROUNDS) if MIX_SIZE else []
         near = near_apart(spark, MIX_SIZE, folder, min(ROUNDS, 2)) if MIX_SIZE else []
     finally:
         shutil.rmtree(folder, ignore_errors=True)

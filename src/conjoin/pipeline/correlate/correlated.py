@@ -4,7 +4,7 @@ The DataFrames are views of one folded table, which is cached by the first of th
 short) and read again by the others. `write` folds straight into files instead: nothing goes back into Spark.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
@@ -77,7 +77,7 @@ class Correlated:
 
     def __init__(self, inputs: CorrelateInputs) -> None:
         self.inputs = inputs
-        self._written: dict[str, DataFrame] = {}
+        self._written: dict[str, Callable[[], DataFrame]] = {}
         self._counts: PartitionCounts | None = None
 
     @cached_property
@@ -100,7 +100,7 @@ class Correlated:
 
     def _of(self, table: str) -> "DataFrame":
         if table in self._written:
-            return self._written[table]
+            return self._written[table]()
         if table == NEAR:
             return self._near()
         schema = schema_of(table, self.inputs.types["messages"], self.inputs.layout)

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -45,7 +45,7 @@ _NOT_IN_FILES = ("variant", "interval", "void", "udt")
 
 def write(
     result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
-) -> tuple[WrittenRun, dict[str, DataFrame]]:
+) -> tuple[WrittenRun, dict[str, Callable[[], DataFrame]]]:
     """The run, and the outputs as they are read back from the files."""
     strange = sorted(tables.difference(NAMES))
     if strange:
@@ -187,7 +187,7 @@ def _converted(
 
 def _written_by_spark(
     result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
-) -> tuple[WrittenRun, dict[str, DataFrame]]:
+) -> tuple[WrittenRun, dict[str, Callable[[], DataFrame]]]:
     wanted = {name: frame for name, frame in result.tables().items() if name in tables}
     write_tables(wanted, OutputFolder(folder, file_format, overwrite))
     counts = result.counts()
@@ -195,9 +195,16 @@ def _written_by_spark(
     return WrittenRun(folder, result.first_pass.as_of, rows, counts), {}
 
 
-def _read_back(result: "Correlated", where: str, file_format: str, tables: frozenset[str]) -> dict[str, DataFrame]:
+def _read_back(
+    result: "Correlated", where: str, file_format: str, tables: frozenset[str]
+) -> dict[str, Callable[[], DataFrame]]:
+    """Each when it is asked for: Spark lists the files of a table as soon as it is named."""
     if file_format != "parquet":
         return {}
-    spark, inputs = result.inputs.spark, result.inputs
-    schemas = {table: schema_of(table, inputs.types["messages"], inputs.layout) for table in tables}
-    return {table: spark.read.schema(schemas[table]).parquet(f"{where}/{table}") for table in schemas}
+    inputs = result.inputs
+
+    def read(table: str) -> DataFrame:
+        schema = schema_of(table, inputs.types["messages"], inputs.layout)
+        return inputs.spark.read.schema(schema).parquet(f"{where}/{table}")
+
+    return {table: cache(partial(read, table)) for table in tables}
