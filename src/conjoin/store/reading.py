@@ -89,10 +89,6 @@ def is_late() -> bool:
     return it is not None and it.is_late
 
 
-def has_deadline() -> bool:
-    return _CURRENT.get() is not None
-
-
 @contextmanager
 def at_most(within_s: float) -> Iterator[None]:
     """Less time than the whole reading has; without one there is all the time that it takes."""

@@ -94,10 +94,10 @@ def test_everybody_is_told_of_his_own_messages_once(scene: Scene) -> None:
     scene.publish("paid")
     scene.publish("shipped", ttl_ms=1_000)
     scene.expire()
-    assert scene.notifier.round().told == 2
+    assert scene.notifier.round().sent == 2
     assert sorted(scene.listener.heard()) == [("all", "expired"), ("paid", "discarded")]
-    assert scene.notifier.round().told == 0
-    assert scene.restarted().round().told == 0, "how far it was told is in the store"
+    assert scene.notifier.round().sent == 0
+    assert scene.restarted().round().sent == 0, "how far it was told is in the store"
     assert [it.difference for it in verify_store(scene.broker.store)] == [None]
 
 
@@ -147,11 +147,11 @@ def test_who_is_down_holds_up_nobody_and_is_told_everything_in_order_later(scene
         scene.publish("paid", key)
     scene.publish("shipped")
     done = scene.notifier.round()
-    assert (done.told, done.failed) == (1, {"paid": "it answered 503"})
+    assert (done.sent, done.failed) == (1, {"paid": "it answered 503"})
     scene.listener.down.clear()
-    assert scene.notifier.round().told == 0, "it is left alone for a while"
+    assert scene.notifier.round().sent == 0, "it is left alone for a while"
     scene.clock.advance_ms(1_500)
-    assert scene.notifier.round().told == 2
+    assert scene.notifier.round().sent == 2
     assert [said["correlationKey"] for who, _, said in scene.listener.told if who == "paid"] == ["a", "b"]
 
 
@@ -166,7 +166,7 @@ def test_what_was_told_before_a_crash_is_told_again_under_the_same_id(scene: Sce
     with pytest.raises(KeyboardInterrupt):
         Notifier(scene.broker, [ALL, PAID], die, lambda: scene.clock() + 2 * MINUTE_MS * 1_000).round()
     scene.clock.advance_ms(5 * MINUTE_MS)
-    assert scene.restarted().round().told == 1
+    assert scene.restarted().round().sent == 1
     assert [said["id"] for _, _, said in scene.listener.told] == told
 
 
@@ -182,10 +182,10 @@ def test_an_incident_is_told_with_its_instance(scene: Scene) -> None:
 def test_a_parked_message_of_the_inbox_is_told_once(scene: Scene) -> None:
     scene.clock.advance_ms(1)
     park(scene, 7, scene.clock())
-    assert scene.notifier.round().told == 1
+    assert scene.notifier.round().sent == 1
     park(scene, 5, scene.clock())
-    assert scene.notifier.round().told == 1, "another one at the very same instant"
-    assert scene.restarted().round().told == 0
+    assert scene.notifier.round().sent == 1, "another one at the very same instant"
+    assert scene.restarted().round().sent == 0
     assert [(kind, said["reason"]) for _, kind, said in scene.listener.told] == [("parked", "attempts_exhausted")] * 2
 
 

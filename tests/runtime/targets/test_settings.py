@@ -53,8 +53,11 @@ def test_camunda_8_that_correlates(target: FakeTarget) -> None:
 def test_signals_and_local_keys_of_camunda_7(target: FakeTarget) -> None:
     written = {"kind": "camunda7", "url": target.url, "signals": ["alarm"], "local_keys": ["item"]}
     with closing(read_target("erp", written, {})) as remote:
-        assert remote.asked(message(name="alarm")).endswith('/signal {"name":"alarm","variables":{}}')
-        assert '"localCorrelationKeys"' in remote.asked(message(correlation_variables={"item": 1}))
+        remote.deliver(message(name="alarm"))
+        remote.deliver(message(correlation_variables={"item": 1}))
+    signal, keyed = target.seen
+    assert (signal.path.endswith("/signal"), signal.body) == (True, b'{"name":"alarm","variables":{}}')
+    assert b'"localCorrelationKeys"' in keyed.body
 
 
 def test_time_outs_are_kept(target: FakeTarget) -> None:

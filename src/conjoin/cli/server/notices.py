@@ -51,7 +51,7 @@ def watch(
         notifier = _notifier(broker)
         while True:
             done = notifier.round()
-            if done.told or done.failed or done.missed:
+            if done.sent or done.failed or done.missed:
                 typer.echo(_in_words(done))
             Event().wait(every_ms / 1_000)
 
@@ -70,4 +70,4 @@ def _in_words(done: NoticeRound) -> str:
         complain(
             f"{done.missed} commits were removed from the log before notices were sent: log_retention is too short"
         )
-    return f"told {done.told}"
+    return f"told {done.sent}"

@@ -19,9 +19,10 @@ from conjoin.runtime.inbox.receiving import ChannelRows, Headers, Reception, Row
 from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
+from conjoin.runtime.ingest.requests import IngestRequest
 from conjoin.runtime.ingest.rows import SourcePosition
-from conjoin.runtime.run.batches import Batch, Commit, Origin, Reply
-from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_source_rows, worker_shards
+from conjoin.runtime.run.batches import Commit, Reply
+from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, batch_of, take_source_rows, worker_shards
 from conjoin.runtime.run.isolation import is_items
 from conjoin.runtime.run.mailbox import Run
 
@@ -30,7 +31,6 @@ KAFKA_KEY = "kafka_key"
 """The key of a record of Kafka, among its headers."""
 _ONE_SHARD = 1
 """Where a message lives is asked later."""
-_Placed = tuple[InboxArrivals | DeadLetter, tuple[str, int]]
 
 
 class Into(NamedTuple):
@@ -42,9 +42,11 @@ class Into(NamedTuple):
     """Of the store; whoever makes a job for it sets them."""
 
 
-def read_arrival(
-    into: Into, now: int
-) -> Callable[[SourcePosition, bytes | None, str | None, str | None], Filed | DeadLetter | None]:
+Read = Callable[[SourcePosition, bytes | None, str | None, str | None], IngestRequest | None]
+"""What a row is: its value with its envelope, or why there is none."""
+
+
+def read_arrival(into: Into, now: int) -> Read:
     reader = ChannelRows(into.channel, into.settings)
 
     def read(
@@ -79,28 +81,22 @@ def take_arrivals(asking: TaskRequest, shard: int, rows: Sequence[IngestRow]) ->
     counts = Counter(rows=len(rows), repeated=len(rows) - len(fresh))
     if fresh:
         run = partial(here.run, asking.now, shard)
-        for placed, done in _taken(run, asking.source, fresh):
-            for (request, _), reply in zip(placed, done.replies, strict=True):
-                counts.update(_counted(request, reply))
+        for some, done in _taken(run, asking.source, fresh):
+            for row, reply in zip(some, done.replies, strict=True):
+                counts.update(_counted(row.request, reply))
     return counts
 
 
-def _taken(run: Run, source: str, rows: Sequence[IngestRow]) -> Iterator[tuple[Sequence[_Placed], Commit]]:
+def _taken(run: Run, source: str, rows: Sequence[IngestRow]) -> Iterator[tuple[Sequence[SourceRow], Commit]]:
     """In one commit; if a row cannot be stored, each is a request of its own, and that one a dead letter."""
-    placed = list(_requests(rows))
+    together = list(_together(source, rows))
     try:
-        yield placed, run(_batch(source, placed))
+        yield together, run(batch_of(source, together))
         return
     except Exception as error:
         if not is_items(error):
             raise
-    each = [_alone(source, row) for row in rows]
-    for some, done in take_source_rows(run, source, each):
-        yield [(row.request, row.noted) for row in some], done
-
-
-def _batch(source: str, placed: Sequence[_Placed]) -> Batch:
-    return Batch([request for request, _ in placed], origin=Origin(source, [at for _, at in placed]))
+    yield from take_source_rows(run, source, [_alone(source, row) for row in rows])
 
 
 def _alone(source: str, row: IngestRow) -> SourceRow:
@@ -113,13 +109,14 @@ def _alone(source: str, row: IngestRow) -> SourceRow:
     )
 
 
-def _requests(rows: Iterable[IngestRow]) -> Iterable[_Placed]:
-    for (part, is_dead), some in groupby(rows, key=lambda row: (row.part, type(row.request) is DeadLetter)):
+def _together(source: str, rows: Iterable[IngestRow]) -> Iterator[SourceRow]:
+    for (_, is_dead), some in groupby(rows, key=lambda row: (row.part, type(row.request) is DeadLetter)):
         alike = list(some)
         if is_dead:
-            yield from ((row.request, (part, row.place)) for row in alike)  # type: ignore[misc]
+            yield from (_alone(source, row) for row in alike)
         else:
-            yield InboxArrivals([row.request for row in alike]), (part, alike[-1].place)  # type: ignore[misc]
+            filed = [row.request for row in alike if isinstance(row.request, Filed)]
+            yield _alone(source, alike[-1])._replace(request=InboxArrivals(filed))
 
 
 def _counted(request: InboxArrivals | DeadLetter, reply: Reply) -> dict[str, int]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, read_arrival, take_arrivals
+from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, Read, read_arrival, take_arrivals
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED, IngestRow, Pack, Packer, no_rows, rows_of
 from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.session.worker import make_ready
@@ -73,10 +73,6 @@ class IngestTask(NamedTuple):
     in_pack: int = IN_PACK
     whole: Whole | None = None
     """None: rows are known by their own places."""
-
-
-Read = Callable[[SourcePosition, bytes | None, str | None, str | None], IngestRequest | None]
-"""What a row is: its value with its envelope, or why there is none."""
 
 
 @lru_cache(maxsize=8)

@@ -34,9 +34,9 @@ _LONGEST_WAIT_US = 300_000_000
 
 
 class NoticeRound(NamedTuple):
-    """`told` notices; `failed` receivers by name, each with why; `missed` commits that were removed before."""
+    """`sent` notices; `failed` receivers by name, each with why; `missed` commits that were removed before."""
 
-    told: int
+    sent: int
     failed: dict[str, str]
     missed: int = 0
 

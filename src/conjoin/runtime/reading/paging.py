@@ -16,7 +16,7 @@ from conjoin.errors import InputError
 from conjoin.kernel.storable import LARGEST_INT64, is_text
 from conjoin.runtime.codec.json_text import NOT_JSON, json_bytes, read_client_json
 from conjoin.store.port import BY_KEY, Meets, RowOrder, Store
-from conjoin.store.reading import has_deadline, is_late
+from conjoin.store.reading import current, is_late
 from conjoin.store.sql.dialect import places_of
 from conjoin.store.tables import Table
 
@@ -90,7 +90,7 @@ class Scan:
         if self.table.key != ("key",) or self.order.columns or "key" in self.where:
             return False
         is_filtered = any(not isinstance(value, Meets) or value.tests for value in self.where.values())
-        return self.keys != ALL_KEYS or (has_deadline() and is_filtered)
+        return self.keys != ALL_KEYS or (current() is not None and is_filtered)
 
     def _statements(self, after: Position | None) -> Iterator[ScanStep | list[Any]]:
         backward, at_once = self.order.backward, min(self.at_once, FIRST_AT_ONCE)

@@ -142,11 +142,11 @@ worker_shards = lru_cache(maxsize=4)(WorkerShards)
 def take_source_rows(run: Run, source: str, rows: Sequence[SourceRow]) -> Iterator[tuple[Sequence[SourceRow], Commit]]:
     """Rows in as many commits as it takes; one that cannot be carried out is kept as a dead letter."""
     for some, done in carried_out(
-        lambda them: run(_batch_of(source, them)), rows, lambda row, it: row.request is it.item
+        lambda them: run(batch_of(source, them)), rows, lambda row, it: row.request is it.item
     ):
         if isinstance(done, Exception):
             some = [_dead(row, done) for row in some]
-            done = run(_batch_of(source, some))
+            done = run(batch_of(source, some))
         yield some, done
 
 
@@ -157,7 +157,7 @@ def take_as_one(
     rows = list(rows)
     while True:
         try:
-            return rows, run(_batch_of(source, rows))
+            return rows, run(batch_of(source, rows))
         except Exception as error:
             culprit = _culprit(rehearse, source, rows, error) if is_items(error) else None
             if culprit is None or type(rows[culprit].request) is DeadLetter:
@@ -170,7 +170,7 @@ def _culprit(rehearse: Callable[[Batch], None], source: str, rows: Sequence[Sour
 
     def fails(some: Sequence[SourceRow]) -> bool:
         try:
-            rehearse(_batch_of(source, some))
+            rehearse(batch_of(source, some))
         except Exception as again:
             if not is_items(again):
                 raise
@@ -226,7 +226,7 @@ class _ShardTask:
         """What other shards have sent so far is taken along."""
         mailbox = self._here.mailbox(self._shard)
         mail = mailbox.collect(most=MAIL_AT_ONCE)
-        batch = _batch_of(self._task.source, rows, mail)
+        batch = batch_of(self._task.source, rows, mail)
         try:
             parts = [_taken(rows, self._run(batch))]
         except Exception as error:
@@ -269,7 +269,7 @@ def run_task(task: TaskRequest, rows: Iterable[TaskRow]) -> Iterator[ResultRow]:
             yield from _ShardTask(task, shard).run(some)
 
 
-def _batch_of(source: str, rows: Sequence[SourceRow], mail: Mail = ()) -> Batch:
+def batch_of(source: str, rows: Sequence[SourceRow], mail: Mail = ()) -> Batch:
     return Batch([row.request for row in rows], mail, origin=Origin(source, [row.noted for row in rows]))
 
 
