@@ -91,16 +91,25 @@ PAIRS = Counter(
 )
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: "SparkSession") -> None:
+@pytest.fixture(autouse=True, params=["spark", "local"])
+def engine(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: "SparkSession"
+) -> str:
+    """Every test by either engine, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     for key in [*Settings.model_fields, "config"]:
         monkeypatch.delenv(f"CONJOIN_{key.upper()}", raising=False)
+    monkeypatch.setattr("tests.cli.test_correlate.ENGINE", request.param)
+    return str(request.param)
+
+
+ENGINE = "auto"
 
 
 def correlate(out: str, *options: str, **tables: object) -> None:
     """Runs the command; each table is a path or a list of paths."""
+    options = (*options, "--engine", ENGINE)
     flags = [
         part
         for table, paths in tables.items()

@@ -98,7 +98,11 @@ from conjoin.cli.main import run
 sys.exit(run(sys.argv[1:]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, "correlate", *NEEDED], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, "correlate", *NEEDED, "--engine", "spark"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.stderr == "conjoin: conjoin spark correlate needs Apache Spark: pip install 'conjoin[spark]'\n"
     assert done.returncode == 2
@@ -111,7 +115,7 @@ def test_interrupt_ends_quietly(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     for name in ("m.jsonl", "s.jsonl"):
         Path(name).touch()
     monkeypatch.setattr("conjoin.cli.invocation.CommandCall.spark", interrupted)
-    assert run(["correlate", *NEEDED]) == 130
+    assert run(["correlate", *NEEDED, "--engine", "spark"]) == 130
     assert capsys.readouterr().err == ""
 
 

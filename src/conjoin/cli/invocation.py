@@ -237,7 +237,16 @@ class CommandCall:
 
 def check_spark(name: str) -> None:
     """Before anything of the pipeline is imported."""
-    if not all(map(find_spec, ("pyspark", "pyarrow"))):
+    _check_installed(name, "pyspark")
+
+
+def check_arrow(name: str) -> None:
+    """What works without Spark works with what comes with it."""
+    _check_installed(name, "pyarrow")
+
+
+def _check_installed(name: str, module: str) -> None:
+    if find_spec(module) is None:
         raise ExtraMissing(name, "Apache Spark", "spark")
 
 

@@ -139,7 +139,7 @@ def _balance(summary: "TableSummary") -> str:
     parts = f"{summary.rows_out['verdicts']:,} verdicts + {dead:,} dead letters"
     later = summary.later.get("messages", 0)
     parts += f" + {later:,} later than as_of" if later else ""
-    return f"{summary.rows_in['messages']:,} messages in = {parts}"
+    return f"{summary.rows_in.get('messages', 0):,} messages in = {parts}"
 
 
 _DIFFER = {"number": "the way a number is written only", "prefix": "a prefix or leading zeros only"}
@@ -173,7 +173,7 @@ def _explains(tally: "VerdictTally") -> bool:
 def _throughput(summary: "TableSummary") -> str:
     messages, subscriptions = (summary.rows_in.get(name, 0) for name in ("messages", "subscriptions"))
     events = messages + subscriptions
+    here = " without Spark" if summary.engine == "local" else ""
     rate = f"{events / summary.seconds:,.0f} events/s" if summary.seconds > 0 else "at once"
-    return (
-        f"{events:,} events (messages + subscriptions) in {summary.seconds:.1f} s, all outputs written: [bold]{rate}[/]"
-    )
+    counted = f"{events:,} events (messages + subscriptions) in {summary.seconds:.1f} s{here}"
+    return f"{counted}, all outputs written: [bold]{rate}[/]"

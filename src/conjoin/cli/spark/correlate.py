@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from conjoin.cli.invocation import CommandCall, check_spark, command
+from conjoin.cli.invocation import CommandCall, check_arrow, check_spark, command
 from conjoin.cli.options import option, read_answer
 from conjoin.cli.progress import progress
 from conjoin.cli.reading import is_missing
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
 
 Paths = list[str] | None
+ENGINES = ("auto", "local", "spark")
 
 
 def _table(name: str, help: str) -> Any:
@@ -42,6 +43,10 @@ def correlate(
         str | None, option("--as-of", "Judge at this instant. Default: the latest time in the tables.", "TIME")
     ] = None,
     since: Annotated[str | None, option("--since", "The as_of of the run before.", "TIME")] = None,
+    engine: Annotated[
+        str,
+        option("--engine", "spark, local (in this process, without Spark), or auto: local for small files.", "ENGINE"),
+    ] = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote to --out.")] = False,
     no_near: Annotated[bool, typer.Option("--no-near", help="Do not look for near misses on other keys.")] = False,
     policy: Annotated[
@@ -85,18 +90,41 @@ def correlate(
     tables = {"messages": messages, "subscriptions": subscriptions, "starts": starts, "ends": ends}
     inputs = {name: tuple(paths or ()) for name, paths in {**tables, "locks": locks, "ids": ids}.items()}
     settings = call.settings
-    check_spark("conjoin spark correlate")
     policies = with_flags(settings.policies, policy or [])
+    if engine not in ENGINES:
+        raise InputError([f"--engine: {engine} is not {', '.join(ENGINES)}"])
+    (check_spark if engine == "spark" else check_arrow)("conjoin spark correlate")
     _check(inputs, out, overwrite, settings)
     _check_rules(policies, settings, as_of, since)
     from conjoin.pipeline.correlate.job import TableJob
 
     how = (settings.format, overwrite, as_of, since, settings.profile, policies, settings.partitions)
+    job = TableJob(inputs, out, *how, near=not no_near)
     try:
-        job = TableJob(inputs, out, *how, near=not no_near)
-        run_and_close(call.spark("conjoin spark correlate"), job)
+        if not _done_locally(job, engine, settings):
+            check_spark("conjoin spark correlate")
+            run_and_close(call.spark("conjoin spark correlate"), job)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _done_locally(job: "TableJob", engine: str, settings: Settings) -> bool:
+    """Small files are correlated in this process, by the same rules, if that is certain to give the same."""
+    from conjoin.pipeline.correlate.job import run_locally
+    from conjoin.pipeline.correlate.local.not_local import NotLocal
+    from conjoin.pipeline.session.master import will_run_here
+
+    if engine == "spark" or (engine == "auto" and not will_run_here(settings)):
+        return False
+    try:
+        with progress() as step:
+            summary = run_locally(job, step, any_size=engine == "local")
+    except NotLocal as reason:
+        if engine == "local":
+            raise InputError([f"--engine local: {reason.why}; --engine spark reads it"]) from None
+        return False
+    show_closing(Console(), summary, job.out)
+    return True
 
 
 def run_and_close(spark: Any, job: "TableJob") -> None:

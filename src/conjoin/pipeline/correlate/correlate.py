@@ -60,16 +60,22 @@ def correlate(
     given = {name: frame for name, frame in tables.items() if frame is not None}
     if carry is not None:
         given["messages"] = _carried(messages, frozenset(carry))
-    book = policies_of(policies, profile)
+    options: dict[str, Any] = {"as_of": as_of, "since": since, "partitions": partitions}
+    options |= {"unique_positions": unique_positions, "unreadable": unreadable or {}, "near": near}
+    return Correlated(inputs_of(given, policies_of(policies, profile), carry is None, **options))
+
+
+def inputs_of(
+    given: "dict[str, DataFrame]", policies: Policies, warns: bool, as_of: Instant, since: Instant, **more: Any
+) -> CorrelateInputs:
+    """The tables, after they have been checked. `warns` of columns that nobody has asked for."""
     since_us, as_of_us = read_instant(since, "since"), read_instant(as_of, "as_of")
     types = {name: types_of(frame) for name, frame in given.items()}
     _check(given, types)
-    if carry is None and (others := events.other_columns(types["messages"])):
-        warnings.warn(f"columns of messages that travel along into .verdicts: {', '.join(others)}", stacklevel=2)
-    layout = events.layout_of(types["messages"], book)
-    times = as_of_us, since_us
-    dead = unreadable or {}
-    return Correlated(CorrelateInputs(given, types, layout, book, *times, partitions, unique_positions, dead, near))
+    if warns and (others := events.other_columns(types["messages"])):
+        warnings.warn(f"columns of messages that travel along into .verdicts: {', '.join(others)}", stacklevel=3)
+    layout = events.layout_of(types["messages"], policies)
+    return CorrelateInputs(given, types, layout, policies, as_of_us, since_us, **more)
 
 
 def policies_of(policies: Policies | Mapping[str, Mapping[str, object]] | None, profile: str) -> Policies:

@@ -53,6 +53,10 @@ class CorrelateInputs:
 
     def rows(self, repeated: int) -> "DataFrame":
         """All rows of a correlation key in one partition, one key after the other, each in its order."""
+        return events.in_order(self.row_frames(repeated), self.types["messages"], self.layout, self.partitions)
+
+    def row_frames(self, repeated: int) -> "list[DataFrame]":
+        """The rows of each table, with the slots that it fills."""
         given, types = self.tables, self.types
         rows = [
             events.message_rows(given["messages"], types["messages"], self.layout, self.policies, repeated),
@@ -66,7 +70,7 @@ class CorrelateInputs:
         }
         rows += [make(given[name], types[name]) for name, make in others.items() if name in given]
         rows += [events.unreadable_rows(name, frame) for name, frame in self.unreadable.items()]
-        return events.in_order(rows, types["messages"], self.layout, self.partitions)
+        return rows
 
     def plan(self, first: "FirstPass") -> FoldPlan:
         return FoldPlan(self.layout, self.policies, first.as_of, self.since, first.starts)

@@ -48,7 +48,7 @@ Slot = tuple[str, ColumnType | str]
 _ALWAYS = {"key", "position", "id"}
 """The order is by these, whatever the tables hold."""
 
-_REPEATED, _POSITION, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "at", "chosen", "fault"))
+REPEATS, _POSITION, _CHOSEN, _FAULT = (f"_conjoin_{word}" for word in ("repeated", "at", "chosen", "fault"))
 _MOST_BROADCAST = 100_000
 """More repeated positions than that are not sent to every worker."""
 
@@ -91,16 +91,16 @@ def message_rows(
         beside["kept"] = prior.pop("kept_at")
         prior["decided_at"] = f"timestamp_micros({prior['decided_at']})"
         beside |= {f"prior_{name}": column for name, column in prior.items()}
-    once = None
     if repeated:
-        messages, once = _with_repeated_positions(messages, types, repeated)
+        messages = _with_repeated_positions(messages, types, repeated)
+    once = f"case when not {REPEATS} then 'duplicate_position:position' end" if REPEATS in messages.columns else None
     return _rows(InputTable("messages", messages, types), PUBLISH, policies, beside, once)
 
 
 def positions_of(messages: "DataFrame", types: Types) -> "DataFrame":
     """The position of each row that has one, and a hash of what tells the row from others."""
     read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
-    rows = messages.selectExpr(f"{read['position']} as {_POSITION}", f"{_told_apart(read)} as hash")
+    rows = messages.selectExpr(f"{read['position']} as {_POSITION}", f"{told_apart(read)} as hash")
     return rows.where(f"{_POSITION} is not null")
 
 
@@ -113,13 +113,13 @@ def repeated_positions(messages: "DataFrame", types: Types) -> "DataFrame":
     return counted.where("times > 1").select(_POSITION, _CHOSEN)
 
 
-def _told_apart(read: dict[str, str]) -> str:
+def told_apart(read: dict[str, str]) -> str:
     # The hash passes over nulls: without a text in their place, one column could be taken for another.
     texts = [f"coalesce({read[name]}, '')" for name in ("correlation_key", "name", "message_id")]
     return f"xxhash64({', '.join((read['position'], read['published_at'], *texts))})"
 
 
-def _with_repeated_positions(messages: "DataFrame", types: Types, repeated: int) -> tuple["DataFrame", str]:
+def _with_repeated_positions(messages: "DataFrame", types: Types, repeated: int) -> "DataFrame":
     """Of the rows that share a position one is kept: exact copies count as one, of others the lowest hash."""
     from pyspark.sql import functions as F
 
@@ -128,8 +128,8 @@ def _with_repeated_positions(messages: "DataFrame", types: Types, repeated: int)
     if repeated <= _MOST_BROADCAST:
         others = F.broadcast(others)
     joined = messages.join(others, F.expr(f"{read['position']} = {_POSITION}"), "left")
-    marked = joined.withColumn(_REPEATED, F.expr(f"{_CHOSEN} = {_told_apart(read)}"))
-    return marked.drop(_POSITION, _CHOSEN), f"case when not {_REPEATED} then 'duplicate_position:position' end"
+    marked = joined.withColumn(REPEATS, F.expr(f"{_CHOSEN} = {told_apart(read)}"))
+    return marked.drop(_POSITION, _CHOSEN)
 
 
 def unreadable_rows(table: str, unreadable: "DataFrame") -> "DataFrame":
@@ -194,7 +194,7 @@ def _rows(
     values = {name: f"_conjoin_{name}" for name in read}
     faults = (fault_of(contract, values[contract.name], read[contract.name].present, blank) for contract in present)
     found = ["cast(null as string)", *(text for text in (*faults, fault) if text is not None)]
-    own = ", ".join(quoted(name) for name in frame.columns if name != _REPEATED)
+    own = ", ".join(quoted(name) for name in frame.columns if name != REPEATS)
     frame = frame.selectExpr("*", *(f"{one.value} as {values[name]}" for name, one in read.items()))
     frame = frame.selectExpr("*", f"coalesce({', '.join(found)}) as {_FAULT}")
     slots = {SLOT_OF[name]: value for name, value in values.items()}
@@ -208,8 +208,8 @@ def _rows(
     if "interrupting" in values:
         given, no = INTERRUPTING_GIVEN, INTERRUPTING_GIVEN | NOT_INTERRUPTING
         flags.append(f"case {values['interrupting']} when true then {given} when false then {no} else 0 end")
-    if _REPEATED in frame.columns:
-        flags.append(f"if({_REPEATED}, {REPEATED}, 0)")
+    if REPEATS in frame.columns:
+        flags.append(f"if({REPEATS}, {REPEATED}, 0)")
     slots["kind"] = f"cast(if({_FAULT} is null, 1, -1) * ({' + '.join(flags)}) as tinyint)"
     slots["fault"] = (
         f"case when {_FAULT} is not null then concat("
@@ -233,6 +233,24 @@ def in_order(rows: list["DataFrame"], messages: Types, layout: Layout, partition
     """All rows of a correlation key in one partition, one key after the other, each in its order."""
     from pyspark.sql import functions as F
 
+    together = of_one_shape(rows, messages, layout)
+    by_key = F.expr(f"xxhash64({KEY})")
+    placed = together.repartition(partitions, by_key) if partitions else together.repartition(by_key)
+    # The hash decides nearly every comparison of the sort; the rest is only looked at within a key.
+    order = F.expr(KEY), "at", F.expr(f"abs(kind) & {KIND}"), "position", "id", F.expr(row_hash(types_of(together)))
+    return placed.sortWithinPartitions(by_key, *order)
+
+
+KEY = "coalesce(`key`, '')"
+
+
+def row_hash(types: Types) -> str:
+    """A position tells rows apart; what has none is told apart by all its columns."""
+    return f"case when position is null then xxhash64({', '.join(_hashable(types))}) end"
+
+
+def of_one_shape(rows: list["DataFrame"], messages: Types, layout: Layout) -> "DataFrame":
+    """All rows, with every slot that one of them fills."""
     filled = _ALWAYS | {slot for frame in rows for slot in frame.columns}
     slots: list[Slot] = [slot for slot in SHAPE if slot[0] in filled]
     slots += [(slot, messages[name]) for name, slot in layout.slots.items() if slot.startswith("m_")]
@@ -242,14 +260,7 @@ def in_order(rows: list["DataFrame"], messages: Types, layout: Layout, partition
     together = shaped[0]
     for frame in shaped[1:]:
         together = together.union(frame)
-    key = "coalesce(`key`, '')"
-    by_key = F.expr(f"xxhash64({key})")
-    placed = together.repartition(partitions, by_key) if partitions else together.repartition(by_key)
-    # A position tells rows apart; what has none is told apart by all its columns.
-    whole = f"case when position is null then xxhash64({', '.join(_hashable(types_of(together)))}) end"
-    # The hash decides nearly every comparison of the sort; the rest is only looked at within a key.
-    order = F.expr(key), "at", F.expr(f"abs(kind) & {KIND}"), "position", "id", F.expr(whole)
-    return placed.sortWithinPartitions(by_key, *order)
+    return together
 
 
 def _hashable(types: Types) -> list[str]:

@@ -3,12 +3,14 @@
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from conjoin.pipeline.correlate import correlate
+from conjoin.pipeline.correlate.correlate import inputs_of, policies_of
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.results import NAMES
@@ -63,6 +65,7 @@ class TableSummary:
     notes: list[str]
     near: dict[str, int] = field(default_factory=dict)
     """Messages that nobody took though somebody waits with nearly their key, by what the keys differ in."""
+    engine: str = "spark"
 
 
 def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
@@ -85,8 +88,7 @@ def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> Tab
 
     rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
     began = time.monotonic()
-    with warnings.catch_warnings(record=True) as caught, spark_errors():
-        warnings.simplefilter("always", UserWarning)
+    with _noted() as notes, spark_errors():
         correlated = correlate(
             **rows,
             policies=job.policies,
@@ -97,7 +99,6 @@ def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> Tab
             near=job.near,
             unreadable={name: table.unreadable for name, table in tables.items() if table.unreadable is not None},
         )
-    notes = [str(warning.message) for warning in caught if warning.category is UserWarning]
     with correlated, spark_errors():
         step("looking over the tables")
         starts = len(correlated.first_pass.starts)
@@ -118,7 +119,37 @@ def _crowded(counts: PartitionCounts) -> Iterator[str]:
         yield f"{rows:,} of {total:,} rows {whose}: they are carried out in order, by one task"
 
 
-def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str]) -> TableSummary:
+def run_locally(job: TableJob, step: Step, any_size: bool = False) -> TableSummary:
+    """The same without Spark; `NotLocal` before anything is written, where that would not be the same."""
+    from conjoin.pipeline.correlate.local.reading import MOST_BYTES, MOST_ROWS, Allowance, read_locally
+    from conjoin.pipeline.correlate.local.running import prepared
+
+    began = time.monotonic()
+    step("reading the tables")
+    allowance = Allowance(None, None) if any_size else Allowance(MOST_ROWS, MOST_BYTES)
+    tables = {name: read_locally(name, paths, allowance) for name, paths in job.inputs.items() if paths}
+    rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
+    unreadable = {name: table.unreadable for name, table in tables.items() if table.unreadable.height}
+    with _noted() as notes:
+        book = policies_of(job.policies, job.profile)
+        inputs = inputs_of(rows, book, True, job.as_of, job.since, unreadable=unreadable, near=job.near)
+    run = prepared(inputs)
+    step("correlating and writing")
+    written = run.write(job.out, job.file_format, job.overwrite)
+    return _summary(written, len(run.plan.starts), time.monotonic() - began, notes, "local")
+
+
+@contextmanager
+def _noted() -> Iterator[list[str]]:
+    """Warnings about the tables, as texts, once it is over."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield notes
+    notes += [str(warning.message) for warning in caught if warning.category is UserWarning]
+
+
+def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str], engine: str = "spark") -> TableSummary:
     counts = run.counts
     tallies = [
         VerdictTally(t.verdict, t.reason, t.count, t.example.name, t.example.key, msgspec.json.decode(t.example.detail))
@@ -128,4 +159,6 @@ def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str]) -> 
     rows_in = counts.rows_in | {"starts": counts.rows_in.get("starts", 0) + starts}
     notes = [*notes, *_crowded(counts)]
     rows_out = {name: run.rows.get(name, 0) for name in NAMES if name in run.rows}
-    return TableSummary(tallies, dead, counts.later, rows_in, rows_out, seconds, iso(run.as_of), notes, counts.near)
+    return TableSummary(
+        tallies, dead, counts.later, rows_in, rows_out, seconds, iso(run.as_of), notes, counts.near, engine
+    )

@@ -7,7 +7,6 @@ another length) is handed on beside the rows as dead letters `unreadable`: every
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,14 +16,12 @@ from pyspark.sql import types as T
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import TABLES, reader_of
 from conjoin.pipeline.files.lakes import read_lake
+from conjoin.pipeline.files.listing import files_here, one_format
 from conjoin.pipeline.files.text_files import read_csv, read_json_lines
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
 TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 """How an instant is written as text: to the microsecond, with its zone."""
-
-FORMATS = {"parquet": "parquet", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl", "csv": "csv"}
-_READABLE = ".parquet, .jsonl, .ndjson, .json or .csv (the text ones also with .gz)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,45 +50,19 @@ def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> FileTab
     return FileTable(rows, reduce(DataFrame.union, unreadable) if unreadable else None, kept)
 
 
-def format_of(name: str) -> str | None:
-    """The format of a file by its name; None when it is none of ours."""
-    stem = name.lower()
-    text = stem.removesuffix(".gz")
-    found = FORMATS.get(text.rpartition(".")[2]) if "." in text else None
-    return None if found == "parquet" and text != stem else found
-
-
 def _read_path(spark: SparkSession, table: str, path: str) -> FileTable:
     lake = read_lake(spark, table, path)
     if lake is not None:
         return FileTable(lake, None)
-    files = _files_of(spark, table, path)
-    formats = sorted({found for found in map(format_of, files) if found})
-    strange = [file for file in files if format_of(file) is None]
-    if strange:
-        raise InputError([f"{table}: {path}: {Path(strange[0]).name} is not {_READABLE}"])
-    if len(formats) > 1:
-        raise InputError([f"{table}: {path} holds files of more than one format: {', '.join(formats)}"])
-    if not files:
+    here = files_here(table, path)
+    files = _files_by_spark(spark, table, path) if here is None else [path_of(spark, file) for file in here]
+    file_format = one_format(table, path, files)
+    if file_format is None:
         return FileTable(_empty(spark, table), None)
     try:
-        return _READERS[formats[0]](spark, table, path, files)
+        return _READERS[file_format](spark, table, path, files)
     except SPARK_ERRORS as error:
-        raise InputError([f"{table}: {path} cannot be read as {formats[0]}: {spark_says(error)}"]) from None
-
-
-def _files_of(spark: SparkSession, table: str, path: str) -> list[str]:
-    """The files that count: Spark's own marks and hidden files have names that begin with _ or a dot."""
-    here = Path(path_of(spark, path))
-    if here.is_file():
-        return [str(here)]
-    if not here.is_dir():
-        return _files_by_spark(spark, table, path)
-    inside = [file for file in sorted(here.rglob("*")) if file.is_file()]
-    files = [str(it) for it in inside if not any(part[0] in "_." for part in it.relative_to(here).parts)]
-    if not files and not (here / "_SUCCESS").exists():
-        raise InputError([f"{table}: {path} is a folder without any file"])
-    return files
+        raise InputError([f"{table}: {path} cannot be read as {file_format}: {spark_says(error)}"]) from None
 
 
 def _files_by_spark(spark: SparkSession, table: str, path: str) -> list[str]:
@@ -130,8 +101,7 @@ def _without_untyped_nulls(rows: DataFrame, table: str) -> DataFrame:
 
 
 def _read_json_lines(spark: SparkSession, table: str, path: str, files: list[str]) -> FileTable:
-    known = [contract.name for contract in TABLES[table]]
-    rows, unreadable, kept = read_json_lines(spark, table, known, files)
+    rows, unreadable, kept = read_json_lines(spark, table, files)
     return FileTable(rows, unreadable, (kept,))
 
 

@@ -1,10 +1,9 @@
-"""Text files: JSON lines and CSV, every value a text column. What is no row is a dead letter `unreadable`.
+"""Text files: JSON lines and CSV, read by Spark. What is no row is a dead letter `unreadable`.
 
 CSV: a header names the columns; quotes are doubled inside quotes, as RFC 4180 says. Files with different headers are
 read apart. A value may go over several lines, so a file is read by one task: use Parquet where that is slow.
 
-JSON lines: each line is an object, nested values stay the JSON they were. Nothing is inferred and nothing rewritten:
-`1.50` stays `1.50`, an object keeps exactly its own fields. Spark's own reader would take `{} more` as an object and
+JSON lines: each line is an object, read by `json_lines.py`. Spark's own reader would take `{} more` as an object and
 `[{}, {}]` as two, and does not say why a line cannot be read. Lines are parsed once and kept, because more than one
 part of `correlate` reads them.
 """
@@ -13,14 +12,14 @@ import csv
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from conjoin.errors import InputError
+from conjoin.pipeline.files.json_lines import FieldKinds, parsed_lines
+from conjoin.pipeline.files.listing import header_names
 from conjoin.pipeline.session.arrow_rows import spark_schema, to_batch
 from conjoin.pipeline.session.worker import make_ready
 
@@ -31,9 +30,9 @@ _PARSED = pa.schema(
         ("unreadable", pa.string()),
         ("why", pa.string()),
         ("file", pa.string()),
+        ("kinds", pa.map_(pa.string(), pa.string())),
     ]
 )
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_csv(spark: SparkSession, table: str, files: list[str]) -> list[tuple[DataFrame, DataFrame, DataFrame]]:
@@ -51,12 +50,7 @@ def header_of(spark: SparkSession, table: str, file: str) -> tuple[str, ...]:
     if not first:
         return ()
     names = next(csv.reader([first[0]["value"].removeprefix("\ufeff")]), [])
-    header = tuple(name.strip() or f"_c{place}" for place, name in enumerate(names))
-    small = [name.lower() for name in header]
-    twice = sorted({name for name in small if small.count(name) > 1})
-    if twice:
-        raise InputError([f"{table}: {file}: the header names {', '.join(twice)} twice"])
-    return header
+    return header_names(table, file, names)
 
 
 def csv_rows(spark: SparkSession, header: tuple[str, ...], files: list[str]) -> DataFrame:
@@ -89,50 +83,29 @@ def _dead(unreadable: DataFrame, table: str, row: Column, why: Column) -> DataFr
     )
 
 
-def read_json_lines(
-    spark: SparkSession, table: str, known: list[str], files: list[str]
-) -> tuple[DataFrame, DataFrame, DataFrame]:
+def read_json_lines(spark: SparkSession, table: str, files: list[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
     """The rows, beside them the lines that are no JSON object as dead letters, and what both are views of."""
     lines = spark.read.text(files).select("value", F.col("_metadata.file_name").alias("file"))
     parsed = lines.mapInArrow(_parse, spark_schema(_PARSED)).persist(StorageLevel.MEMORY_AND_DISK)
-    columns = _columns(parsed, table, known)
-    fields = [F.col("fields").getItem(name).alias(name or "_") for name in columns]
+    kinds = FieldKinds()
+    for row in parsed.where("kinds is not null").select(F.explode("kinds")).distinct().collect():
+        kinds.merge(row[0], row[1].split())
+    fields = [F.col("fields").getItem(name).cast(kind).alias(name or "_") for name, kind in kinds.types(table).items()]
     dead = _dead(parsed.where("unreadable is not null"), table, F.col("unreadable"), F.col("why"))
-    return parsed.where("unreadable is null").select(*fields), dead, parsed
-
-
-def _columns(parsed: DataFrame, table: str, known: list[str]) -> list[str]:
-    """Ours in their order, then others by name; all of ours when there is no line at all."""
-    found = {row[0] for row in parsed.select(F.explode(F.map_keys("fields"))).distinct().collect()}
-    columns = [name for name in known if name in found or not found] + sorted(found.difference(known))
-    by_small = {name.lower(): name for name in columns}
-    unclear = [f"{by_small[name.lower()]} and {name}" for name in columns if by_small[name.lower()] != name]
-    if unclear:
-        raise InputError([f"{table}: names of fields differ in case only: {', '.join(unclear)}"])
-    return columns
+    return parsed.where("fields is not null").select(*fields), dead, parsed
 
 
 def _parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The last row of each batch has no fields: it says what kinds of values each field had."""
     make_ready()
-    read = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
     for batch in batches:
         # As bytes: a line may be no UTF-8 at all, which the decoder finds and Arrow would stumble over.
         lines = batch.column("value").cast(pa.binary()).to_pylist()
+        kinds = FieldKinds()
         rows: list[tuple[Any, ...]] = []
-        for line, file in zip(lines, batch.column("file").to_pylist(), strict=True):
-            text = line.removeprefix(_BYTE_ORDER_MARK)
-            if not text or text.isspace():
-                continue
-            try:
-                fields = [(name, _text(bytes(value))) for name, value in read(text).items()]
-                rows.append((fields, None, None, file))
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                rows.append((None, text.decode("utf-8", "replace"), str(error), file))
+        for line, file in zip(parsed_lines(lines, kinds), batch.column("file").to_pylist(), strict=True):
+            if line is not None:
+                fields = None if line.fields is None else list(line.fields.items())
+                rows.append((fields, line.unreadable, line.why, file, None))
+        rows.append((None, None, None, None, [(name, " ".join(sorted(found))) for name, found in kinds.seen.items()]))
         yield to_batch(rows, _PARSED)
-
-
-def _text(value: bytes) -> str | None:
-    """A string without its quotes, null as null, anything else as it was written."""
-    if value[:1] == b'"':
-        return msgspec.json.decode(value, type=str)
-    return None if value == b"null" else value.decode()

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming import StreamingQuery
 
 from conjoin.errors import InputError
-from conjoin.pipeline.files.tables import format_of
+from conjoin.pipeline.files.listing import format_of
 from conjoin.pipeline.files.text_files import RAW, csv_rows, header_of
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest
 from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals, kafka_reader

@@ -10,6 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from conjoin.kernel.policies import Policies
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.near import in_memory
@@ -28,19 +29,32 @@ def near_reports(
     inputs: "CorrelateInputs", home: RunFolder, where: str, folded: Sequence[PartitionReport], do: Do
 ) -> list[PartitionReport]:
     """`where`: the folder as Spark knows it. `do` does something where the folder can be seen."""
+    files, read, held = _to_compare(folded)
+    if not read:
+        return []
+    if read > in_memory.MOST_READ or held > in_memory.MOST_HELD:
+        return _by_spark(inputs, home, where, files)
+    policies = inputs.policies
+    return [msgspec.convert(do(lambda: msgspec.to_builtins(_here(home, files, policies))), PartitionReport)]
+
+
+def near_reports_here(home: RunFolder, folded: Sequence[PartitionReport], policies: Policies) -> list[PartitionReport]:
+    """Without Spark, however many there are."""
+    files, read, _ = _to_compare(folded)
+    return [_here(home, files, policies)] if read else []
+
+
+def _to_compare(folded: Sequence[PartitionReport]) -> tuple[dict[str, list[str]], int, int]:
+    """The files of verdicts and of who still waits; how many rows are to be read and kept: none if none are found."""
     left = sum(t.count for report in folded for t in report.counts.tallies if t.reason in FOR_WANT_OF_RECEIVERS)
     named = {
         table: [file for report in folded for file in report.files if file.table == table and file.rows]
         for table in (VERDICTS, OPENED)
     }
     rows = {table: sum(file.rows for file in files) for table, files in named.items()}
-    if not left or not rows[OPENED]:
-        return []
     files = {table: [file.name for file in some] for table, some in named.items()}
-    if rows[VERDICTS] > in_memory.MOST_READ or left + rows[OPENED] > in_memory.MOST_HELD:
-        return _by_spark(inputs, home, where, files)
-    policies = inputs.policies
-    return [msgspec.convert(do(lambda: msgspec.to_builtins(_here(home, files, policies))), PartitionReport)]
+    there_is_any = left and rows[OPENED]
+    return (files, rows[VERDICTS], left + rows[OPENED]) if there_is_any else (files, 0, 0)
 
 
 def _here(home: RunFolder, files: dict[str, list[str]], policies: Any) -> PartitionReport:
