@@ -268,3 +268,63 @@ def test_missing_columns_are_all_named_at_once(capsys: pytest.CaptureFixture[str
     error = capsys.readouterr().err
     assert "conjoin: messages: column published_at is missing" in error
     assert "conjoin: subscriptions: column process_id is missing" in error
+
+
+def test_a_run_goes_on_after_the_one_before(capsys: pytest.CaptureFixture[str]) -> None:
+    day, next_day = written("csv"), written("jsonl")
+    correlate(
+        "first", "--as-of", at(59), messages=day["day1"], subscriptions=day["waiting1"], starts=day["starts"],
+    )  # fmt: skip
+    capsys.readouterr()
+    correlate(
+        "second", messages=next_day["day2"], subscriptions=next_day["waiting2"], starts=day["starts"],
+        ends=next_day["ends"], after="first",
+    )  # fmt: skip
+    told = capsys.readouterr().out
+    assert verdicts("first", "second") == BOTH_DAYS
+    assert pairs("first", "second") == PAIRS
+    assert "8 messages in (4 new, 4 carried over) = 8 verdicts" in told
+    assert "buffered 4 (3 taken once)" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--after", "nowhere"], "--after: nowhere holds no finished run of correlate"),
+        (["--after", "first", "--policy", "*:time_to_live=1h"], "was made under other policies"),
+        (["--after", "first", "--since", at(59)], "--since is taken from the run before"),
+        (["--after", "first", "--ids", "first/ids"], "--ids is taken from the run before"),
+    ],
+)
+def test_a_run_that_nothing_can_go_on_from_is_refused(
+    options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    day = written("jsonl")
+    tables = ["--messages", str(day["day1"]), "--subscriptions", str(day["waiting1"])]
+    assert run(["correlate", *tables, "--out", "first", "--engine", "local"]) == 0
+    assert run(["correlate", *tables, "--out", "second", "--engine", ENGINE, *options]) == 2
+    assert told in capsys.readouterr().err
+    assert not Path("second").exists()
+
+
+def test_columns_of_other_names_are_mapped(capsys: pytest.CaptureFixture[str]) -> None:
+    theirs = {"correlation_key": "order_no", "published_at": "sent"}
+    renamed = [{theirs.get(name, name): value for name, value in row.items()} for row in DAY]
+    messages = write(Path("theirs.csv"), renamed, "csv")
+    waiting = written("jsonl")["waiting1"]
+    correlate(
+        "out", "--as-of", at(59), "--map", "key=order_no", "--map", "messages.published_at=sent",
+        messages=messages, subscriptions=waiting,
+    )  # fmt: skip
+    assert verdicts("out")[1] == FIRST_DAY[1]
+    assert verdicts("out")[3] == FIRST_DAY[3]
+    for flag, told in (
+        ("key=order_nr", "no file has a column order_nr; is it order_no?"),
+        ("keys=order_no", "keys is no column of messages or subscriptions"),
+        ("name=order_no", "theirs.csv has a column name beside order_no: which of them counts?"),
+        ("nonsense", "is not like key=order_no"),
+    ):
+        tables = ["--messages", str(messages), "--subscriptions", str(waiting)]
+        assert run(["correlate", *tables, "--out", "no", "--engine", ENGINE, "--map", flag]) == 2
+        assert told in capsys.readouterr().err
+        assert not Path("no").exists()

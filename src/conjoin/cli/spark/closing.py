@@ -88,10 +88,11 @@ def show_closing(console: Console, summary: "TableSummary", out: str) -> None:
     for example in examples:
         console.print(Padding(example, (0, 0, 0, 2)), highlight=False)
     console.print(f"\n{_throughput(summary)}", highlight=False)
-    written = " · ".join(f"{name} {count:,}" for name, count in summary.rows_out.items())
+    taken = {"buffered": f" ({summary.still_offered:,} taken once)"} if summary.still_offered else {}
+    written = " · ".join(f"{name} {count:,}{taken.get(name, '')}" for name, count in summary.rows_out.items())
     console.print(f"[bold]{escape(out)}[/]: {written}", highlight=False, soft_wrap=not console.is_terminal)
     if summary.as_of:
-        console.print(f"As of {summary.as_of}: a next run takes it as --since.", style="dim", highlight=False)
+        console.print(f"As of {summary.as_of}: a next run goes on with --after {out}", style="dim", highlight=False)
 
 
 def verdict_table(counts: Mapping[tuple[str, str], int], with_bars: bool) -> Table:
@@ -139,7 +140,9 @@ def _balance(summary: "TableSummary") -> str:
     parts = f"{summary.rows_out['verdicts']:,} verdicts + {dead:,} dead letters"
     later = summary.later.get("messages", 0)
     parts += f" + {later:,} later than as_of" if later else ""
-    return f"{summary.rows_in.get('messages', 0):,} messages in = {parts}"
+    total, kept = summary.rows_in.get("messages", 0), summary.kept.get("messages", 0)
+    whose = f" ({total - kept:,} new, {kept:,} carried over)" if kept else ""
+    return f"{total:,} messages in{whose} = {parts}"
 
 
 _DIFFER = {"number": "the way a number is written only", "prefix": "a prefix or leading zeros only"}
@@ -176,4 +179,5 @@ def _throughput(summary: "TableSummary") -> str:
     here = " without Spark" if summary.engine == "local" else ""
     rate = f"{events / summary.seconds:,.0f} events/s" if summary.seconds > 0 else "at once"
     counted = f"{events:,} events (messages + subscriptions) in {summary.seconds:.1f} s{here}"
-    return f"{counted}, all outputs written: [bold]{rate}[/]"
+    shared = f"; {summary.shared:.0%} of the rows shared an answer" if summary.shared else ""
+    return f"{counted}, all outputs written: [bold]{rate}[/]{shared}"

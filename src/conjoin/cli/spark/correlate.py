@@ -17,6 +17,7 @@ from conjoin.errors import InputError, PolicyError
 from conjoin.settings import Settings
 
 if TYPE_CHECKING:
+    from conjoin.kernel.policies import Policies
     from conjoin.pipeline.correlate.job import TableJob
 
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
@@ -43,6 +44,13 @@ def correlate(
         str | None, option("--as-of", "Judge at this instant. Default: the latest time in the tables.", "TIME")
     ] = None,
     since: Annotated[str | None, option("--since", "The as_of of the run before.", "TIME")] = None,
+    after: Annotated[
+        str | None,
+        option("--after", "Go on from the run in this folder: its leftovers, its as_of, its policies.", "DIR"),
+    ] = None,
+    map: Annotated[
+        list[str] | None, option("--map", "Their column for ours, such as key=order_no.", "[TABLE.]OURS=THEIRS")
+    ] = None,
     engine: Annotated[
         str,
         option("--engine", "spark, local (in this process, without Spark), or auto: local for small files.", "ENGINE"),
@@ -80,12 +88,11 @@ def correlate(
           --out result --format csv
           --policy '*:time_to_live=1h' --policy 'Money collected:dedup=7d'
 
-    The next day continues where this one ended; --since is the as_of that was printed:
+    The next day continues where this one ended: with its leftovers (buffered, open, locks,
+    ids), since its as_of, under its policies:
 
-      conjoin spark correlate --messages day2.jsonl --messages result/buffered
-          --subscriptions day2.csv --subscriptions result/open
-          --locks result/locks --ids result/ids
-          --since 2026-01-31T23:59:59Z --out result2
+      conjoin spark correlate --messages day2.jsonl --subscriptions day2.csv
+          --after result --out result2
     """
     tables = {"messages": messages, "subscriptions": subscriptions, "starts": starts, "ends": ends}
     inputs = {name: tuple(paths or ()) for name, paths in {**tables, "locks": locks, "ids": ids}.items()}
@@ -94,18 +101,47 @@ def correlate(
     if engine not in ENGINES:
         raise InputError([f"--engine: {engine} is not {', '.join(ENGINES)}"])
     (check_spark if engine == "spark" else check_arrow)("conjoin spark correlate")
+    from conjoin.pipeline.correlate.correlate import policies_of
+    from conjoin.pipeline.correlate.job import TableJob
+    from conjoin.pipeline.files.column_names import read_mappings
+
+    if after is not None:
+        inputs, since = _continued(after, inputs, since, policies_of(policies, settings.profile))
     _check(inputs, out, overwrite, settings)
     _check_rules(policies, settings, as_of, since)
-    from conjoin.pipeline.correlate.job import TableJob
+    names = read_mappings(map or (), [name for name, paths in inputs.items() if paths])
 
     how = (settings.format, overwrite, as_of, since, settings.profile, policies, settings.partitions)
-    job = TableJob(inputs, out, *how, near=not no_near)
+    job = TableJob(inputs, out, *how, near=not no_near, names=names)
     try:
         if not _done_locally(job, engine, settings):
             check_spark("conjoin spark correlate")
             run_and_close(call.spark("conjoin spark correlate"), job)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+def _continued(
+    after: str, inputs: dict[str, tuple[str, ...]], since: str | None, policies: "Policies"
+) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The tables with the leftovers of the run before, and its instant."""
+    from conjoin.pipeline.correlate.writing.run_folder import read_run
+    from conjoin.pipeline.correlate.writing.run_record import fingerprint
+
+    run = read_run(after)
+    if run is None:
+        raise InputError([f"--after: {after} holds no finished run of correlate"])
+    given = [name for name, there in (("since", since), ("locks", inputs["locks"]), ("ids", inputs["ids"])) if there]
+    problems = [f"--{name} is taken from the run before by --after" for name in given]
+    if run["policies"] != fingerprint(policies):
+        problems.append(f"--after: {after} was made under other policies; give the same --policy and --profile")
+    missing = [name for name in ("buffered", "open", "locks", "ids") if name not in run["rows"]]
+    problems += [f"--after: {after} was written without its table {name}" for name in missing]
+    if problems:
+        raise InputError(problems)
+    leftovers = {"messages": "buffered", "subscriptions": "open", "locks": "locks", "ids": "ids"}
+    more = {name: (*inputs[name], f"{after.rstrip('/')}/{left}") for name, left in leftovers.items()}
+    return inputs | more, run["as_of"]
 
 
 def _done_locally(job: "TableJob", engine: str, settings: Settings) -> bool:

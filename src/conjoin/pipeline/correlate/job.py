@@ -15,6 +15,7 @@ from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.results import NAMES
 from conjoin.pipeline.correlate.writing.run_record import WrittenRun
+from conjoin.pipeline.files.column_names import ColumnNames
 from conjoin.pipeline.session.progress import Step
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class TableJob:
     policies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     partitions: int | None = None
     near: bool = True
+    names: ColumnNames = field(default_factory=ColumnNames)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,12 @@ class TableSummary:
     near: dict[str, int] = field(default_factory=dict)
     """Messages that nobody took though somebody waits with nearly their key, by what the keys differ in."""
     engine: str = "spark"
+    kept: dict[str, int] = field(default_factory=dict)
+    """Of `rows_in`: those that a run before has kept."""
+    still_offered: int = 0
+    """Messages in `buffered` that somebody has taken already."""
+    shared: float = 0.0
+    """The share of rows whose histories shared an answer."""
 
 
 def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
@@ -75,7 +83,8 @@ def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
 
     step("reading the tables")
     with spark_errors():
-        tables = {name: read_table(spark, name, paths) for name, paths in job.inputs.items() if paths}
+        tables = {name: read_table(spark, name, paths, job.names) for name, paths in job.inputs.items() if paths}
+        job.names.check_all_seen()
     try:
         return _correlate(job, tables, step)
     finally:
@@ -127,7 +136,8 @@ def run_locally(job: TableJob, step: Step, any_size: bool = False) -> TableSumma
     began = time.monotonic()
     step("reading the tables")
     allowance = Allowance(None, None) if any_size else Allowance(MOST_ROWS, MOST_BYTES)
-    tables = {name: read_locally(name, paths, allowance) for name, paths in job.inputs.items() if paths}
+    tables = {name: read_locally(name, paths, allowance, job.names) for name, paths in job.inputs.items() if paths}
+    job.names.check_all_seen()
     rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
     unreadable = {name: table.unreadable for name, table in tables.items() if table.unreadable.height}
     with _noted() as notes:
@@ -159,6 +169,6 @@ def _summary(run: WrittenRun, starts: int, seconds: float, notes: list[str], eng
     rows_in = counts.rows_in | {"starts": counts.rows_in.get("starts", 0) + starts}
     notes = [*notes, *_crowded(counts)]
     rows_out = {name: run.rows.get(name, 0) for name in NAMES if name in run.rows}
-    return TableSummary(
-        tallies, dead, counts.later, rows_in, rows_out, seconds, iso(run.as_of), notes, counts.near, engine
-    )
+    shared = counts.shared_rows / max(1, sum(counts.rows_in.values()))
+    figures = (rows_in, rows_out, seconds, iso(run.as_of), notes, counts.near, engine)
+    return TableSummary(tallies, dead, counts.later, *figures, counts.kept, counts.still_offered, shared)

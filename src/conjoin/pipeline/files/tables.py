@@ -5,7 +5,7 @@ another length) is handed on beside the rows as dead letters `unreadable`: every
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.errors import AnalysisException
@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import TABLES, reader_of
+from conjoin.pipeline.files.column_names import ColumnNames
 from conjoin.pipeline.files.lakes import read_lake
 from conjoin.pipeline.files.listing import files_here, one_format
 from conjoin.pipeline.files.text_files import read_csv, read_json_lines
@@ -38,9 +39,13 @@ class FileTable:
             frame.unpersist()
 
 
-def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> FileTable:
+def read_table(spark: SparkSession, table: str, paths: Sequence[str], names: ColumnNames | None = None) -> FileTable:
     """One table from all its paths, united by column name; a column that one of them lacks is null there."""
     parts = [_read_path(spark, table, path) for path in paths]
+    if names is not None:
+        parts = [
+            _named(part, names.here(table, path, part.rows.columns)) for part, path in zip(parts, paths, strict=True)
+        ]
     unreadable = [part.unreadable for part in parts if part.unreadable is not None]
     try:
         rows = reduce(_united, [part.rows for part in parts])
@@ -48,6 +53,10 @@ def read_table(spark: SparkSession, table: str, paths: Sequence[str]) -> FileTab
         raise InputError([f"{table}: {', '.join(paths)} do not go together: {spark_says(error)}"]) from None
     kept = tuple(frame for part in parts for frame in part.kept)
     return FileTable(rows, reduce(DataFrame.union, unreadable) if unreadable else None, kept)
+
+
+def _named(part: FileTable, columns: list[str]) -> FileTable:
+    return part if columns == part.rows.columns else replace(part, rows=part.rows.toDF(*columns))
 
 
 def _read_path(spark: SparkSession, table: str, path: str) -> FileTable:

@@ -35,6 +35,10 @@ class PartitionCounts(msgspec.Struct):
     dead_letters: dict[str, int] = {}
     tallies: list[ReasonTally] = []
     ends_ignored: int = 0
+    kept: dict[str, int] = {}
+    """Of the rows that came in, by table: those that a run before has kept."""
+    still_offered: int = 0
+    """Messages that somebody has taken and others may still take: correlated, and in `buffered`."""
     shared_rows: int = 0
     """Rows of histories that shared an answer of the kernel."""
     largest_key: tuple[int, str] = (0, "")
@@ -89,6 +93,7 @@ def merged(parts: list[PartitionCounts]) -> PartitionCounts:
             (whole.rows_in, part.rows_in),
             (whole.later, part.later),
             (whole.dead_letters, part.dead_letters),
+            (whole.kept, part.kept),
             (whole.near, part.near),
         ):
             for name, count in theirs.items():
@@ -97,6 +102,7 @@ def merged(parts: list[PartitionCounts]) -> PartitionCounts:
             whole.add(tally)
         whole.ends_ignored += part.ends_ignored
         whole.shared_rows += part.shared_rows
+        whole.still_offered += part.still_offered
         whole.largest_key = max(whole.largest_key, part.largest_key)
     whole.tallies.sort(key=lambda tally: (tally.verdict, tally.reason, tally.nearest))
     return whole

@@ -22,10 +22,10 @@ from conjoin.pipeline.correlate.alike.start_versions import StartVersions
 from conjoin.pipeline.correlate.alike.traits import Traits, new_words
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs, OutputSink
-from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows, runs_of
+from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows, filled, runs_of
 from conjoin.pipeline.correlate.fold.utf8 import readable
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
-from conjoin.pipeline.correlate.shape import KIND, TABLE_OF, Layout
+from conjoin.pipeline.correlate.shape import ID, KIND, TABLE_OF, Layout
 
 BATCH_ROWS = 50_000
 """Batches are put together up to so many rows: what is done once a pattern and batch is then done seldom."""
@@ -89,10 +89,12 @@ class PartitionFold:
 
     def _count(self, batch: pa.RecordBatch) -> None:
         """The rows that came in by table, and those of the largest key."""
-        counts = self._outputs.counts.rows_in
-        kinds = np.bincount(np.abs(batch.column("kind").to_numpy()) & KIND)
-        for kind in np.flatnonzero(kinds).tolist():
-            counts[TABLE_OF[kind]] = counts.get(TABLE_OF[kind], 0) + int(kinds[kind])
+        kinds = np.abs(batch.column("kind").to_numpy()) & KIND
+        _add_kinds(self._outputs.counts.rows_in, kinds)
+        kept = filled(batch, "kept")
+        if kept is not None:
+            here = kept.is_valid().to_numpy(zero_copy_only=False) & (kinds != ID)
+            _add_kinds(self._outputs.counts.kept, kinds[here])
         starts, keys = runs_of(batch)
         lengths = np.diff(starts, append=batch.num_rows)
         first, last = keys[0].as_py(), keys[len(keys) - 1].as_py()
@@ -145,6 +147,12 @@ class PartitionFold:
     def _name_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> str:
         told = (start.process_id, tenant_id, key, message.name, message.published_at, message.message_id)
         return self._names.name(Cause(*told, *self._outputs.identity(message)))
+
+
+def _add_kinds(counts: dict[str, int], kinds: np.ndarray) -> None:
+    for kind, count in enumerate(np.bincount(kinds).tolist()):
+        if count:
+            counts[TABLE_OF[kind]] = counts.get(TABLE_OF[kind], 0) + count
 
 
 def _put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -150,6 +150,7 @@ class Outputs(Gathered):
             columns |= _with_prior(columns, source, taken)
         self.counts.add_messages(columns, source, rows)
         offered = columns.pop("offered")
+        self.counts.still_offered += pc.and_(offered, pc.equal(columns["verdict"], "correlated")).true_count
         del columns["nearest"]
         if VERDICTS in wanted or (BUFFERED in wanted and offered.true_count):
             own = {name: _own_column(source, slot).take(taken) for name, slot in self.layout.slots.items()}

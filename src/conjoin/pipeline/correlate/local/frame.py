@@ -59,6 +59,9 @@ class LocalFrame:
     def where(self, text: str) -> "LocalFrame":
         return self.taken(np.flatnonzero(pc.fill_null(self.value(text), False).to_numpy(zero_copy_only=False)))
 
+    def named(self, columns: list[str]) -> "LocalFrame":
+        return LocalFrame(dict(zip(columns, self.arrays.values(), strict=True)), self.height)
+
     def taken(self, rows: np.ndarray) -> "LocalFrame":
         picked = pa.array(rows, pa.int64())
         return LocalFrame({name: array.take(picked) for name, array in self.arrays.items()}, len(rows))

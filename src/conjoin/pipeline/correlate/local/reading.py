@@ -20,6 +20,7 @@ from conjoin.pipeline.correlate.local.frame import LocalFrame
 from conjoin.pipeline.correlate.local.not_local import NotLocal
 from conjoin.pipeline.correlate.local.types import ARROW_OF, LocalType, type_of
 from conjoin.pipeline.correlate.local.values import json_string
+from conjoin.pipeline.files.column_names import ColumnNames
 from conjoin.pipeline.files.json_lines import TEXT, FieldKinds, parsed_lines
 from conjoin.pipeline.files.listing import files_here, header_names, one_format
 
@@ -59,11 +60,16 @@ class Allowance:
                 raise NotLocal("the files are large")
 
 
-def read_locally(table: str, paths: Sequence[str], allowance: Allowance) -> LocalTable:
+def read_locally(
+    table: str, paths: Sequence[str], allowance: Allowance, names: ColumnNames | None = None
+) -> LocalTable:
     """One table from all its paths, united by column name; a column that one of them lacks is null there."""
     parts = [_read_path(table, path, allowance) for path in paths]
+    rows = [part.rows for part in parts]
+    if names is not None:
+        rows = [frame.named(names.here(table, path, frame.columns)) for frame, path in zip(rows, paths, strict=True)]
     return LocalTable(
-        reduce(_united, [part.rows for part in parts]),
+        reduce(_united, rows),
         reduce(LocalFrame.union, [part.unreadable for part in parts]),
     )
 
