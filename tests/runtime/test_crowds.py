@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from threading import get_ident
 
 import pytest
 
@@ -21,15 +22,16 @@ CROWD = 5 * MOST_WAITING
 
 
 class Counted:
-    """How many rows were read, by statement."""
+    """How many rows were read, by statement, in this thread: a server of another test may still be sweeping."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rows: dict[str, int] = {}
-        read = SqliteSnapshot._read
+        read, here = SqliteSnapshot._read, get_ident()
 
         def counting(its: SqliteSnapshot, statement: str, *parameters: object) -> list[tuple[object, ...]]:
             found = read(its, statement, *parameters)
-            self.rows[statement] = self.rows.get(statement, 0) + len(found)
+            if get_ident() == here:
+                self.rows[statement] = self.rows.get(statement, 0) + len(found)
             return found
 
         monkeypatch.setattr(SqliteSnapshot, "_read", counting)
