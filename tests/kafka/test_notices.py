@@ -42,11 +42,11 @@ def test_a_topic_is_told_each_notice_under_its_id_and_one_that_is_away_later(
     monkeypatch.setitem(topics._CLIENT, "message.timeout.ms", 1_000)  # type: ignore[arg-type]
     away = read_receivers({"*": f"kafka://127.0.0.1:1/{TOPIC}"})
     failed = Notifier(store, away, clock=lambda: 100_000_000).round()
-    assert (failed.told, list(failed.failed)) == (0, ["*"])
+    assert (failed.sent, list(failed.failed)) == (0, ["*"])
     assert "Connection refused" in failed.failed["*"]
     monkeypatch.undo()
     told = Notifier(store, there, clock=lambda: 200_000_000).round()
-    assert (told.told, told.failed) == (3, {})
+    assert (told.sent, told.failed) == (3, {})
     found = records(kafka.servers, 3)
     said = [json.loads(record.value()) for record in found]
     assert sorted(it["correlationKey"] for it in said) == ["o-0", "o-1", "o-2"]
