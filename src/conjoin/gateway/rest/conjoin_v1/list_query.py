@@ -16,9 +16,11 @@ from conjoin.times.iso8601 import read_instant
 MOST_ITEMS = 1_000
 NUMBER: Schema = {"type": "string", "pattern": "^[0-9]{1,18}$"}
 _ORDERS = {"asc": False, "desc": True}
-PAGE = {
+_TIME_RANGE = {
     "since": QueryParameter("only from this instant on", INSTANT),
     "until": QueryParameter("only before this instant", INSTANT),
+}
+_PAGE = {
     "limit": QueryParameter("how many", {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS}),
     "cursor": QueryParameter("the cursor that the page before answered"),
     "order": QueryParameter("desc: the newest first", one_of_words(list(_ORDERS))),
@@ -38,11 +40,11 @@ def list_endpoint(what: str, name: str, summary: str, item: type) -> Endpoint:
 
 
 def parameters(listing: Listing) -> dict[str, QueryParameter]:
-    """Of a list: its filters, and what all lists have."""
+    """Of a list: its filters, a range of its time if it has one, and what all lists have."""
     schemas = {name: NUMBER if name in NUMBERS else FLAG if name in FLAGS else TEXT for name in listing.filters}
     schemas |= {name: one_of_words(words) for name, words in listing.choices.items()}
     named = {name: QueryParameter(f"only with this {name.replace('_', ' ')}", it) for name, it in schemas.items()}
-    return named | PAGE
+    return named | (_TIME_RANGE if listing.time is not None else {}) | _PAGE
 
 
 def read_query(request: Request, known: Collection[str], texts: Collection[str]) -> dict[str, str]:
@@ -56,7 +58,7 @@ def read_query(request: Request, known: Collection[str], texts: Collection[str])
 
 def read_list_query(request: Request, listing: Listing) -> ListQuery:
     texts = {"cursor", *listing.filters} - {*NUMBERS, *FLAGS, *listing.choices}
-    given = read_query(request, [*listing.filters, *PAGE], texts)
+    given = read_query(request, parameters(listing), texts)
     filters = {name: typed(name, given[name]) for name in listing.filters if name in given}
     limit, order = whole_number("limit", given.get("limit", "50")), given.get("order", "asc")
     since, until = (_instant(name, given.get(name)) for name in ("since", "until"))
