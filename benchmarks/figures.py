@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.broker.hot import table
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
@@ -67,6 +69,11 @@ def bulk_line(results: Results) -> str:
     )
 
 
+def hot(results: Results) -> str:
+    """Hot keys, beside unrelated publishes."""
+    return f"{table(results)}\n\nCommit `{results['commit']}`."
+
+
 def _from(results: Results) -> str:
     return f"Ratios of rates by CPU time, in brackets by wall time. Commit `{results['commit']}`."
 
@@ -75,6 +82,7 @@ WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "bulk_joins": ("bulk.json", bulk_joins),
     "bulk_mixes": ("bulk.json", bulk_mixes),
     "bulk_near": ("bulk.json", bulk_near),
+    "hot": ("hot.json", hot),
     "bulk_line": ("bulk.json", bulk_line),
 }
 
