@@ -1,6 +1,7 @@
 """Places for rounds: on SQLite, and on a throw-away PostgreSQL server."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,7 +21,8 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
 
 @pytest.fixture
 def on_sqlite(templates: Templates, tmp_path: Path) -> MakeRound:
-    return lambda seed, shards: templates.round(tmp_path, seed, shards)
+    numbers = count()
+    return lambda seed, shards: templates.round(tmp_path / f"round-{next(numbers)}", seed, shards)
 
 
 @pytest.fixture(scope="session")

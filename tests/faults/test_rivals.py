@@ -98,9 +98,13 @@ def test_without_compare_and_swap_a_writer_that_wakes_up_is_found_out(on_sqlite:
 
 
 def test_without_compare_and_swap_two_writers_are_found_out(on_sqlite: MakeRound, seed: int) -> None:
-    at = on_sqlite(f"{seed}/blind", 1)
-    both = [start(write_blindly, at.chapter(0, 8 * REQUESTS, writer=name)) for name in "ab"]
-    for process in both:
-        # They may stumble over what the other one has overwritten.
-        end(process)
-    assert at.finding().answer == "no"
+    answers = []
+    # On a crowded machine the first may be done before the second begins: then there is nothing to be found.
+    while "no" not in answers:
+        assert len(answers) < 8
+        at = on_sqlite(f"{seed}/blind/{len(answers)}", 1)
+        both = [start(write_blindly, at.chapter(0, 8 * REQUESTS, writer=name)) for name in "ab"]
+        for process in both:
+            # They may stumble over what the other one has overwritten.
+            end(process)
+        answers.append(at.finding().answer)
