@@ -31,7 +31,7 @@ def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_teaches_the_tables_and_the_next_day(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["correlate", "--help"]) == 0
     told = capsys.readouterr().out
-    for word in ("published_at*", "opened_at*", "dead_letters", "result/buffered", "--since", "--overwrite"):
+    for word in ("published_at*", "opened_at*", "dead_letters", "--after result", "--since", "--overwrite"):
         assert word in told
 
 
