@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from conjoin.cli.main import run
 from tests.cli.tabular import write
 
 _RUN = """
@@ -65,10 +66,15 @@ def test_numbers_stay_numbers(tmp_path: Path) -> None:
         (b"name,published_at\nx,2026-01-01\ry,2026-01-01\n", "lines that end in different ways"),
     ],
 )
-def test_what_might_differ_is_left_to_spark_by_name(content: bytes, why: str, tmp_path: Path) -> None:
-    (tmp_path / "odd.csv").write_bytes(content)
-    done = typed(tmp_path, "--messages", "odd.csv", "--engine", "local")
-    assert done.stdout.splitlines()[-1].startswith("2 ")
-    assert why in done.stderr
-    assert "--engine spark" in done.stderr
-    assert not (tmp_path / "out").exists()
+def test_what_might_differ_is_left_to_spark_by_name(
+    content: bytes, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("odd.csv").write_bytes(content)
+    write(Path("waiting.csv"), WAITING, "csv")
+    line = ["--messages", "odd.csv", "--subscriptions", "waiting.csv", "--out", "out", "--engine", "local"]
+    assert run(["spark", "correlate", *line]) == 2
+    told = capsys.readouterr().err
+    assert why in told
+    assert "--engine spark" in told
+    assert not Path("out").exists()

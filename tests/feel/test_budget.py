@@ -123,7 +123,10 @@ def _taken(text: str) -> float:
         "+".join(["text"] * 500),
     ],
 )
-def test_what_once_took_minutes_or_gigabytes_is_stopped(text: str) -> None:
+def test_what_once_took_minutes_or_gigabytes_is_stopped(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a tenth of the budget: what does not pay takes minutes all the same."""
+    monkeypatch.setattr(running, "MOST_WORK", MOST_WORK // 10)
+    monkeypatch.setattr(running, "MOST_BYTES", MOST_BYTES // 10)
     expression = compile_expression(text, Stopped).stored()
     started = time.thread_time()
     with pytest.raises(Stopped, match=r"was stopped: it (takes|builds) .*more than"):

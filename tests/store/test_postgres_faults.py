@@ -144,7 +144,9 @@ def test_a_server_that_stays_away_is_an_error_that_names_it(
 
 def test_a_read_that_fails_ends_the_snapshot_and_the_next_one_reads(postgres_server: Any, store: Store) -> None:
     snapshot = store.shard(0).begin()
-    postgres_server.execute("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'conjoin'")
+    # It waits until they are gone: another connection of the pool could still look alive.
+    cut = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'conjoin'"
+    postgres_server.execute(cut)
     with pytest.raises(StoreFailed):
         snapshot.messages([1])
     with pytest.raises(AssertionError, match="over"):

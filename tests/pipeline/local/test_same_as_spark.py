@@ -144,7 +144,8 @@ def test_two_days_are_the_same_by_either_engine(
     )
     if file_format == "parquet":
         assert schemas(here) == schemas(there)
-    for kept in (there, here):
+    # What either engine has written is the same text: its tables are told apart in Parquet alone.
+    for kept in (there, here) if file_format == "parquet" else (here,):
         inputs = stored(tmp_path / "in2", second, file_format)
         inputs["messages"] += (str(kept / "buffered"),)
         inputs["subscriptions"] += (str(kept / "open"),)
