@@ -82,10 +82,26 @@ def as_ours(arguments: Sequence[str]) -> list[str]:
     return list(arguments) if ours is None else [*ours, *arguments[2:]]
 
 
+def _carry_out(arguments: list[str]) -> None:
+    try:
+        app(as_ours(arguments), prog_name="conjoin")
+    except Exception as error:
+        if _came_of_interrupt(error):
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _came_of_interrupt(error: BaseException | None) -> bool:
+    """Did it happen on the way out of a Ctrl-C? A call to Java that is cut off by one may say that Java is gone."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def run(arguments: list[str]) -> int:
     """Runs one command and answers with the exit code of the process."""
     try:
-        app(as_ours(arguments), prog_name="conjoin")
+        _carry_out(arguments)
     except SystemExit as end:
         # typer turns Ctrl-C into an end of its own.
         return end.code if isinstance(end.code, int) else int(end.code is not None)

@@ -7,12 +7,9 @@ listens on the loopback address only. It ends, and its scratch folder goes, when
 import atexit
 import logging
 import os
-import re
 import shutil
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,14 +21,13 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import SparkFailed
 from conjoin.pipeline.session.java import ensure_java
+from conjoin.pipeline.session.java_process import StartedJava, starting_java
 from conjoin.pipeline.session.master import SUBMITTED, local_cores
 from conjoin.settings import Settings
 
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
-_BANNER = re.compile(rb"WARNING: (Using incubator modules|package sun\.security\.action)[^\n]*\n?")
-_CHUNK = 65_536
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
@@ -50,16 +46,21 @@ def session(settings: Settings, app_name: str) -> SparkSession:
     _keep_python_logs_quiet()
     for key, value in options(settings).items():
         builder = builder.config(key, value)
-    with without_java_banner(), _own_interrupt(), spark_errors():
+    with spark_errors(), starting_java() as java:
         spark = builder.getOrCreate()
-    atexit.register(_stop, spark)
+    atexit.register(_stop, spark, java)
     return spark
 
 
-def _stop(spark: SparkSession) -> None:
-    # Of a JVM that was killed there is nothing to stop.
-    with suppress(ConnectionError, *SPARK_ERRORS):
-        spark.stop()
+def _stop(spark: SparkSession, java: StartedJava) -> None:
+    java.mute()
+    try:
+        # Of a JVM that was killed there is nothing to stop.
+        with suppress(ConnectionError, *SPARK_ERRORS):
+            spark.stop()
+    except KeyboardInterrupt:
+        # Somebody does not want to wait for it.
+        java.end()
 
 
 def _keep_python_logs_quiet() -> None:
@@ -117,46 +118,6 @@ def _local_options() -> dict[str, str]:
         "spark.local.dir": str(scratch),
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
-
-
-@contextmanager
-def without_java_banner() -> Iterator[None]:
-    """Keeps Java's `WARNING: Using incubator modules` from the terminal: no option stops it when Spark asks for one.
-
-    The JVM that is started inside inherits a filtered stderr; this process gets its own back.
-    """
-    sys.stderr.flush()
-    terminal = os.dup(2)
-    readable, writable = os.pipe()
-    os.dup2(writable, 2)
-    os.close(writable)
-    threading.Thread(target=_pass_on, args=(readable, terminal), daemon=True).start()
-    try:
-        yield
-    finally:
-        sys.stderr.flush()
-        os.dup2(terminal, 2)
-
-
-def _pass_on(readable: int, terminal: int) -> None:
-    """At once, not by lines: a progress line that is redrawn has no end."""
-    while chunk := os.read(readable, _CHUNK):
-        os.write(terminal, _BANNER.sub(b"", chunk))
-    os.close(readable)
-    os.close(terminal)
-
-
-@contextmanager
-def _own_interrupt() -> Iterator[None]:
-    """Spark's handler of Ctrl-C talks to the JVM in the midst of another call and fails: keep the one that was set."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
