@@ -21,6 +21,7 @@ from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
 from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PACKED, PackedSink, unpacked
 from conjoin.pipeline.correlate.results import DEAD, LATER, LOCKED, NAMES, NEAR, OPENED, PAIRS, VERDICTS, schema_of
 from conjoin.pipeline.correlate.shape import Layout
+from conjoin.pipeline.session.temporarily import FEW_TASKS, temporarily
 from conjoin.pipeline.session.worker import make_ready
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ class Correlated:
     def first_pass(self) -> "FirstPass":
         from conjoin.pipeline.correlate.first_pass import look_over
 
-        return look_over(self.inputs.tables, self.inputs.types, self.inputs.as_of, self.inputs.unique_positions)
+        inputs = self.inputs
+        with temporarily(inputs.spark, FEW_TASKS):
+            return look_over(inputs.tables, inputs.types, inputs.as_of, inputs.unique_positions)
 
     @cached_property
     def _folded(self) -> "DataFrame":
@@ -100,7 +103,10 @@ class Correlated:
             make_ready()
             return PartitionFold(plan, PackedSink()).take(batches)
 
-        return self.inputs.rows(self.first_pass.repeated).mapInArrow(fold, PACKED).persist(StorageLevel.MEMORY_AND_DISK)
+        rows = self.inputs.rows(self.first_pass.repeated).mapInArrow(fold, PACKED)
+        # Planned here and now; it runs when it is used.
+        with temporarily(self.inputs.spark, FEW_TASKS):
+            return rows.persist(StorageLevel.MEMORY_AND_DISK)
 
     def _of(self, table: str) -> "DataFrame":
         if table in self._written:

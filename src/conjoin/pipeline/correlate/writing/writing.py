@@ -4,7 +4,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from conjoin.pipeline.correlate.writing.run_folder import STAGING, RunFolder, fi
 from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
 from conjoin.pipeline.files.output_files import OutputFolder, write_table, write_tables
 from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.session.temporarily import FEW_TASKS, temporarily
 from conjoin.pipeline.session.worker import make_ready
 
 if TYPE_CHECKING:
@@ -102,29 +103,18 @@ def _folded_into(result: "Correlated", home: RunFolder, tables: frozenset[str]) 
         sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0)
         return PartitionFold(plan, sink).take(batches)
 
-    with _batch_size(result.inputs.spark, first.longest):
+    with temporarily(result.inputs.spark, _batch_size(first.longest) | FEW_TASKS):
         rows = result.inputs.rows(first.repeated).mapInArrow(fold, REPORT).collect()
     return [msgspec.json.decode(row[0], type=PartitionReport) for row in rows]
 
 
-@contextmanager
-def _batch_size(spark: SparkSession, longest: int | None) -> Iterator[None]:
-    """For one job: how many rows go to Python at once. Where a bound for a batch is known, Spark need not add up the
-    bytes of each row, a quarter of its way into Arrow."""
+def _batch_size(longest: int | None) -> dict[str, str]:
+    """How many rows go to Python at once. Where a bound for a batch is known, Spark need not add up the bytes of each
+    row, a quarter of its way into Arrow."""
     wanted = {_ROWS_A_BATCH: str(BATCH_ROWS)}
     if longest is not None and (longest + _BESIDE) * BATCH_ROWS <= _MOST_BATCH_BYTES:
         wanted[_BYTES_A_BATCH] = str(_UNLIMITED)
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
+    return wanted
 
 
 Do = Callable[[Callable[[], Any]], Any]
