@@ -7,7 +7,6 @@ import pytest
 
 from conjoin.pipeline.source import options
 from conjoin.pipeline.source.tables import TABLES
-from conjoin.pipeline.source.writing import options as write_options
 
 PAGE = (Path(__file__).parents[3] / "docs/data-source.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0]: part for part in PAGE.split("\n## ")[1:]}
@@ -32,4 +31,4 @@ def test_the_page_lists_no_other_table() -> None:
 def test_the_page_lists_the_options() -> None:
     assert [name.strip("`") for name, *_ in rows_of("Options")] == list(options.OPTIONS)
     assert f"(1 to {options.MOST_PARTS}" in SECTIONS["Options"]
-    assert [name.strip("`") for name, *_ in rows_of("Publishing")] == list(write_options.OPTIONS)
+    assert [name.strip("`") for name, *_ in rows_of("Publishing")] == list(options.WRITE_OPTIONS)

@@ -15,9 +15,8 @@ from pyspark.sql import types as T
 
 from conjoin.errors import InputError, StoreFailed
 from conjoin.pipeline.ingest.tasks import ROW_BITS, Whole, commit_packs
-from conjoin.pipeline.source import ConjoinDataSource
-from conjoin.pipeline.source.writing import writer
-from conjoin.pipeline.source.writing.writer import (
+from conjoin.pipeline.source import ConjoinDataSource, writer
+from conjoin.pipeline.source.writer import (
     ConjoinStreamWriter,
     ConjoinWriter,
     Numbering,

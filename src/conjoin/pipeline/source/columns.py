@@ -64,9 +64,9 @@ NEVER = Absence((">", LAST_DAY), ("<=", LAST_DAY), lambda value: None if value >
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a value of a derived column says of the store's. `is_all`: rows that meet it have that value."""
+    """What a filter, or a value of a derived column, says of the store's. `is_all`: rows that meet it pass for sure."""
 
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Condition, ...] = ()
     is_all: bool = True
 
 

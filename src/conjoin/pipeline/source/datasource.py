@@ -4,10 +4,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from conjoin.pipeline.source.options import address_for_tasks, check_store, read_options, with_schema
+from conjoin.pipeline.source.options import (
+    address_for_tasks,
+    check_store,
+    read_options,
+    read_write_options,
+    with_schema,
+)
 from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
-from conjoin.pipeline.source.writing.options import read_write_options
-from conjoin.pipeline.source.writing.writer import ConjoinStreamWriter, ConjoinWriter
+from conjoin.pipeline.source.writer import ConjoinStreamWriter, ConjoinWriter
 
 
 class ConjoinDataSource(DataSource):

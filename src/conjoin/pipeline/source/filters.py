@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from pyspark.sql import datasource as ds
 from pyspark.sql.datasource import Filter, In, IsNotNull, IsNull, Not
 
-from conjoin.pipeline.source.columns import TEXT, Column, Condition
+from conjoin.pipeline.source.columns import TEXT, Column, Condition, Meaning
 from conjoin.pipeline.source.tables import SHARD, SourceTable
 
 _ORDER: dict[type[Filter], str] = {
@@ -33,12 +33,7 @@ class PushedFilters(NamedTuple):
     left: list[Filter]
 
 
-class Pushed(NamedTuple):
-    conditions: tuple[Condition, ...] = ()
-    is_all: bool = False
-
-
-_NOTHING = Pushed()
+_NOTHING = Meaning(is_all=False)
 
 
 def answered(table: SourceTable, filters: Iterable[Filter]) -> PushedFilters:
@@ -62,12 +57,12 @@ def column_of(it: Filter) -> str:
     return inner.attribute[0] if len(inner.attribute) == 1 else ""
 
 
-def _pushed(table: SourceTable, it: Filter) -> Pushed:
+def _pushed(table: SourceTable, it: Filter) -> Meaning:
     column = table.columns.get(column_of(it))
     if column is None:
         return _NOTHING
     if column is SHARD:
-        return Pushed(is_all=isinstance(it, IsNotNull))
+        return Meaning(is_all=isinstance(it, IsNotNull))
     if column.meanings and not isinstance(it, Not):
         return _meant(column, it)
     if column.derive is not None or column.needs[0] in table.expanded:
@@ -77,20 +72,19 @@ def _pushed(table: SourceTable, it: Filter) -> Pushed:
     return _test(column, "<>", it.child.value) if isinstance(it.child, ds.EqualTo) else _NOTHING
 
 
-def _meant(column: Column, it: Any) -> Pushed:
+def _meant(column: Column, it: Any) -> Meaning:
     """A derived column with a closed set of values: it is never null, and what some of them mean is known."""
     if isinstance(it, IsNotNull):
-        return Pushed(is_all=True)
-    meaning = column.meanings.get(it.value) if isinstance(it, ds.EqualTo) else None
-    return _NOTHING if meaning is None else Pushed(meaning.conditions, meaning.is_all)
+        return Meaning()
+    return column.meanings.get(it.value, _NOTHING) if isinstance(it, ds.EqualTo) else _NOTHING
 
 
-def _compared(column: Column, it: Any) -> Pushed:
+def _compared(column: Column, it: Any) -> Meaning:
     if isinstance(it, (IsNull, IsNotNull)):
         if column.absence is None:
-            return _NOTHING if isinstance(it, IsNull) else Pushed(is_all=True)
+            return _NOTHING if isinstance(it, IsNull) else Meaning()
         absence = column.absence.is_so if isinstance(it, IsNull) else column.absence.is_not
-        return Pushed(((column.needs[0], *absence),), is_all=True)
+        return Meaning(((column.needs[0], *absence),))
     if isinstance(it, In):
         return _test(column, "in", [value for value in it.value if value is not None])
     if isinstance(it, (ds.EqualTo, ds.EqualNullSafe)):
@@ -100,14 +94,14 @@ def _compared(column: Column, it: Any) -> Pushed:
     return _NOTHING if order is None else _test(column, order, it.value)
 
 
-def _test(column: Column, operator: str, literal: Any) -> Pushed:
+def _test(column: Column, operator: str, literal: Any) -> Meaning:
     """What stands for nothing in the store is a number like others there: it must not be compared as one."""
     stored = column.kind.stored
     value = [stored(one) for one in literal] if operator == "in" else stored(literal)
     if value is None or (operator == "in" and None in value):
         return _NOTHING
     there = () if column.absence is None else ((column.needs[0], *column.absence.is_not),)
-    return Pushed(((column.needs[0], operator, value), *there), is_all=True)
+    return Meaning(((column.needs[0], operator, value), *there))
 
 
 def mask_of(filters: Iterable[Filter], arrays: Mapping[str, pa.Array]) -> pa.Array:

@@ -10,7 +10,6 @@ from typing import Any
 from conjoin.kernel.process.commands import DeliverMessage, ForKey
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.run.log import LoggedEvent, read_block
 
 _OF_INSTANCES = ("InstanceCreated", "InstanceCompleted", "InstanceTerminated")
@@ -62,7 +61,3 @@ def message_key_of(event: LoggedEvent) -> int | None:
 def instance_key_of(event: LoggedEvent) -> int | None:
     """Where the event itself names it; what is inside an instance is named by its own key only."""
     return key_of(event) if event.kind in _OF_INSTANCES else event.values.get("instance_id")
-
-
-def body_of(event: LoggedEvent) -> str:
-    return json_text(event.values)

@@ -1,4 +1,7 @@
-"""Options of a read: which store, table and columns. What is wrong with them is reported before any task starts."""
+"""Options of a read (which store, table and columns) and of a write (which store, and how rows become messages).
+
+Those of a write mean what the parameters of `ingest` do. What is wrong with them is reported before any task starts.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -9,12 +12,17 @@ from pyspark.sql import types as T
 from pyspark.sql.datasource import Filter
 
 from conjoin.errors import InputError
+from conjoin.pipeline.ingest.frames import checked_mapping, is_kafka, place_problems
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.pipeline.source.where import Unreadable, read_where
+from conjoin.runtime.codec.json_text import NOT_JSON, json_text, read_client_json
 from conjoin.runtime.opening import open_broker
 
 MOST_PARTS = 1_000
 OPTIONS = ("path", "url", "table", "columns", "where", "partitions_per_shard", "push_filters")
+WRITE_OPTIONS = ("path", "url", "source", "mapping", "position", "part")
+_OF_SPARK = ("checkpointlocation", "queryname")
+"""Of a stream; Spark hands them over with ours, in small letters."""
 _TRUTHS = {"true": True, "false": False}
 _URLS = ("postgresql://", "postgres://")
 
@@ -130,3 +138,56 @@ def _unknown_columns(table: str, names: Sequence[str]) -> Iterator[str]:
             yield f"{table} have no column {name!r}, but {', '.join(known)}"
     if len(set(names)) < len(names):
         yield f"a column is named twice: {', '.join(names)}"
+
+
+class WriteOptions(NamedTuple):
+    """Where rows go, and how they are read. `mapping` is JSON; None: a row has the fields of a message.
+
+    `position` and `part` are columns; neither: rows are records of Kafka, or known by the batch of their stream.
+    """
+
+    address: str
+    source: str
+    mapping: str | None
+    position: str | None
+    part: str | None
+    is_kafka: bool
+
+
+def read_write_options(
+    options: Mapping[str, str], schema: T.StructType, *, overwrite: bool, is_stream: bool = False
+) -> WriteOptions:
+    """Raises `InputError` with everything that is wrong with them."""
+    problems = ["mode: a message that was published stays published, so a write can only append"] if overwrite else []
+    problems += problems_of_place(options)
+    problems += _problems_of_write(options)
+    position, part = options.get("position"), options.get("part")
+    kafka = position is None and is_kafka(schema.names)
+    if not kafka and not (is_stream and position is None and part is None):
+        problems += place_problems(schema, position, part)
+    mapping = _mapping(options.get("mapping"), problems)
+    if problems:
+        raise InputError(problems)
+    return WriteOptions(address_in(options), options["source"], mapping, position, part, kafka)
+
+
+def _problems_of_write(options: Mapping[str, str]) -> Iterator[str]:
+    if not options.get("source"):
+        yield "source: give what is written a name; what was published is known to the store under it"
+    for name in options:
+        if name not in (*WRITE_OPTIONS, *_OF_SPARK):
+            yield f"there is no option {name!r}, but {', '.join(WRITE_OPTIONS)}"
+
+
+def _mapping(text: str | None, problems: list[str]) -> str | None:
+    """The path of a YAML file, or the mapping itself as a JSON object."""
+    if text is None:
+        return None
+    try:
+        given = read_client_json(text) if text.lstrip().startswith("{") else Path(text)
+        return json_text(checked_mapping(given))
+    except NOT_JSON as error:
+        problems.append(f"mapping: is not JSON: {error}")
+    except InputError as error:
+        problems += [f"mapping: {problem}" for problem in error.problems]
+    return None

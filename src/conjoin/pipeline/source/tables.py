@@ -11,7 +11,8 @@ from typing import Any
 from pyspark.sql import types as T
 
 from conjoin.pipeline.source import columns as c
-from conjoin.pipeline.source import derived, logged, messages
+from conjoin.pipeline.source import derived, logged
+from conjoin.runtime.codec.json_text import json_text
 
 SHARD = c.Column("shard", c.NUMBER, ())
 """The same in all rows of a partition."""
@@ -59,7 +60,7 @@ TABLES: dict[str, SourceTable] = {
             *_MESSAGE,
             c.instant("published_at"),
             c.instant("deadline_at", "deadline", c.NEVER),
-            c.Column("state", c.TEXT, messages.STATE_NEEDS, derive=messages.states, meanings=messages.STATES),
+            c.Column("state", c.TEXT, derived.STATE_NEEDS, derive=derived.states, meanings=derived.STATES),
             *_VERDICT,
             c.text("variables"),
         ),
@@ -71,8 +72,8 @@ TABLES: dict[str, SourceTable] = {
             *_MESSAGE,
             c.instant("published_at"),
             *_VERDICT,
-            c.Column("detail", c.TEXT, messages.DETAIL_NEEDS, derive=messages.details),
-            c.of_each("correlated_to", c.KEYS, "record", messages.receivers),
+            c.Column("detail", c.TEXT, derived.DETAIL_NEEDS, derive=derived.details),
+            c.of_each("correlated_to", c.KEYS, "record", derived.receivers),
         ),
     ),
     "correlations": SourceTable(
@@ -81,16 +82,16 @@ TABLES: dict[str, SourceTable] = {
             c.key("message_key", "key"),
             *_MESSAGE,
             c.instant("published_at"),
-            c.of_each("kind", c.TEXT, "target", messages.kind_of),
+            c.of_each("kind", c.TEXT, "target", derived.kind_of),
             c.of_each("process_id", c.TEXT, "target", lambda target: target.process_id),
-            c.of_each("subscription_key", c.KEY, "target", messages.subscription_key_of),
+            c.of_each("subscription_key", c.KEY, "target", derived.subscription_key_of),
             c.of_each("instance_key", c.KEY, "target", lambda target: target.instance_id),
-            c.of_each("element_id", c.TEXT, "target", messages.element_of),
+            c.of_each("element_id", c.TEXT, "target", derived.element_of),
             c.of_each("reason", c.TEXT, "target", lambda target: target.reason),
             c.of_each("correlated_at", c.INSTANT, "target", lambda target: target.at),
         ),
-        where=(("verdict", "in", messages.WITH_RECEIVERS),),
-        expansion=Expansion("record", ("target",), messages.targets),
+        where=(("verdict", "in", derived.WITH_RECEIVERS),),
+        expansion=Expansion("record", ("target",), derived.targets),
     ),
     "subscriptions": SourceTable(
         "subscription",
@@ -142,7 +143,7 @@ TABLES: dict[str, SourceTable] = {
             c.of_each("name", c.TEXT, "request", logged.message_name_of),
             c.of_each("correlation_key", c.TEXT, "request", logged.correlation_key_of),
             c.Column("tenant_id", c.TEXT, ("request", "event"), derive=logged.tenant_ids),
-            c.of_each("body", c.TEXT, "event", logged.body_of),
+            c.of_each("body", c.TEXT, "event", lambda event: json_text(event.values)),
         ),
         split="version",
         expansion=Expansion("block", ("number", "request", "event"), logged.events_of),

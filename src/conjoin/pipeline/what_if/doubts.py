@@ -34,21 +34,13 @@ class Doubt(NamedTuple):
 class Doubted(NamedTuple):
     """A doubt and what it is about: an instance with all that it calls (`root`), or a name under one key or all."""
 
-    root: int
-    is_void: bool
-    """The instance would not have been started: all that it did is known not to have happened."""
     tenant_id: str
-    name: str
-    key: str | None
     doubt: Doubt
-
-
-def about_root(tenant_id: str, root: int, doubt: Doubt, *, is_void: bool = False) -> Doubted:
-    return Doubted(root, is_void, tenant_id, "", None, doubt)
-
-
-def about_name(tenant_id: str, name: str, key: str | None, doubt: Doubt) -> Doubted:
-    return Doubted(0, False, tenant_id, name, key, doubt)
+    root: int = 0
+    is_void: bool = False
+    """The instance would not have been started: all that it did is known not to have happened."""
+    name: str = ""
+    key: str | None = None
 
 
 class Doubts:
@@ -266,7 +258,7 @@ class KeyDoubts:
             return
         doubt = self._doubt(f"instance {root} of {process_id}")
         self._loose.setdefault(root, doubt.cause)
-        self.new_doubts.append(about_root(self._would.tenant_id, root, doubt))
+        self.new_doubts.append(Doubted(self._would.tenant_id, doubt, root))
         self._doubt_names(names, doubt)
         for subscription in self._waiting.get(root, ()):
             if not subscription.closed:
@@ -279,7 +271,7 @@ class KeyDoubts:
         """It would not have been started, and that is for sure."""
         doubt = self._doubt(f"instance {instance_id} of {process_id}")
         self._void.add(instance_id)
-        self.new_doubts.append(about_root(self._would.tenant_id, instance_id, doubt, is_void=True))
+        self.new_doubts.append(Doubted(self._would.tenant_id, doubt, instance_id, is_void=True))
         if ANY_NAME in self._whole(process_id):
             self._doubt_names([ANY_NAME], doubt)
 
@@ -304,7 +296,7 @@ class KeyDoubts:
         key = self._would.key if self._rules.question.one_key else None
         for name in sorted(names):
             is_any = name == ANY_NAME
-            self.new_doubts.append(about_name(self._would.tenant_id, name, None if is_any else key, doubt))
+            self.new_doubts.append(Doubted(self._would.tenant_id, doubt, name=name, key=None if is_any else key))
             if is_any:
                 self._any_name = self._any_name or doubt.cause
             for seen in list(self.pairs) if is_any else [name]:

@@ -23,7 +23,7 @@ from conjoin.kernel.correlation.waiting import accept, acknowledge, close_subscr
 from conjoin.kernel.instants import NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.what_if import recorded as r
-from conjoin.pipeline.what_if.doubts import Doubted, Doubts, KeyDoubts, Pair, Waiter, about_name
+from conjoin.pipeline.what_if.doubts import Doubted, Doubts, KeyDoubts, Pair, Waiter
 from conjoin.pipeline.what_if.judged import Judged, judge
 from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, decode
 from conjoin.pipeline.what_if.rules import ANY_NAME, Catalogs, WhatIfRules
@@ -313,7 +313,7 @@ def settled(spread: Callable[[Doubts], Iterable[Doubted]]) -> Doubts:
         found = list(spread(doubts))
         if not doubts.add(found):
             return doubts
-    while doubts.add([about_name(it.tenant_id, ANY_NAME, None, it.doubt) for it in found]):
+    while doubts.add([Doubted(it.tenant_id, it.doubt, name=ANY_NAME) for it in found]):
         found = list(spread(doubts))
     return doubts
 

@@ -4,8 +4,9 @@ The commands are read, shuffled by key and sorted once; each round of doubts is 
 only read: nothing that is found here goes into it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -27,8 +28,6 @@ from conjoin.pipeline.what_if.recorded import CHILD, STUCK, Recorded, check_whol
 from conjoin.pipeline.what_if.rules import WhatIfRules, read_rules
 from conjoin.runtime.opening import open_broker
 from conjoin.times.iso8601 import instant_text
-
-Task = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _RECORDED = pa.schema(
     [
@@ -70,7 +69,7 @@ def answered(
 
 def _commands(spark: SparkSession, address: str, rules: WhatIfRules, shards: int, held: list[DataFrame]) -> DataFrame:
     """By key, each in its order. What else the log holds is noted in the rules."""
-    read = rows_of_shards(spark, range(shards), _reading(address, rules.question.until), _RECORDED)
+    read = rows_of_shards(spark, range(shards), partial(_read_shard, address, rules.question.until), _RECORDED)
     read = read.persist(StorageLevel.MEMORY_AND_DISK)
     held.append(read)
     is_note = F.col("kind").isin(CHILD, STUCK)
@@ -88,31 +87,25 @@ def _messages(commands: DataFrame, rules: WhatIfRules, held: list[DataFrame], st
         step("replaying every key twice" if not rounds else f"spreading doubts, round {len(rounds)}")
         if rounds:
             rounds[-1].unpersist()
-        replayed = commands.mapInArrow(_replaying(rules, doubts), spark_schema(_JUDGED))
+
+        def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            make_ready()
+            yield from in_batches(_replayed(batches, rules, doubts), _JUDGED)
+
+        replayed = commands.mapInArrow(task, spark_schema(_JUDGED))
         rounds.append(replayed.persist(StorageLevel.MEMORY_AND_DISK))
         held.append(rounds[-1])
         for row in rounds[-1].where("doubt is not null").select("doubt").toLocalIterator():
-            *about, doubt = decode(row.doubt)
-            yield Doubted._make([*about, Doubt._make(doubt)])
+            tenant_id, doubt, *about = decode(row.doubt)
+            yield Doubted(tenant_id, Doubt(*doubt), *about)
 
     settled(spread)
     return rounds[-1].where("doubt is null").drop("doubt")
 
 
-def _reading(address: str, until: int) -> Callable[[int], Iterator[Recorded]]:
-    def read(shard: int) -> Iterator[Recorded]:
-        with closing(open_broker(address)) as broker:
-            yield from recorded_commands(broker, shard, until)
-
-    return read
-
-
-def _replaying(rules: WhatIfRules, doubts: Doubts) -> Task:
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
-        yield from in_batches(_replayed(batches, rules, doubts), _JUDGED)
-
-    return run
+def _read_shard(address: str, until: int, shard: int) -> Iterator[Recorded]:
+    with closing(open_broker(address)) as broker:
+        yield from recorded_commands(broker, shard, until)
 
 
 def _replayed(batches: Iterable[pa.RecordBatch], rules: WhatIfRules, doubts: Doubts) -> Iterator[tuple[Any, ...]]:

@@ -28,7 +28,7 @@ from conjoin.pipeline.ingest.packs import MAPPED, Pack
 from conjoin.pipeline.ingest.tasks import ARRIVED, ROW_BITS, IngestTask, Whole, commit_packs, mapping_task, packs_in
 from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.session.worker import make_ready
-from conjoin.pipeline.source.writing.options import WriteOptions
+from conjoin.pipeline.source.options import WriteOptions
 from conjoin.runtime.codec.json_text import json_bytes, json_text
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest

@@ -1,1 +1,0 @@
-"""Writing through the data source: frames and streams become messages of a store."""
