@@ -110,7 +110,7 @@ def test_log_without_its_head_is_told_to_begin_later() -> None:
     bench.wait_ms(1_000)
     bench.publish()
     keeper = HouseKeeper(bench.store, 0)
-    assert sum(keeper.remove_log_up_to(2))
+    assert sum(keeper.remove_log("version", 3))
     found = history(bench, key)
     keeper.close()
     assert found.begins_at == bench.clock()

@@ -60,7 +60,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     def connect(file: Path, *, synced: bool = True) -> Any:
         return Connection(real(file, synced=synced), disk)
 
-    for module in ("shard", "commit_outcome", "catalog"):
+    for module in ("files", "commit_outcome"):
         monkeypatch.setattr(f"conjoin.store.sqlite.{module}.connect", connect)
     return disk
 

@@ -149,8 +149,8 @@ def small_disk(monkeypatch: pytest.MonkeyPatch) -> None:
         connection.execute("pragma max_page_count = 100")
         return connection
 
-    real = sqlite_shard.connect
-    monkeypatch.setattr(sqlite_shard, "connect", connect)
+    real = sqlite_shard.files.connect
+    monkeypatch.setattr(sqlite_shard.files, "connect", connect)
 
 
 def test_a_commit_that_meets_a_full_disk_writes_nothing_and_can_be_tried_again(folder: Path, small_disk: None) -> None:

@@ -10,20 +10,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
+from conjoin.store import rows as r
 from conjoin.store import tables as t
 from conjoin.store.catalog import CatalogStore
 from conjoin.store.inbox_port import InboxSnapshot
-from conjoin.store.rows import (
-    InstanceRow,
-    JobRow,
-    LockRow,
-    LogRow,
-    MessageRow,
-    OutboxRow,
-    SetAsideRow,
-    SubscriptionRow,
-    TimerRow,
-)
 from conjoin.store.tables import Table
 
 
@@ -89,9 +79,9 @@ Standing = Literal["idle", "busy", "kept"]
 class KeyRows(NamedTuple):
     """Everything stored under some correlation keys that the rules may look at."""
 
-    subscriptions: Sequence[SubscriptionRow]
-    messages: Sequence[MessageRow]
-    locks: Sequence[LockRow]
+    subscriptions: Sequence[r.SubscriptionRow]
+    messages: Sequence[r.MessageRow]
+    locks: Sequence[r.LockRow]
 
 
 @dataclass(slots=True)
@@ -102,7 +92,7 @@ class Changes:
     put: dict[Table, list[Any]] = field(default_factory=dict)
     drop: dict[Table, list[tuple[Any, ...]]] = field(default_factory=dict)
 
-    def are_committed(self, version: int, logged: LogRow | None) -> bool | None:
+    def are_committed(self, version: int, logged: r.LogRow | None) -> bool | None:
         """By the version that a shard has reached, and what is logged under the one of these; None: it is unknown."""
         if version < self.head.version:
             return False
@@ -152,47 +142,47 @@ class ShardSnapshot(InboxSnapshot):
         """Of each key its locks, the oldest `most` live messages, and `most_waiting` subscriptions, open and kept."""
         places = (self._many(keys), tenant_id)
         return KeyRows(
-            self._rows(SubscriptionRow, "subscriptions", *places, tenant_id, most_waiting),
-            self._rows(MessageRow, "messages", *places, most),
-            self._rows(LockRow, "locks", *places),
+            self._rows(r.SubscriptionRow, "subscriptions", *places, tenant_id, most_waiting),
+            self._rows(r.MessageRow, "messages", *places, most),
+            self._rows(r.LockRow, "locks", *places),
         )
 
-    def subscriptions(self, tenant_id: str, key: str, numbers: Sequence[int]) -> Sequence[SubscriptionRow]:
+    def subscriptions(self, tenant_id: str, key: str, numbers: Sequence[int]) -> Sequence[r.SubscriptionRow]:
         """Those with these numbers (keys of their own) under one correlation key."""
-        return self._rows(SubscriptionRow, "subscriptions_by_key", self._many(numbers), key, tenant_id)
+        return self._rows(r.SubscriptionRow, "subscriptions_by_key", self._many(numbers), key, tenant_id)
 
     def crowd(
         self, kind: Standing, tenant_id: str, key: str, between: tuple[str, str], limit: int
-    ) -> Sequence[SubscriptionRow]:
+    ) -> Sequence[r.SubscriptionRow]:
         """Of a key with very many subscriptions those that stand between two places in the crowd, in their order."""
-        return self._rows(SubscriptionRow, f"crowd_{kind}", key, tenant_id, *between, limit)
+        return self._rows(r.SubscriptionRow, f"crowd_{kind}", key, tenant_id, *between, limit)
 
-    def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[MessageRow]:
+    def live_messages(self, tenant_id: str, key: str, name: str, after: int, limit: int) -> Sequence[r.MessageRow]:
         """The live messages of one name on one key, oldest first, after a message key."""
-        return self._rows(MessageRow, "live_messages", key, tenant_id, name, after, limit)
+        return self._rows(r.MessageRow, "live_messages", key, tenant_id, name, after, limit)
 
-    def held_messages(self, tenant_id: str, key: str) -> Sequence[MessageRow]:
+    def held_messages(self, tenant_id: str, key: str) -> Sequence[r.MessageRow]:
         """Those of a key that are held until a busy subscription has answered, oldest first."""
-        return self._rows(MessageRow, "held_messages", key, tenant_id)
+        return self._rows(r.MessageRow, "held_messages", key, tenant_id)
 
-    def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[MessageRow]:
+    def messages_with_id(self, tenant_id: str, key: str, name: str, message_id: str) -> Sequence[r.MessageRow]:
         """The live ones, oldest first."""
-        return self._rows(MessageRow, "messages_with_id", key, tenant_id, name, message_id)
+        return self._rows(r.MessageRow, "messages_with_id", key, tenant_id, name, message_id)
 
     def messages_with_business_id(
         self, tenant_id: str, business_id: str, after: int, limit: int
-    ) -> Sequence[MessageRow]:
+    ) -> Sequence[r.MessageRow]:
         """The live ones of any name and key, oldest first, after a message key."""
-        return self._rows(MessageRow, "messages_with_business_id", business_id, tenant_id, after, limit)
+        return self._rows(r.MessageRow, "messages_with_business_id", business_id, tenant_id, after, limit)
 
     def id_holders(self, tenant_id: str, business_ids: Sequence[str]) -> Sequence[IdHolder]:
         return self._rows(IdHolder, "id_holders", self._many(business_ids), tenant_id)
 
-    def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
+    def instances(self, keys: Sequence[int]) -> Sequence[r.InstanceRow]:
         """The active instances with these keys, and the outermost of those that called them."""
-        found = {row.key: row for row in self._rows(InstanceRow, "instances", self._many(keys))}
+        found = {row.key: row for row in self._rows(r.InstanceRow, "instances", self._many(keys))}
         outermost = list(dict.fromkeys(row.tree_key for row in found.values() if row.tree_key not in found))
-        around = self._rows(InstanceRow, "instances", self._many(outermost)) if outermost else ()
+        around = self._rows(r.InstanceRow, "instances", self._many(outermost)) if outermost else ()
         return [row for row in (*found.values(), *around) if row.state == "active"]
 
     def instances_of(self, table: Table, keys: Sequence[int]) -> Mapping[int, int]:
@@ -216,42 +206,42 @@ class ShardSnapshot(InboxSnapshot):
         """The first block from a version on that is not empty, and its version."""
         return next(((found, bytes(block)) for found, block in self._read("log_from", version)), None)
 
-    def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[JobRow]:
+    def ready_jobs(self, tenant_id: str, type_: str, limit: int) -> Sequence[r.JobRow]:
         """Those that can be activated, oldest first."""
-        return self._rows(JobRow, "ready_jobs", type_, tenant_id, limit)
+        return self._rows(r.JobRow, "ready_jobs", type_, tenant_id, limit)
 
     def due_tables(self, at: int) -> Collection[Table]:
         """Which of timers, jobs and messages have rows that are due. Here and below: what is set aside is not."""
         [found] = self._read("due_tables", at, at, at)
         return [table for table, has in zip((t.TIMER, t.JOB, t.MESSAGE), found, strict=True) if has]
 
-    def due_jobs(self, at: int, limit: int) -> Sequence[JobRow]:
+    def due_jobs(self, at: int, limit: int) -> Sequence[r.JobRow]:
         """Those that come back by themselves, the earliest first."""
-        return self._rows(JobRow, "due_jobs", at, limit)
+        return self._rows(r.JobRow, "due_jobs", at, limit)
 
-    def due_timers(self, at: int, limit: int) -> Sequence[TimerRow]:
+    def due_timers(self, at: int, limit: int) -> Sequence[r.TimerRow]:
         """By instant and key."""
-        return self._rows(TimerRow, "due_timers", at, limit)
+        return self._rows(r.TimerRow, "due_timers", at, limit)
 
-    def due_messages(self, at: int, limit: int) -> Sequence[MessageRow]:
+    def due_messages(self, at: int, limit: int) -> Sequence[r.MessageRow]:
         """Those that leave the buffer or whose id is forgotten, the earliest first."""
-        return self._rows(MessageRow, "due_messages", at, limit)
+        return self._rows(r.MessageRow, "due_messages", at, limit)
 
-    def timers(self, keys: Sequence[int]) -> Sequence[TimerRow]:
+    def timers(self, keys: Sequence[int]) -> Sequence[r.TimerRow]:
         """The earliest first; the same of jobs."""
-        return sorted(self._rows(TimerRow, "timers", self._many(keys)), key=lambda row: (row.due_at, row.key))
+        return sorted(self._rows(r.TimerRow, "timers", self._many(keys)), key=lambda row: (row.due_at, row.key))
 
-    def jobs(self, keys: Sequence[int]) -> Sequence[JobRow]:
-        return sorted(self._rows(JobRow, "jobs", self._many(keys)), key=lambda row: (row.due_at or 0, row.key))
+    def jobs(self, keys: Sequence[int]) -> Sequence[r.JobRow]:
+        return sorted(self._rows(r.JobRow, "jobs", self._many(keys)), key=lambda row: (row.due_at or 0, row.key))
 
-    def messages(self, keys: Sequence[int]) -> Sequence[MessageRow]:
-        return self._rows(MessageRow, "messages_by_key", self._many(keys))
+    def messages(self, keys: Sequence[int]) -> Sequence[r.MessageRow]:
+        return self._rows(r.MessageRow, "messages_by_key", self._many(keys))
 
-    def set_aside(self, keys: Sequence[int]) -> Sequence[SetAsideRow]:
-        return self._rows(SetAsideRow, "set_aside", self._many(keys))
+    def set_aside(self, keys: Sequence[int]) -> Sequence[r.SetAsideRow]:
+        return self._rows(r.SetAsideRow, "set_aside", self._many(keys))
 
-    def set_aside_of(self, kind: str, item_key: int) -> Sequence[SetAsideRow]:
-        return self._rows(SetAsideRow, "set_aside_of", kind, item_key)
+    def set_aside_of(self, kind: str, item_key: int) -> Sequence[r.SetAsideRow]:
+        return self._rows(r.SetAsideRow, "set_aside_of", kind, item_key)
 
     def set_aside_due(self, at: int, limit: int) -> Sequence[int]:
         """The keys of those that are to be retried automatically, the earliest first."""
@@ -266,14 +256,14 @@ class ShardSnapshot(InboxSnapshot):
         [(count,)] = self._read("set_aside_count")
         return int(count)
 
-    def start_timers(self, tenant_id: str, process_id: str) -> Sequence[TimerRow]:
-        return self._rows(TimerRow, "start_timers", process_id, tenant_id)
+    def start_timers(self, tenant_id: str, process_id: str) -> Sequence[r.TimerRow]:
+        return self._rows(r.TimerRow, "start_timers", process_id, tenant_id)
 
     def signal_instances(self, tenant_id: str, name: str) -> Sequence[int]:
         return [key for (key,) in self._read("signal_instances", name, tenant_id)]
 
-    def outbox(self, receiver: int, after: int, limit: int) -> Sequence[OutboxRow]:
-        return self._rows(OutboxRow, "outbox", receiver, after, limit)
+    def outbox(self, receiver: int, after: int, limit: int) -> Sequence[r.OutboxRow]:
+        return self._rows(r.OutboxRow, "outbox", receiver, after, limit)
 
     def receivers(self) -> Sequence[int]:
         """The shards with mail in the outbox."""
@@ -303,7 +293,7 @@ class ShardStore(Protocol):
     def reader(self) -> "ShardStore":
         """The same shard with a connection of its own, for another thread for instance."""
 
-    def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]: ...
+    def log(self, after: int = 0, limit: int | None = None) -> Iterator[r.LogRow]: ...
 
     def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
         """A table by its name, streamed as of one instant, in no order: these columns of rows that meet all of it."""

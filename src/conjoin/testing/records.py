@@ -4,16 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conjoin.runtime.engine.memory import Engine
+from conjoin.testing.observing import open_now
 from conjoin.testing.observing.history import ACTIVE, History, InstanceStory, MessageHistory
-from conjoin.testing.observing.open_now import (
-    ListedSubscription,
-    OpenIncident,
-    TakenBy,
-    explanation,
-    open_incidents,
-    open_subscriptions,
-    taken_by,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +49,12 @@ class InstanceHandle:
         return [element.state for element in self._story.elements.values() if element.element_id == element_id]
 
     @property
-    def incidents(self) -> list[OpenIncident]:
-        return [incident for incident in open_incidents(self._engine) if incident.instance_key == self.key]
+    def incidents(self) -> list[open_now.OpenIncident]:
+        return [incident for incident in open_now.open_incidents(self._engine) if incident.instance_key == self.key]
 
     @property
-    def subscriptions(self) -> list[ListedSubscription]:
-        return [wait for wait in open_subscriptions(self._engine) if wait.instance_key == self.key]
+    def subscriptions(self) -> list[open_now.ListedSubscription]:
+        return [wait for wait in open_now.open_subscriptions(self._engine) if wait.instance_key == self.key]
 
     @property
     def children(self) -> list["InstanceHandle"]:
@@ -95,8 +87,8 @@ class MessageHandle:
         return self._published.message.stored and self._published.message.deadline > self._engine.now
 
     @property
-    def taken(self) -> list[TakenBy]:
-        return taken_by(self._published.message)
+    def taken(self) -> list[open_now.TakenBy]:
+        return open_now.taken_by(self._published.message)
 
     @property
     def receivers(self) -> list[InstanceHandle]:
@@ -106,7 +98,7 @@ class MessageHandle:
     @property
     def verdict(self) -> str:
         """What became of it and why, as one sentence."""
-        return explanation(self._engine, self._published)
+        return open_now.explanation(self._engine, self._published)
 
     def __str__(self) -> str:
         return f"message {self.name!r} with key {self.correlation_key!r}"

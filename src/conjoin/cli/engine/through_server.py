@@ -11,13 +11,7 @@ from typing import Any
 from conjoin.cli.printing import JsonObject
 from conjoin.client import Client, ModelledError, Publication
 from conjoin.errors import InputError
-from conjoin.runtime.client_api.answers import (
-    ActivatedJob,
-    CorrelatedMessage,
-    CreatedInstance,
-    DeployedProcess,
-    Deployment,
-)
+from conjoin.runtime.client_api import answers as a
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.reading.lists import ListPage, ListQuery
 from conjoin.times.iso8601 import instant_text
@@ -39,9 +33,9 @@ class ThroughServer:
     def now(self) -> int:
         return time.time_ns() // 1_000
 
-    def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str) -> Deployment:
+    def deploy(self, resources: Sequence[tuple[str, bytes]], tenant_id: str) -> a.Deployment:
         processes = [
-            DeployedProcess(
+            a.DeployedProcess(
                 *(it.process_definition_key, it.process_definition_id, it.process_definition_version),
                 it.resource_name,
                 # The server does not say.
@@ -49,7 +43,7 @@ class ThroughServer:
             )
             for it in self.client.deploy(*resources, tenant=tenant_id)
         ]
-        return Deployment(0, processes)
+        return a.Deployment(0, processes)
 
     def models(self) -> Sequence[JsonObject]:
         return [
@@ -60,11 +54,11 @@ class ThroughServer:
 
     def create_instance(
         self, process_id: str, variables: Mapping[str, Any], version: int, business_id: str, tenant_id: str
-    ) -> CreatedInstance:
+    ) -> a.CreatedInstance:
         """A version of 0 is the latest."""
         it = self.client.create_instance(process_id, variables, version or -1, tenant_id, business_id)
         which = (it.process_definition_id, it.process_definition_version, it.process_definition_key)
-        return CreatedInstance(it.process_instance_key, *which)
+        return a.CreatedInstance(it.process_instance_key, *which)
 
     def publish(self, message: NewMessage, wait_ms: int | None) -> JsonObject:
         """The client makes an id if there is none, so that a retry is no second message."""
@@ -72,9 +66,9 @@ class ThroughServer:
             raise InputError([f"--wait: a server waits for {_LARGEST_WAIT_MS // 1_000}s at most"])
         return self.explain(self.client.publish_and_wait(publication(message), wait_ms or 0).key)
 
-    def correlate(self, message: NewMessage) -> CorrelatedMessage:
+    def correlate(self, message: NewMessage) -> a.CorrelatedMessage:
         taken = self.client.correlate(publication(message))
-        return CorrelatedMessage(taken.message_key, taken.process_instance_key)
+        return a.CorrelatedMessage(taken.message_key, taken.process_instance_key)
 
     def explain(self, key: int) -> JsonObject:
         found: JsonObject = self.client.request("GET", f"/conjoin/v1/messages/{key}/explain")
@@ -90,11 +84,11 @@ class ThroughServer:
 
     def activate_jobs(
         self, type_: str, limit: int, worker: str, timeout_ms: int, tenant_id: str
-    ) -> Sequence[ActivatedJob]:
+    ) -> Sequence[a.ActivatedJob]:
         body = {"type": type_, "worker": worker, "timeout": timeout_ms, "maxJobsToActivate": limit}
         body |= {"requestTimeout": -1, "tenantIds": [tenant_id]}
         return [
-            ActivatedJob(
+            a.ActivatedJob(
                 key=int(it["jobKey"]),
                 type=it["type"],
                 instance_key=int(it["processInstanceKey"]),

@@ -3,17 +3,8 @@
 from collections.abc import Iterator
 from typing import Annotated
 
+from conjoin.cli import options as o
 from conjoin.cli.invocation import CommandCall, on_engine
-from conjoin.cli.options import (
-    BusinessId,
-    CorrelationKey,
-    MessageId,
-    Tenant,
-    TimeToLive,
-    Variables,
-    option,
-    record_key,
-)
 from conjoin.cli.printing import JsonObject
 from conjoin.cli.reading import read_ms, read_variables
 from conjoin.errors import InputError
@@ -31,14 +22,14 @@ _OUTCOMES = {"taken": "taken by", "started": "started", "on_its_way": "on its wa
 )
 def explain(
     call: CommandCall,
-    message_key: Annotated[int | None, record_key("As publish printed it.", "[MESSAGE_KEY]")] = None,
-    name: Annotated[str | None, option("--name", "The name of a message, sent or not.", "NAME")] = None,
-    key: CorrelationKey = "",
-    message_id: MessageId = "",
-    business_id: BusinessId = "",
-    tenant: Tenant = DEFAULT_TENANT,
-    ttl: TimeToLive = None,
-    variables: Variables = "{}",
+    message_key: Annotated[int | None, o.record_key("As publish printed it.", "[MESSAGE_KEY]")] = None,
+    name: Annotated[str | None, o.option("--name", "The name of a message, sent or not.", "NAME")] = None,
+    key: o.CorrelationKey = "",
+    message_id: o.MessageId = "",
+    business_id: o.BusinessId = "",
+    tenant: o.Tenant = DEFAULT_TENANT,
+    ttl: o.TimeToLive = None,
+    variables: o.Variables = "{}",
 ) -> None:
     """Explain what became of a message, why, and which instances nearly took it.
 

@@ -48,10 +48,8 @@ def _user_task(broker: Broker, row: Any, its: Any) -> Item:
         "processDefinitionVersion": its.version,
         "businessId": its.business_id or None,
         "creationDate": its.started_at,
-        "candidateGroups": list(people.candidate_groups),
-        "candidateUsers": list(people.candidate_users),
-        **{"dueDate": people.due_at, "followUpDate": people.follow_up_at, "priority": people.priority},
-        "externalFormReference": people.form_reference,
+        "externalFormReference": people.pop("externalReference"),
+        **people,
         **{"completionDate": None, "formKey": None, "customHeaders": {}, "tags": []},
     }
 

@@ -78,16 +78,6 @@ class OperationRefused(NamedTuple):
     text: str
 
 
-class OperationLine(NamedTuple):
-    """One line of the history: when, who, what, and with which values."""
-
-    message_key: int
-    at: int
-    who: str
-    operation: str
-    detail: dict[str, Any]
-
-
 Answer = InboxMessage | OperationRefused
 
 
@@ -162,8 +152,8 @@ def _corrected(
     return corrected._replace(group_key=group_key_of(corrected))
 
 
-def operation_line(message: InboxMessage, operation: Operation, who: str, now: int) -> OperationLine:
-    """The record of an operation. Of a payload it has only the size: the message has the rest."""
+def operation_line(operation: Operation) -> tuple[str, dict[str, Any]]:
+    """What the history says of an operation: its name and its values; of a payload only the size."""
     detail: dict[str, Any] = {}
     for name, value in ((field.name, getattr(operation, field.name)) for field in fields(operation)):
         if isinstance(operation, SetNextRetry):
@@ -174,4 +164,4 @@ def operation_line(message: InboxMessage, operation: Operation, who: str, now: i
             detail[name] = {field: part for field, part in value._asdict().items() if part}
         elif value is not None:
             detail[name] = value
-    return OperationLine(message.key, now, who, _NAMES[type(operation)], detail)
+    return _NAMES[type(operation)], detail

@@ -7,7 +7,6 @@ outcome after it, so a crash in between is seen.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from conjoin.kernel.inbox import message as m
 from conjoin.kernel.inbox.message import Ending, Fault, InboxMessage, is_in_grace, reason_of_expiry
@@ -132,33 +131,22 @@ def is_exhausted(attempts: int, settings: InboxSettings) -> bool:
     return attempts >= max(most, 1)
 
 
-class AttemptLine(NamedTuple):
-    """`number` counts from 1; the verdict is `failed` with its class, or the target's own. No rule reads it."""
-
-    message_key: int
-    number: int
-    at: int
-    asked: str
-    verdict: str
-    reason: str
-    answered: str
-
-
 def attempt_line(
     booked: InboxMessage, outcome: Outcome, request: str, now: int, settings: InboxSettings
-) -> AttemptLine | None:
-    """The history line of an attempt, given the message as it was booked; None if there is nothing to keep."""
+) -> tuple[str, str, str, str] | None:
+    """What the history says of an attempt: verdict (`failed` with its class, or the target's own), reason, request and
+    answer, given the message as it was booked; None if there is nothing to keep. No rule reads it."""
     if isinstance(outcome, Expired):
         return None
     if isinstance(outcome, Delivered):
-        number, verdict, reason, answer = booked.attempts + 1, outcome.verdict, outcome.reason, outcome.target
+        verdict, reason, answer = outcome.verdict, outcome.reason, outcome.target
     elif is_counted(booked, outcome, now, settings):
         reason = outcome.kind if isinstance(outcome, Failed) else m.TARGET_ERROR
-        number, verdict, answer = booked.attempts, "failed", outcome.text
+        verdict, answer = "failed", outcome.text
     else:
         return None
     most = settings.error_text_max
-    return AttemptLine(booked.key, number, now, cut_text(request, most), verdict, reason, cut_text(answer, most))
+    return verdict, reason, cut_text(request, most), cut_text(answer, most)
 
 
 def cut_text(text: str, limit: int) -> str:

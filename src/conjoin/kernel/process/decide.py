@@ -12,7 +12,7 @@ from conjoin.kernel.plan import ExpressionStoppedError
 from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as e
 from conjoin.kernel.process.elements import BEHAVIOURS
-from conjoin.kernel.process.elements.scopes import terminate_scope
+from conjoin.kernel.process.elements.activities import terminate_scope
 from conjoin.kernel.process.rules import deliveries, incidents, instances, jobs, loops
 from conjoin.kernel.process.rules.entering import own_variables, raise_incident, stuck
 from conjoin.kernel.process.rules.tokens import check_joins, emptied, interrupted_by, joins

@@ -13,13 +13,6 @@ from conjoin.runtime.visibility.plain_values import to_plain
 SAME, CHANGED, UNKNOWN = "same", "changed", "unknown"
 
 
-class JudgedVerdict(NamedTuple):
-    verdict: str
-    reason: str
-    receivers: list[str]
-    sentence: str
-
-
 class Judged(NamedTuple):
     """`change` is same, changed or unknown; of what is unknown `would_sentence` says why."""
 
@@ -49,13 +42,14 @@ def judge(pair: Pair, sides: list[tuple[KeySpace, Catalog]], at: int) -> Judged:
     change = SAME if was[:3] == would[:3] else CHANGED
     if pair.unknown:
         change = UNKNOWN
-        would = JudgedVerdict(UNKNOWN, "", [], f"Unknown: {pair.unknown}.")
+        would = (UNKNOWN, "", [], f"Unknown: {pair.unknown}.")
     space = sides[0][0]
     facts = (space.tenant_id, message.name, space.key, message.key, message.message_id, message.published_at)
     return Judged(*facts, change, *was, *would, pair.others_unknown)
 
 
-def _verdict(message: Message, space: KeySpace, catalog: Catalog, at: int) -> JudgedVerdict:
+def _verdict(message: Message, space: KeySpace, catalog: Catalog, at: int) -> tuple[str, str, list[str], str]:
+    """Verdict, reason, receivers and the sentence."""
     found = verdict_of(space, message, at, catalog)
     its = to_plain(parameters(space, message, found, at, catalog))
     text = sentence(found.verdict, found.reason, its, message.name, space.key)
@@ -63,4 +57,4 @@ def _verdict(message: Message, space: KeySpace, catalog: Catalog, at: int) -> Ju
         f"a new instance of {target.process_id}" if target.instance_id == NEW else str(target.instance_id)
         for target in message.targets
     ]
-    return JudgedVerdict(found.verdict, found.reason, receivers, text)
+    return found.verdict, found.reason, receivers, text

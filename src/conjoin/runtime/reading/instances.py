@@ -3,7 +3,7 @@
 Nothing is decided here. Of an ended instance the outermost scope is left, with the variables it ended with.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import islice
 from typing import Any, NamedTuple
@@ -153,32 +153,22 @@ def stored_end(broker: Broker, key: int) -> InstanceEnd | None:
     return None
 
 
-class ForPeople(NamedTuple):
-    """What the model says of a user task: a job of a type that no worker can activate."""
+def for_people(element: Any, element_key: int, instance: InstanceRow, now: int, hiding: Hiding) -> dict[str, Any]:
+    """What the model says of a user task (a job of a type that no worker can activate), by the names that it has there.
 
-    candidate_groups: Sequence[str]
-    candidate_users: Sequence[str]
-    due_at: int | None
-    follow_up_at: int | None
-    priority: int
-    form_reference: str | None
-
-
-def for_people(element: Any, element_key: int, instance: InstanceRow, now: int, hiding: Hiding) -> ForPeople:
-    """Expressions see the variables that the task sees now, as they are shown: nothing hidden comes out of them."""
+    Expressions see the variables that the task sees now, as they are shown: nothing hidden comes out of them.
+    """
     variables = hiding.of(visible_to(element_key, elements_of(instance)))
     values = {
         name: value_or_null(it, variables, now) if callable(it) else it for name, it in element.properties.items()
     }
     priority = whole_number(values.get("priority"), _MOST_PRIORITY)
-    return ForPeople(
-        _texts(values.get("candidateGroups")),
-        _texts(values.get("candidateUsers")),
-        _instant(values.get("dueDate")),
-        _instant(values.get("followUpDate")),
-        _DEFAULT_PRIORITY if priority is None or priority < 0 else priority,
-        values.get("externalReference"),
-    )
+    return {
+        **{name: _texts(values.get(name)) for name in ("candidateGroups", "candidateUsers")},
+        **{name: _instant(values.get(name)) for name in ("dueDate", "followUpDate")},
+        "priority": _DEFAULT_PRIORITY if priority is None or priority < 0 else priority,
+        "externalReference": values.get("externalReference"),
+    }
 
 
 def _texts(value: Any) -> list[str]:

@@ -17,18 +17,14 @@ from conjoin.store.sqlite.store import SqliteStore
 TASK = "conjoin store restore"
 
 
-def _silent(text: str) -> None:
-    pass
-
-
 def backup_store(
-    store: Store, folder: Path, on_progress: OnProgress = _silent, task: str = "conjoin store backup"
+    store: Store, folder: Path, on_progress: OnProgress = lambda text: None, task: str = "conjoin store backup"
 ) -> Tallies:
     with made_whole(folder) as part, closing(SqliteStore.create(part, store.facts)) as copy:
         return copy_store(store, copy, on_progress, task)
 
 
-def restore_store(folder: Path, address: str | Path, on_progress: OnProgress = _silent) -> Tallies:
+def restore_store(folder: Path, address: str | Path, on_progress: OnProgress = lambda text: None) -> Tallies:
     with closing(SqliteStore(folder)) as copy:
         try:
             found = open_store(address)

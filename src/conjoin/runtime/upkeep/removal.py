@@ -3,17 +3,17 @@
 These are commits like any other, with a version and an empty block in the log, so nothing else need know of them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from conjoin.errors import InputError
 from conjoin.runtime.run.log import without_requests
 from conjoin.runtime.run.run import commit_changes
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, ShardSnapshot, ShardStore, Store
-from conjoin.store.rows import LogRow, PositionRow
+from conjoin.store.rows import PositionRow
 from conjoin.store.tables import Table
 
 AT_ONCE = 500
@@ -46,18 +46,12 @@ class HouseKeeper:
             changes.put |= {t.POSITION: [cleaned]} if int(before) < int(cleaned.position) else {}
         return changes
 
-    def remove_log_before(self, at: int) -> Iterator[int]:
-        return self._remove_log(lambda row: row.at < at)
-
-    def remove_log_up_to(self, version: int) -> Iterator[int]:
-        return self._remove_log(lambda row: row.version <= version)
-
-    def _remove_log(self, goes: Callable[[LogRow], bool]) -> Iterator[int]:
-        """Its head. The last block stays in any case: by it a backup is known to be one of this store."""
+    def remove_log(self, column: Literal["version", "at"], end: int) -> Iterator[int]:
+        """Its head, before a version or an instant. The last block stays: by it a backup is known to be of it."""
         last = version_of(self.shard)
         while True:
             rows = self.shard.log(0, self._at_once)
-            versions = [(row.version,) for row in rows if row.version < last and goes(row)]
+            versions = [(row.version,) for row in rows if row.version < last and getattr(row, column) < end]
             if not versions:
                 return
             yield from self.remove(t.LOG, versions)
@@ -74,7 +68,7 @@ def compact_log(store: Store, backup: Store) -> int:
     removed = 0
     for index in range(store.facts.shards):
         with closing(HouseKeeper(store, index)) as keeper:
-            removed += sum(keeper.remove_log_up_to(version_of(backup.shard(index))))
+            removed += sum(keeper.remove_log("version", version_of(backup.shard(index)) + 1))
     return removed
 
 

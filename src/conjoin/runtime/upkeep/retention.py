@@ -103,7 +103,7 @@ class Retention:
                 yield from (Removed(**{f"{table.name}s": count}) for count in counts)
         if log_ms is not None:
             for keeper in self._keepers:
-                yield from (Removed(log_blocks=count) for count in keeper.remove_log_before(now - log_ms * 1_000))
+                yield from (Removed(log_blocks=count) for count in keeper.remove_log("at", now - log_ms * 1_000))
 
     def close(self) -> None:
         for keeper in self._keepers:

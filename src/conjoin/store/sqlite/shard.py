@@ -19,25 +19,12 @@ from conjoin.store import reading
 from conjoin.store import tables as t
 from conjoin.store.port import NO_HEAD, Changes, Condition, Head, ShardSnapshot
 from conjoin.store.rows import LogRow
+from conjoin.store.sqlite import files
 from conjoin.store.sqlite.commit_outcome import was_committed
-from conjoin.store.sqlite.files import (
-    DIALECT,
-    WAIT_S,
-    bound,
-    connect,
-    create,
-    is_doubtful,
-    make_stoppable,
-    put_statement,
-    schema_version,
-    take_steps,
-    translated_errors,
-    writing,
-)
 from conjoin.store.tables import Table
 
-_SQL = DIALECT.statements()
-_PUT = {table: put_statement(table, rewritten=table is t.INBOX) for table in t.SHARD}
+_SQL = files.DIALECT.statements()
+_PUT = {table: files.put_statement(table, rewritten=table is t.INBOX) for table in t.SHARD}
 _DROP = {
     table: f"delete from {table.name} where {' and '.join(f'{column} = ?' for column in table.key)}"
     for table in t.SHARD
@@ -57,21 +44,21 @@ class SqliteShard:
         self._snapshot: SqliteSnapshot | None = None
 
     def create(self) -> None:
-        with closing(create(self.file, synced=self._synced)) as connection, writing(connection, self.file):
-            take_steps(connection, self.file, "shard")
+        with closing(files.create(self.file, synced=self._synced)) as connection, files.writing(connection, self.file):
+            files.take_steps(connection, self.file, "shard")
             connection.execute("insert into shard values (?, ?, ?, ?)", _NEW)
 
     def migrate(self) -> None:
-        with closing(connect(self.file)) as connection, writing(connection, self.file):
-            take_steps(connection, self.file, "shard")
+        with closing(files.connect(self.file)) as connection, files.writing(connection, self.file):
+            files.take_steps(connection, self.file, "shard")
 
     def begin(self, *, locked: bool = False) -> "SqliteSnapshot":
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
         if reading.current() is not None:
-            make_stoppable(connection)
+            files.make_stoppable(connection)
         try:
-            with translated_errors(self.file):
+            with files.translated_errors(self.file):
                 connection.execute("begin immediate" if locked else "begin")
                 head = read_head(connection, self.file)
         except BaseException:  # whatever it was, no transaction stays open
@@ -90,21 +77,21 @@ class SqliteShard:
             self.close()
 
     def log(self, after: int = 0, limit: int | None = None) -> Iterator[LogRow]:
-        statement, parameters = DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
-        with closing(connect(self.file)) as connection, translated_errors(self.file):
+        statement, parameters = files.DIALECT.list_rows(t.LOG, after=(after,), limit=limit)
+        with closing(files.connect(self.file)) as connection, files.translated_errors(self.file):
             yield from map(LogRow._make, connection.execute(statement, parameters))
 
     def scan(self, table: str, columns: Sequence[str], where: Sequence[Condition] = ()) -> Iterator[tuple[Any, ...]]:
-        statement, parameters = DIALECT.scan(table, columns, where)
-        with closing(connect(self.file)) as connection, translated_errors(self.file):
-            yield from connection.execute(statement, bound(parameters))
+        statement, parameters = files.DIALECT.scan(table, columns, where)
+        with closing(files.connect(self.file)) as connection, files.translated_errors(self.file):
+            yield from connection.execute(statement, files.bound(parameters))
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fast because nothing waits for the disk before the end."""
-        with closing(connect(self.file, synced=False)) as connection, translated_errors(self.file):
+        with closing(files.connect(self.file, synced=False)) as connection, files.translated_errors(self.file):
             connection.execute("pragma wal_autocheckpoint = 0")
             connection.execute(f"pragma cache_size = -{_LOAD_CACHE_KB}")
-            with writing(connection, self.file):
+            with files.writing(connection, self.file):
                 assert read_head(connection, self.file).version == 0, f"{self.file} is not empty"
                 connection.execute(_SQL["move_head"], (*head, 0))
                 for table, some in rows.items():
@@ -119,9 +106,9 @@ class SqliteShard:
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
-            connection = connect(self.file, synced=self._synced)
+            connection = files.connect(self.file, synced=self._synced)
             try:
-                schema_version(connection, self.file)
+                files.schema_version(connection, self.file)
             except BaseException:  # whatever it was, no transaction stays open
                 connection.close()
                 raise
@@ -137,7 +124,7 @@ class SqliteSnapshot(ShardSnapshot):
 
     def commit(self, changes: Changes) -> bool:
         connection = self._connection
-        with self._ending(changes), translated_errors(self._file):
+        with self._ending(changes), files.translated_errors(self._file):
             if not self._take_turn(changes.head):
                 connection.execute("rollback")
                 return False
@@ -148,7 +135,7 @@ class SqliteSnapshot(ShardSnapshot):
                 connection.execute("commit")
             except sqlite3.OperationalError as error:
                 # StoreFailed is raised only if the commit is not there.
-                if not is_doubtful(error):
+                if not files.is_doubtful(error):
                     raise
                 # Its lock would keep the next one waiting.
                 self._end(True)
@@ -158,7 +145,7 @@ class SqliteSnapshot(ShardSnapshot):
 
     def _take_turn(self, head: Head) -> bool:
         """Become the one who writes; only those whose snapshot is still the newest can."""
-        deadline = monotonic() + WAIT_S
+        deadline = monotonic() + files.WAIT_S
         while True:
             try:
                 return self._connection.execute(_SQL["move_head"], (*head, self.head.version)).rowcount == 1
@@ -175,14 +162,14 @@ class SqliteSnapshot(ShardSnapshot):
             return
         self._open = False
         try:
-            with translated_errors(self._file):
+            with files.translated_errors(self._file):
                 self._connection.execute("rollback")
         finally:
             self._end(self._connection.in_transaction)
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         assert self._open, "this snapshot is over"
-        with translated_errors(self._file):
+        with files.translated_errors(self._file):
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
     def _many(self, values: Sequence[Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.engine.stored_catalog import CatalogView, StoredCatalog
-from conjoin.runtime.explain.explanation import attempts_of
+from conjoin.runtime.explain.explanation import Attempt, attempts_of
 from conjoin.runtime.run.log import read_block
 from conjoin.store import tables as t
 from conjoin.store.port import Store
@@ -22,17 +22,11 @@ from conjoin.testing.checking.history import marks_in
 _HAS_IT = ("taken", "started", "on_its_way")
 
 
-class Holder(NamedTuple):
-    """Who has a message."""
-
-    process_id: str
-    instance_key: int
-
-
 class StoredMessage(NamedTuple):
     row: MessageRow
     variables: Mapping[str, Any]
-    holders: Sequence[Holder]
+    holders: Sequence[Attempt]
+    """Who has it."""
 
 
 class StoredInstance(NamedTuple):
@@ -40,11 +34,6 @@ class StoredInstance(NamedTuple):
 
     row: InstanceRow
     marks: Sequence[str]
-
-
-class JobActivation(NamedTuple):
-    job: int
-    worker: str
 
 
 @dataclass(slots=True)
@@ -58,7 +47,8 @@ class FinalTables:
     """How often the variables of a request were written to an instance that was there."""
     completions: dict[int, list[str]] = field(default_factory=dict)
     """By job: the request of each completion."""
-    activations: Counter[JobActivation] = field(default_factory=Counter)
+    activations: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """By job and worker."""
     log_is_whole: bool = True
     """Its head was not removed."""
 
@@ -85,8 +75,8 @@ def read_tables(store: Store) -> FinalTables:
 
 def _message(row: MessageRow, view: CatalogView) -> StoredMessage:
     message = read_message(row, view.policy_of(row.name, row.policy_version), {})[0]
-    attempts = [attempt for attempt in attempts_of(message) if attempt.outcome in _HAS_IT]
-    return StoredMessage(row, message.payload or {}, [Holder(it.process, it.instance or 0) for it in attempts])
+    holders = [attempt for attempt in attempts_of(message) if attempt.outcome in _HAS_IT]
+    return StoredMessage(row, message.payload or {}, holders)
 
 
 def _instance(row: InstanceRow) -> StoredInstance:
@@ -109,4 +99,4 @@ def _note(found: FinalTables, event: Any) -> None:
     elif event.kind == "JobCompleted":
         found.completions.setdefault(event.key, []).extend(marks_in(event.variables) or [""])
     elif event.kind == "JobActivated":
-        found.activations[JobActivation(event.key, event.worker)] += 1
+        found.activations[event.key, event.worker] += 1

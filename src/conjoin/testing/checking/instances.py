@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from conjoin.testing.checking.final_tables import FinalTables, JobActivation
+from conjoin.testing.checking.final_tables import FinalTables
 from conjoin.testing.checking.history import RecordedHistory, RequestMade
 
 _TERMINATED = "terminated"
@@ -38,7 +38,7 @@ def _created(made: RequestMade, found: list[int], history: RecordedHistory) -> I
 
 def _origins(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
     creations = {made.request for made in history.of_kind("create")}
-    started = Counter(it.instance_key for message in tables.messages for it in message.holders)
+    started = Counter(it.instance for message in tables.messages for it in message.holders)
     for key, instance in tables.instances.items():
         by_command = [mark for mark in instance.marks if mark in creations]
         if instance.row.started == "command" and len(by_command) != 1:
@@ -83,6 +83,6 @@ def _activated(history: RecordedHistory, tables: FinalTables) -> Iterator[str]:
         if history.outcome_of(made.request) != "done":
             continue
         for job in history.answers[made.request].details["jobs"]:
-            times = tables.activations[JobActivation(job, made.request)]
+            times = tables.activations[job, made.request]
             if times != 1:
                 yield f"request {made.request} was given job {job}, and the log says so {times} times"

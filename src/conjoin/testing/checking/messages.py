@@ -59,7 +59,7 @@ def _answer(request: str, message: StoredMessage, history: RecordedHistory) -> I
         yield f"request {request} was answered with {answer.outcome}, and message {row.key} is {row.verdict}"
     elif answer.outcome == "done" and key != row.key:
         yield f"request {request} was answered with message {key}, and its message is {row.key}"
-    elif instance is not None and instance not in {it.instance_key for it in message.holders}:
+    elif instance is not None and instance not in {it.instance for it in message.holders}:
         yield f"request {request} was answered with instance {instance}, which has not got the message"
 
 
@@ -94,13 +94,13 @@ def _effects(request: str, message: StoredMessage, tables: FinalTables) -> Itera
     key = message.row.key
     if (message.row.verdict == "correlated") != bool(message.holders):
         yield f"message {key} is {message.row.verdict}, and {len(message.holders)} have it"
-    for process_id, times in Counter(it.process_id for it in message.holders).items():
+    for process_id, times in Counter(it.process for it in message.holders).items():
         if times > 1:
             yield f"message {key} was given to process {process_id} {times} times"
     for holder in message.holders:
-        instance = tables.instances.get(holder.instance_key)
+        instance = tables.instances.get(holder.instance or 0)
         if instance is None or request not in instance.marks:
-            yield f"message {key} is correlated to instance {holder.instance_key}, and had no effect there"
+            yield f"message {key} is correlated to instance {holder.instance}, and had no effect there"
     arrived = tables.arrivals[request]
     if tables.log_is_whole and arrived != len(message.holders):
         yield f"message {key} reached instances {arrived} times, and {len(message.holders)} have it"
@@ -110,5 +110,5 @@ def _unrecorded(by_request: dict[str, list[StoredMessage]], tables: FinalTables)
     for key, instance in tables.instances.items():
         for mark in instance.marks:
             for message in by_request.get(mark, ()):
-                if key not in {it.instance_key for it in message.holders}:
+                if key not in {it.instance for it in message.holders}:
                     yield f"instance {key} has the variables of message {message.row.key}, which was not given to it"

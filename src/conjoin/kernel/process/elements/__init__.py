@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.commands import ActivateElement
-from conjoin.kernel.process.elements import calls, events, gateways, scopes, tasks
+from conjoin.kernel.process.elements import activities, events, gateways
 from conjoin.kernel.process.rules.entering import pass_through
 from conjoin.kernel.process.rules.jobs import enter_with_job
 from conjoin.kernel.process.rules.leaving import complete_element
@@ -26,10 +26,10 @@ class Behaviour:
 
 
 BEHAVIOURS: dict[str, Behaviour] = {
-    "process": Behaviour(scopes.never, scopes.end_instance, scopes.terminate_scope),
-    "subprocess": Behaviour(scopes.begin, terminate=scopes.terminate_scope),
-    "event_subprocess": Behaviour(scopes.begin, terminate=scopes.terminate_scope),
-    "call_activity": Behaviour(calls.call_process, terminate=calls.end_child),
+    "process": Behaviour(activities.never, activities.end_instance, activities.terminate_scope),
+    "subprocess": Behaviour(activities.begin, terminate=activities.terminate_scope),
+    "event_subprocess": Behaviour(activities.begin, terminate=activities.terminate_scope),
+    "call_activity": Behaviour(activities.call_process, terminate=activities.end_child),
     "start_event": Behaviour(events.happen, events.begin_to_wait),
     # Plain, with a job (message), a signal, an error, or the end of the whole scope (terminate).
     "end_event": Behaviour(events.throw, events.end),
@@ -44,9 +44,9 @@ BEHAVIOURS: dict[str, Behaviour] = {
     # Somebody outside does it: service, send, business rule and script tasks, and user tasks of the job form.
     "job_task": Behaviour(enter_with_job),
     # Of Zeebe's own form: it waits for a person, and no worker sees it as a job.
-    "user_task": Behaviour(tasks.wait_for_person),
-    "receive_task": Behaviour(tasks.receive),
-    "script_task": Behaviour(tasks.evaluate),
+    "user_task": Behaviour(activities.wait_for_person),
+    "receive_task": Behaviour(activities.receive),
+    "script_task": Behaviour(activities.evaluate),
     # A manual or undefined task: nobody outside does anything, the token passes.
     "pass_task": Behaviour(pass_through),
 }

@@ -180,8 +180,7 @@ class InboxWork:
         line = o.attempt_line(booked, outcome, request, self.now, settings)
         filed = filed._replace(message=booked)
         if line is not None:
-            texts = (line.verdict, line.reason, line.asked, line.answered)
-            filed = self.rows.add_line(filed, line.at, ATTEMPT, "", texts)
+            filed = self.rows.add_line(filed, self.now, ATTEMPT, "", line)
         self.rows.put(filed, settings)
         return filed
 

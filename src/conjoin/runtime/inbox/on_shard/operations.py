@@ -52,8 +52,8 @@ def _operate(
         work.rows.put_content(content_of(answer))
         if home_of(answer, work.shards) != work.index:
             answer = answer._replace(group_key=moving_group(answer.key))
-    line = operation_line(message, operation, request.who, work.now)
-    filed = work.rows.add_line(filed, work.now, line.operation, request.who, ("", "", json_text(line.detail), ""))
+    name, detail = operation_line(operation)
+    filed = work.rows.add_line(filed, work.now, name, request.who, ("", "", json_text(detail), ""))
     work.put(filed, answer, request.settings)
     for group_key in {message.group_key: None, answer.group_key: None}:
         work.rows.touch(group_key, answer.target, work.now)
