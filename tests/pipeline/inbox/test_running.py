@@ -13,7 +13,8 @@ import pytest
 from conjoin.kernel.inbox.due import RUN
 from conjoin.kernel.inbox.message import DONE
 from conjoin.runtime.inbox.metrics import Counts
-from conjoin.runtime.opening import create_broker
+from conjoin.runtime.inbox.schedule import InboxSchedule
+from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.store import tables as t
 from conjoin.testing.clock import FakeClock
@@ -104,30 +105,24 @@ def test_without_anything_due_there_is_no_job(tmp_path: Path) -> None:
 
 
 def test_the_schedule_is_run_by_who_has_its_lease(spark: "SparkSession", tmp_path: Path) -> None:
-    from conjoin.pipeline.inbox import run_inbox, watch_inbox
-    from conjoin.runtime.inbox.configuration import Configuration
+    from conjoin.pipeline.inbox import SparkInbox
 
     folder, settings = tmp_path / "store", preset(poll_initial_delay=0)
     bench = Bench(create_broker(folder, SHARDS), FakeClock(), settings)
     bench.wait("o-1", "o-2")
     bench.send("o-1")
-    configuration, catalog = Configuration(settings, CHANNELS, {}), bench.broker.store.catalog
-    assert catalog.lease(RUN, "another", catalog.now(), catalog.now() + 60_000_000)
-    assert run_inbox(spark, folder, configuration) is None
-    assert watch_inbox(spark, folder, configuration, _Twice()) == Counts()  # type: ignore[arg-type]
-    assert catalog.lease(RUN, "another", catalog.now(), 0)
-    assert run_inbox(spark, folder, configuration) == Counts(correlated=1)
-    bench.send("o-2")
-    assert watch_inbox(spark, folder, configuration, _Twice()).correlated == 1  # type: ignore[arg-type]
+    catalog = bench.broker.store.catalog
+    with closing(open_broker(folder)) as broker, closing(SparkInbox(spark, broker, settings, CHANNELS)) as inbox:
+
+        def stepped() -> Counts:
+            schedule = InboxSchedule(inbox, "we")
+            schedule.step()
+            return schedule.counts
+
+        assert catalog.lease(RUN, "another", catalog.now(), catalog.now() + 60_000_000)
+        assert stepped() == Counts()
+        assert catalog.lease(RUN, "another", catalog.now(), 0)
+        assert stepped() == Counts(correlated=1)
+        bench.send("o-2")
+        assert stepped().correlated == 1
     bench.broker.close()
-
-
-class _Twice:
-    """An event that is set when it has been waited for twice."""
-
-    def __init__(self) -> None:
-        self._waits = 0
-
-    def wait(self, timeout: float) -> bool:
-        self._waits += 1
-        return self._waits > 2

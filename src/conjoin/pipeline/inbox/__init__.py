@@ -1,9 +1,9 @@
 """The inbox on Spark: what is due is tried by one task a shard. The rules and the commits are those of the runtime.
 
 draining.py    what a task does: the requests of a run, on one shard, for a bounded time
-inbox.py       a run: jobs as long as there is something for them, then what is better done in one place; the schedule
+inbox.py       a run: jobs as long as there is something for them, then what is better done in one place
 """
 
-from conjoin.pipeline.inbox.inbox import SparkInbox, run_inbox, watch_inbox
+from conjoin.pipeline.inbox.inbox import SparkInbox
 
-__all__ = ["SparkInbox", "run_inbox", "watch_inbox"]
+__all__ = ["SparkInbox"]

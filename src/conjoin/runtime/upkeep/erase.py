@@ -8,6 +8,7 @@ difference.
 from collections.abc import Iterable
 from contextlib import closing
 from functools import partial
+from typing import NamedTuple
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import DONE, Done, Refusal
@@ -31,19 +32,23 @@ def erase_payload(broker: Broker, message_key: int) -> Done | Refusal:
         return _refused(message_key, None)
     shard = broker.store.shard(shard_of(row.correlation_key, broker.store.facts.shards))
     with closing(shard.reader()) as reader:
-        return until_committed(reader, partial(_erased, broker, message_key))
+        return until_committed(reader, partial(_erased, broker, message_key)).answer
 
 
-def _erased(broker: Broker, key: int, snapshot: ShardSnapshot) -> Done | Refusal | None:
+class _Erased(NamedTuple):
+    answer: Done | Refusal
+
+
+def _erased(broker: Broker, key: int, snapshot: ShardSnapshot) -> _Erased | None:
     """None: another commit came first."""
     row = next(iter(snapshot.messages([key])), None)
     if row is None or row.live:
         snapshot.abandon()
-        return _refused(key, row)
+        return _Erased(_refused(key, row))
     changes = without_requests(snapshot, broker.store.catalog.version())
     changes.put[t.MESSAGE] = [row._replace(variables=NOTHING)]
     changes.put[t.POSITION] = [PositionRow(SOURCE, str(row.key), "1")]
-    return DONE if snapshot.commit(changes) else None
+    return _Erased(DONE) if snapshot.commit(changes) else None
 
 
 def _refused(key: int, row: MessageRow | None) -> Refusal:
