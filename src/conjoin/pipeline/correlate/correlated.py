@@ -85,13 +85,24 @@ class Correlated:
         self._written: dict[str, Callable[[], DataFrame]] = {}
         self._counts: PartitionCounts | None = None
 
-    @cached_property
+    @property
     def first_pass(self) -> "FirstPass":
-        from conjoin.pipeline.correlate.first_pass import look_over
+        return self._looked_over[0]
+
+    @property
+    def rows(self) -> "DataFrame":
+        """All rows of a correlation key in one partition, one key after the other, each in its order."""
+        return self._looked_over[1]
+
+    @cached_property
+    def _looked_over(self) -> "tuple[FirstPass, DataFrame]":
+        """The plan for the rows is made meanwhile; positions that occur twice are seldom, and need another."""
+        from conjoin.pipeline.correlate.first_pass import beside, look_over
 
         inputs = self.inputs
-        with temporarily(inputs.spark, FEW_TASKS):
-            return look_over(inputs.tables, inputs.types, inputs.as_of, inputs.unique_positions)
+        with temporarily(inputs.spark, FEW_TASKS), beside(inputs.spark, lambda: inputs.rows(0)) as rows:
+            first = look_over(inputs.tables, inputs.types, inputs.as_of, inputs.unique_positions)
+        return first, inputs.rows(first.repeated) if first.repeated else rows.result()
 
     @cached_property
     def _folded(self) -> "DataFrame":
@@ -103,10 +114,9 @@ class Correlated:
             make_ready()
             return PartitionFold(plan, PackedSink()).take(batches)
 
-        rows = self.inputs.rows(self.first_pass.repeated).mapInArrow(fold, PACKED)
         # Planned here and now; it runs when it is used.
         with temporarily(self.inputs.spark, FEW_TASKS):
-            return rows.persist(StorageLevel.MEMORY_AND_DISK)
+            return self.rows.mapInArrow(fold, PACKED).persist(StorageLevel.MEMORY_AND_DISK)
 
     def _of(self, table: str) -> "DataFrame":
         if table in self._written:

@@ -6,17 +6,30 @@ is shuffled but a row a task.
 """
 
 import random
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import Any, TypeVar
 
-from pyspark.sql import DataFrame
+import numpy as np
+import pyarrow as pa
+from pyspark import inheritable_thread_target
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import TABLES, Types, read_column
+from conjoin.pipeline.correlate.local.hashing import xxhash64
 
 _TIMES = {"messages": ("published_at",), "subscriptions": ("opened_at", "closed_at"), "ends": ("ended_at",)}
+_AT_ONCE = 1 << 20
+_MANY = 1 << 23
+"""So many numbers are hashed here; more of them by Spark."""
+
+T = TypeVar("T")
+
 _FOUND = ("latest", "longest", "positions", "lowest", "highest", "checksum")
 
 
@@ -40,8 +53,8 @@ def look_over(
     wanted = {name: _wanted(name, types[name], as_of, unique_positions, seed) for name in _TIMES if name in tables}
     frames = [_one_row(tables[name], some) for name, some in wanted.items() if some]
     found: dict[str, int] = {}
-    if frames:
-        for row in reduce(DataFrame.union, frames).collect():
+    with beside(tables["messages"].sparkSession, lambda: _starts(tables)) as starts:
+        for row in reduce(DataFrame.union, frames).collect() if frames else ():
             for name, value in row.asDict().items():
                 if value is not None:
                     found[name] = max(value, found.get(name, value))
@@ -49,8 +62,22 @@ def look_over(
     messages = tables["messages"], types["messages"]
     if found.get("positions") and not _is_every_number(messages[0], found, seed) and not _are_different(*messages):
         repeated = events.repeated_positions(*messages).count()
-    starts = [row.asDict() for row in events.usable_starts(tables["starts"]).collect()] if "starts" in tables else []
-    return FirstPass(found.get("latest", 0) if as_of is None else as_of, starts, repeated, found.get("longest"))
+    latest = found.get("latest", 0) if as_of is None else as_of
+    return FirstPass(latest, starts.result(), repeated, found.get("longest"))
+
+
+@contextmanager
+def beside(spark: SparkSession, work: Callable[[], T]) -> Iterator[Future[T]]:
+    """In a thread of its own: the most part of a small job is spent while Spark plans it, on one core."""
+    with ThreadPoolExecutor(1) as pool:
+        inheriting = inheritable_thread_target(spark)
+        yield pool.submit(work if inheriting is spark else inheriting(work))
+
+
+def _starts(tables: dict[str, DataFrame]) -> list[dict[str, Any]]:
+    if "starts" not in tables:
+        return []
+    return [row.asDict() for row in events.usable_starts(tables["starts"]).collect()]
 
 
 def _wanted(table: str, types: Types, as_of: int | None, unique_positions: bool, seed: str) -> dict[str, str]:
@@ -83,9 +110,21 @@ def _is_every_number(frame: DataFrame, found: dict[str, int], seed: str) -> bool
     lowest, highest = found["lowest"], found["highest"]
     if found["positions"] != highest - lowest + 1:
         return False
+    if found["positions"] <= _MANY:
+        return _checksum_of(lowest, highest, seed) == found["checksum"]
     numbers = frame.sparkSession.range(lowest, highest + 1)
     [row] = numbers.agg(F.expr(f"bit_xor({_hash_of('id', seed)})")).collect()
     return bool(row[0] == found["checksum"])
+
+
+def _checksum_of(lowest: int, highest: int, seed: str) -> int:
+    """The exclusive or of the hashes of all numbers, as Spark has it: a job costs more than some million of them."""
+    checksum = 0
+    before = xxhash64([pa.array([seed])], 1)[0].as_py()
+    for begin in range(lowest, highest + 1, _AT_ONCE):
+        numbers = pa.array(np.arange(begin, min(begin + _AT_ONCE, highest + 1), dtype=np.int64))
+        checksum ^= int(np.bitwise_xor.reduce(xxhash64([numbers], len(numbers), before).to_numpy()))
+    return checksum
 
 
 def _are_different(frame: DataFrame, types: Types) -> bool:

@@ -14,7 +14,6 @@ import pyarrow as pa
 from conjoin.kernel.instants import NEVER
 from conjoin.pipeline.correlate.alike.start_versions import StartVersions
 from conjoin.pipeline.correlate.alike.traits import Traits, same_rows
-from conjoin.pipeline.correlate.fold.rows import runs_of
 
 MOST_ROWS = 12
 """Histories longer than this are seldom alike."""
@@ -83,12 +82,13 @@ class Alike:
     meetings: np.ndarray
 
 
-def alike_in(batch: pa.RecordBatch, traits: Traits, versions: StartVersions) -> tuple[list[Alike], np.ndarray]:
+def alike_in(
+    batch: pa.RecordBatch, starts: np.ndarray, traits: Traits, versions: StartVersions
+) -> tuple[list[Alike], np.ndarray]:
     """The histories of the batch by pattern, and the rows left over, in order.
 
     The first and the last key are always left: they may have begun in an earlier batch or go on in the next.
     """
-    starts, _ = runs_of(batch)
     lengths = np.diff(starts, append=batch.num_rows)
     fits = np.logical_and.reduceat(traits.ordinary, starts) & (lengths <= MOST_ROWS)
     fits[0] = fits[-1] = False

@@ -63,9 +63,12 @@ class Words:
 
 
 class Traits:
-    """Of a batch: `code` and the instants of each row, and which rows are ordinary enough to be compared."""
+    """Of a batch: `code` and the instants of each row, and which rows are ordinary enough to be compared. `starts`: the
+    first row of each key."""
 
-    def __init__(self, batch: pa.RecordBatch, words: Words, tenants: Words, policies: Policies) -> None:
+    def __init__(
+        self, batch: pa.RecordBatch, starts: np.ndarray, words: Words, tenants: Words, policies: Policies
+    ) -> None:
         count = batch.num_rows
         flags = batch.column("kind").to_numpy().astype(np.int64)
         self.kind = np.where(flags < 0, 0, flags & KIND)
@@ -115,10 +118,10 @@ class Traits:
             self.ordinary &= ~_is_blank(blank)
         _leave_out_bad_variables(filled(batch, "variables"), publish, self.ordinary)
         # Ids of messages are compared with those remembered of earlier ones, those of subscriptions among themselves.
-        self.ids = _codes(filled(batch, "id"), np.where(known_id, PUBLISH, self.kind))
-        self.businesses = _codes(filled(batch, "business"), np.zeros(count, dtype=np.int64))
+        self.ids = _codes(filled(batch, "id"), np.where(known_id, PUBLISH, self.kind), starts)
+        self.businesses = _codes(filled(batch, "business"), np.zeros(count, dtype=np.int64), starts)
         narrow = any(policy.cardinality in (ALL, ONCE_PER_INSTANCE) for policy in by_name)
-        self.instances = _codes(filled(batch, "instance") if narrow else None, self.kind)
+        self.instances = _codes(filled(batch, "instance") if narrow else None, self.kind, starts)
 
     @property
     def at(self) -> np.ndarray:
@@ -251,12 +254,21 @@ def _third_instants(
     return [np.where(known_id, numbers_of(batch, "kept", 0), third)]
 
 
-def _codes(column: pa.Array | None, kinds: np.ndarray) -> np.ndarray | None:
-    """Numbers that are equal where texts are, of rows of one kind; below zero for nothing."""
+def _codes(column: pa.Array | None, kinds: np.ndarray, starts: np.ndarray) -> np.ndarray | None:
+    """Numbers that are equal where texts are, of rows of one kind; below zero for nothing, and for the only row of its
+    kind that a key has: there is no other to be equal to."""
     if column is None:
         return None
-    numbers = pc.fill_null(column.dictionary_encode().indices, -1).to_numpy().astype(np.int64)
-    return np.where(numbers < 0, -1, numbers * 8 + kinds)
+    compared = np.zeros(len(kinds), dtype=bool)
+    lengths = np.diff(starts, append=len(kinds))
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
+        same = kinds == kind
+        compared |= same & np.repeat(np.add.reduceat(same, starts, dtype=np.int64) > 1, lengths)
+    compared &= column.is_valid().to_numpy(zero_copy_only=False)
+    codes = np.full(len(kinds), -1, dtype=np.int64)
+    rows = np.flatnonzero(compared)
+    codes[rows] = column.take(pa.array(rows)).dictionary_encode().indices.to_numpy() * np.int64(8) + kinds[rows]
+    return codes
 
 
 def _nulls(batch: pa.RecordBatch, slot: str) -> np.ndarray:

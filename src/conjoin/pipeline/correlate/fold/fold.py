@@ -27,7 +27,7 @@ from conjoin.pipeline.correlate.fold.utf8 import readable
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
 from conjoin.pipeline.correlate.shape import ID, KIND, TABLE_OF, Layout
 
-BATCH_ROWS = 50_000
+BATCH_ROWS = 100_000
 """Batches are put together up to so many rows: what is done once a pattern and batch is then done seldom."""
 
 BATCH_BYTES = 64 * 1024 * 1024
@@ -75,10 +75,10 @@ class PartitionFold:
     def take(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for given in _put_together(batches):
             left = batch = readable(given, self._plan.layout)
-            self._count(batch)
+            starts = self._count(batch)
             # Spark can be told to send texts with wide offsets; those are walked.
             if self._shares and batch.schema.field("key").type == pa.string():
-                rows = yield from self._answered(batch)
+                rows = yield from self._answered(batch, starts)
                 self._outputs.counts.shared_rows += batch.num_rows - len(rows)
                 left = batch.take(pa.array(rows)) if len(rows) < batch.num_rows else batch
             if left.num_rows:
@@ -87,8 +87,8 @@ class PartitionFold:
         self._outputs.counts.largest_key = max(self._largest, self._last)
         yield from self._outputs.finish()
 
-    def _count(self, batch: pa.RecordBatch) -> None:
-        """The rows that came in by table, and those of the largest key."""
+    def _count(self, batch: pa.RecordBatch) -> np.ndarray:
+        """The rows that came in by table, and those of the largest key. Returns the first row of each key."""
         kinds = np.abs(batch.column("kind").to_numpy()) & KIND
         _add_kinds(self._outputs.counts.rows_in, kinds)
         kept = filled(batch, "kept")
@@ -103,6 +103,7 @@ class PartitionFold:
         largest = int(lengths.argmax())
         self._largest = max(self._largest, self._last, (int(lengths[largest]), keys[largest].as_py()))
         self._last = (int(lengths[-1]), last)
+        return starts
 
     def _walked(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         self._outputs.begin_batch(batch)
@@ -110,11 +111,11 @@ class PartitionFold:
         yield from self._outputs.finished()
         self._outputs.end_batch(self._walk.arrived)
 
-    def _answered(self, batch: pa.RecordBatch) -> Generator[pa.RecordBatch, None, np.ndarray]:
+    def _answered(self, batch: pa.RecordBatch, starts: np.ndarray) -> Generator[pa.RecordBatch, None, np.ndarray]:
         """Answer the histories that are alike; the rows of the others are what is returned."""
-        traits = Traits(batch, self._words, self._tenants, self._plan.policies)
+        traits = Traits(batch, starts, self._words, self._tenants, self._plan.policies)
         traits.leave_out_of_time(self._plan.as_of, self._plan.since)
-        found, left = alike_in(batch, traits, self._versions)
+        found, left = alike_in(batch, starts, traits, self._versions)
         filling = Filling()
         walked = [left]
         for alike in found:

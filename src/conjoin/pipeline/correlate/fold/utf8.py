@@ -6,6 +6,7 @@ import pyarrow as pa
 from conjoin.pipeline.correlate.columns import UNREADABLE
 from conjoin.pipeline.correlate.shape import KIND, SHAPE, TABLE_OF, Layout, columns_of
 
+_NOT_ASCII = 0x80
 _TEXT_SLOTS = [slot for slot, kind in SHAPE if kind == "string" and slot != "fault"]
 
 
@@ -19,11 +20,24 @@ def readable(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
 
 
 def _is_valid(column: pa.Array) -> bool:
+    if _is_ascii(column):
+        return True
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def _is_ascii(column: pa.Array) -> bool:
+    """Nearly every column is, and this is seen at a tenth of the cost."""
+    if column.type != pa.string():
+        return False
+    _, offsets, content = column.buffers()
+    if content is None:
+        return True
+    first, last = np.frombuffer(offsets, dtype=np.int32)[[column.offset, column.offset + len(column)]]
+    return bool(np.frombuffer(content, dtype=np.uint8)[first:last].max(initial=0) < _NOT_ASCII)
 
 
 def _without_unreadable(batch: pa.RecordBatch, slot: str, layout: Layout) -> pa.RecordBatch:

@@ -22,12 +22,13 @@ _P1, _P2, _P3, _P4, _P5 = (
     )
 )
 _STRIPE = 32
+_WORD = (1 << 64) - 1
 Words = np.ndarray
 
 
-def xxhash64(columns: Sequence[pa.Array], rows: int) -> pa.Array:
-    """A signed number of 64 bits for each row."""
-    hashes = np.full(rows, _SEED, dtype=np.uint64)
+def xxhash64(columns: Sequence[pa.Array], rows: int, seed: int = _SEED) -> pa.Array:
+    """A signed number of 64 bits for each row; `seed`: the hash of what comes before these columns."""
+    hashes = np.full(rows, seed & _WORD, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column in columns:
             present = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))

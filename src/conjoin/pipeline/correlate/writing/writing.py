@@ -104,7 +104,7 @@ def _folded_into(result: "Correlated", home: RunFolder, tables: frozenset[str]) 
         return PartitionFold(plan, sink).take(batches)
 
     with temporarily(result.inputs.spark, _batch_size(first.longest) | FEW_TASKS):
-        rows = result.inputs.rows(first.repeated).mapInArrow(fold, REPORT).collect()
+        rows = result.rows.mapInArrow(fold, REPORT).collect()
     return [msgspec.json.decode(row[0], type=PartitionReport) for row in rows]
 
 
