@@ -8,7 +8,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-faults test-streams test-connect test-kafka test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-versus lock wheel test-wheel clean
+.PHONY: help setup run test test-all test-faults test-streams test-connect test-kafka test-delta test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-versus lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -26,7 +26,7 @@ test-all: ## the same with many more generated histories, all stories on Spark, 
 	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
 	@$(MAKE) test-faults
 	@$(MAKE) test-streams ROUNDS=20
-	@for part in connect kafka cluster clients gateway console wheel; do $(MAKE) test-$$part || exit 1; done
+	@for part in connect kafka delta cluster clients gateway console wheel; do $(MAKE) test-$$part || exit 1; done
 
 test-faults: setup ## kill writers in the middle of their commits, in ROUNDS=500 rounds
 	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -n 2
@@ -41,6 +41,10 @@ test-connect: setup ## run on Spark Connect, against a server of its own
 test-kafka: setup ## ingest from a real Kafka broker (fetched from Maven)
 	@scripts/setup-kafka
 	@$(PYTEST) tests/kafka
+
+test-delta: setup ## write Delta tables with Delta's own connector (fetched from Maven)
+	@scripts/setup-delta
+	@$(PYTEST) tests/delta
 
 test-cluster: setup ## a standalone Spark cluster on PostgreSQL, one worker of it killed
 	@$(PYTEST) tests/cluster

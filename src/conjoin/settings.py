@@ -140,7 +140,7 @@ class Settings(BaseSettings):
     )
     limit_long_poll_ms: int = _limit("long_poll_ms", 10_000, "how long jobs are waited for, unless the request says")
 
-    format: Literal["parquet", "jsonl", "csv"] = _setting("parquet", "how outputs are written")
+    format: Literal["parquet", "jsonl", "csv", "delta"] = _setting("parquet", "how outputs are written")
     master: str = _setting("local[*]", "the Spark master to run on", min_length=1)
     driver_memory: str = _setting("2g", "memory of the Spark driver", pattern=r"^[1-9][0-9]*[kmgtKMGT]$")
     jars: str | None = _setting(None, "further jars for Spark, with commas between them: Kafka's connector")

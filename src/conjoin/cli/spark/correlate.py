@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
 
 Paths = list[str] | None
+_BY_NAME = "table:"
 ENGINES = ("auto", "local", "spark")
 
 
@@ -30,12 +31,14 @@ def _table(name: str, help: str) -> Any:
     return option(f"--{name}", help, "PATH", "Tables")
 
 
-@command(dict.fromkeys(("format", "profile", "master", "driver_memory", "partitions"), "Settings"), json="")
+@command(dict.fromkeys(("format", "profile", "master", "driver_memory", "jars", "partitions"), "Settings"), json="")
 def correlate(
     call: CommandCall,
     messages: Annotated[list[str], _table("messages", "What was published.")],
     subscriptions: Annotated[list[str], _table("subscriptions", "Who waited for what, from when until when.")],
-    out: Annotated[str, option("--out", "Folder for the outputs, one folder each.", "DIR")],
+    out: Annotated[
+        str, option("--out", "Folder for the outputs, one folder each; table:NAME: tables NAME_verdicts, ...", "DIR")
+    ],
     starts: Annotated[Paths, _table("starts", "Which message starts which process.")] = None,
     ends: Annotated[Paths, _table("ends", "When message-started instances ended.")] = None,
     locks: Annotated[Paths, _table("locks", "`locks` of the run before.")] = None,
@@ -57,6 +60,10 @@ def correlate(
     ] = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what an earlier run wrote to --out.")] = False,
     no_near: Annotated[bool, typer.Option("--no-near", help="Do not look for near misses on other keys.")] = False,
+    partition_by: Annotated[
+        list[str] | None,
+        option("--partition-by", "Folders by the values of this column, in the outputs that have it.", "COLUMN"),
+    ] = None,
     policy: Annotated[
         list[str] | None, option("--policy", "Change a policy; NAME * is every message.", "NAME:QUESTION=ANSWER")
     ] = None,
@@ -112,7 +119,7 @@ def correlate(
     names = read_mappings(map or (), [name for name, paths in inputs.items() if paths])
 
     how = (settings.format, overwrite, as_of, since, settings.profile, policies, settings.partitions)
-    job = TableJob(inputs, out, *how, near=not no_near, names=names)
+    job = TableJob(inputs, out, *how, near=not no_near, names=names, partition_by=tuple(partition_by or ()))
     try:
         if not _done_locally(job, engine, settings):
             check_spark("conjoin spark correlate")
@@ -191,14 +198,17 @@ def _check(inputs: Mapping[str, tuple[str, ...]], out: str, overwrite: bool, set
     """What can be seen to be wrong before Spark is started."""
     from conjoin.pipeline.session.master import is_master, will_run_here
 
-    problems, folder = [], Path(out)
+    problems, folder, by_name = [], Path(out), out.startswith(_BY_NAME)
     if not is_master(settings.master):
         problems.append(f"--master: {settings.master} is not local, local[N], spark://..., yarn, k8s://... or sc://...")
-    if not overwrite and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if not overwrite and not by_name and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         problems.append(f"--out: {out} is not empty; --overwrite replaces what an earlier run wrote there")
     for table, paths in inputs.items():
         for path in paths:
-            if "://" not in path and Path(path).resolve().is_relative_to(folder.resolve()):
+            if path.startswith(_BY_NAME):
+                if by_name and path.startswith(f"{out}_"):
+                    problems.append(f"--{table}: {path} may be a table of --out: a run cannot read what it replaces")
+            elif not by_name and "://" not in path and Path(path).resolve().is_relative_to(folder.resolve()):
                 problems.append(f"--{table}: {path} lies in --out: a run cannot read what it replaces")
             elif will_run_here(settings) and is_missing(path):
                 problems.append(f"--{table}: {path}: there is no such file or folder")

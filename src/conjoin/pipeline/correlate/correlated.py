@@ -4,7 +4,7 @@ The DataFrames are views of one folded table, which is cached by the first of th
 short) and read again by the others. `write` folds straight into files instead: nothing goes back into Spark.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
@@ -219,16 +219,24 @@ class Correlated:
         return [name for name in tables if name != NEAR or self.inputs.near]
 
     def write(
-        self, folder: str, file_format: str = "parquet", overwrite: bool = False, tables: Collection[str] = NAMES
+        self,
+        folder: str,
+        file_format: str = "parquet",
+        overwrite: bool = False,
+        tables: Collection[str] = NAMES,
+        partition_by: Sequence[str] = (),
     ) -> "WrittenRun":
         """Write the outputs, a folder each, in one pass over the data; all of them appear together.
 
         The folder must not hold anything yet unless `overwrite` allows to replace the tables of an earlier run. From
-        then on the DataFrames read the files.
+        then on the DataFrames read the files. A `folder` of `table:NAME` stands for tables of Spark's catalog; those,
+        Delta tables, and any with `partition_by`, Spark writes one after the other.
         """
         from conjoin.pipeline.correlate.writing.writing import write
+        from conjoin.pipeline.files.output_files import OutputPlace
 
-        run, self._written = write(self, folder, file_format, overwrite, frozenset(self._names(tables)))
+        out = OutputPlace(folder, file_format, overwrite, tuple(partition_by))
+        run, self._written = write(self, out, frozenset(self._names(tables)))
         self._counts = run.counts
         self.unpersist()
         return run

@@ -39,6 +39,7 @@ class TableJob:
     partitions: int | None = None
     near: bool = True
     names: ColumnNames = field(default_factory=ColumnNames)
+    partition_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> Tab
         step("looking over the tables")
         starts = len(correlated.first_pass.starts)
         step("correlating and writing")
-        run = correlated.write(job.out, job.file_format, job.overwrite)
+        run = correlated.write(job.out, job.file_format, job.overwrite, partition_by=job.partition_by)
         return _summary(run, starts, time.monotonic() - began, notes)
 
 
@@ -130,9 +131,12 @@ def _crowded(counts: PartitionCounts) -> Iterator[str]:
 
 def run_locally(job: TableJob, step: Step, any_size: bool = False) -> TableSummary:
     """The same without Spark; `NotLocal` before anything is written, where that would not be the same."""
+    from conjoin.pipeline.correlate.local.not_local import NotLocal
     from conjoin.pipeline.correlate.local.reading import MOST_BYTES, MOST_ROWS, Allowance, read_locally
     from conjoin.pipeline.correlate.local.running import prepared
 
+    if job.partition_by or job.file_format == "delta" or job.out.startswith("table:"):
+        raise NotLocal("tables by name, in partitions or of Delta are written by Spark")
     began = time.monotonic()
     step("reading the tables")
     allowance = Allowance(None, None) if any_size else Allowance(MOST_ROWS, MOST_BYTES)

@@ -86,6 +86,15 @@ def read_lake(spark: SparkSession, table: str, path: str) -> DataFrame | None:
     return rows
 
 
+def check_connector(spark: SparkSession, kind: str) -> None:
+    """Before anything is computed that could then not be written."""
+    try:
+        spark.read.format(kind).load("/there-is-no-such-table").schema  # noqa: B018 - Spark looks for it only now
+    except SPARK_ERRORS as error:
+        if _is_without_connector(error, kind):
+            raise InputError([f"{_NAMES[kind]} cannot be written by this session: {_ADVICE[kind]}"]) from None
+
+
 def _is_without_connector(error: Exception, kind: str) -> bool:
     condition = error.getCondition() if hasattr(error, "getCondition") else None
     return condition == "DATA_SOURCE_NOT_FOUND" or f"data source: {kind}" in str(error)

@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as F
 
+from conjoin.pipeline.files.lakes import BY_NAME
 from conjoin.pipeline.files.tables import TIME_PATTERN, as_text
 from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import path_of, spark_errors
 
-_SPARK_FORMAT = {"parquet": "parquet", "jsonl": "json", "csv": "csv"}
+_SPARK_FORMAT = {"parquet": "parquet", "jsonl": "json", "csv": "csv", "delta": "delta"}
 _OPTIONS: dict[str, dict[str, str | bool]] = {
     "parquet": {},
+    "delta": {"overwriteSchema": True},
     # With the nulls, so that a column that is null in all rows is still there when it is read again.
     "jsonl": {"timestampFormat": TIME_PATTERN, "ignoreNullFields": False},
     "csv": {
@@ -34,15 +36,25 @@ TOGETHER = 3
 
 
 @dataclass(frozen=True, slots=True)
-class OutputFolder:
-    """Where tables are written, and as what."""
+class OutputPlace:
+    """Where tables are written, and as what: a folder with one for each, or `table:NAME` for `NAME_verdicts`, ..."""
 
-    folder: str
+    address: str
     file_format: str = "parquet"
     overwrite: bool = False
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def by_name(self) -> bool:
+        return self.address.startswith(BY_NAME)
+
+    def of(self, table: str) -> str:
+        if self.by_name:
+            return f"{self.address.removeprefix(BY_NAME)}_{table}"
+        return f"{self.address.rstrip('/')}/{table}"
 
 
-def write_tables(tables: Mapping[str, DataFrame], place: OutputFolder, step: Step = lambda _: None) -> None:
+def write_tables(tables: Mapping[str, DataFrame], place: OutputPlace, step: Step = lambda _: None) -> None:
     """A folder for each. The first one computes them all; the others are read from its cache, several at a time."""
     first, *others = tables
     step(f"correlating, and writing {_words(first)}")
@@ -57,16 +69,27 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _write(frame: DataFrame, place: OutputFolder, name: str) -> None:
-    write_table(frame, f"{place.folder.rstrip('/')}/{name}", place.file_format, place.overwrite)
+def _write(frame: DataFrame, place: OutputPlace, name: str) -> None:
+    writer = _writer(frame, place.file_format, place.overwrite)
+    if by := [column for column in place.partition_by if column in frame.columns]:
+        writer = writer.partitionBy(*by)
+    with spark_errors():
+        if place.by_name:
+            writer.saveAsTable(place.of(name))
+        else:
+            writer.save(path_of(frame.sparkSession, place.of(name)))
 
 
-def write_table(frame: DataFrame, folder: str, file_format: str, overwrite: bool = False) -> None:
-    """One folder of files; it must not exist yet unless it may be overwritten."""
+def write_table(frame: DataFrame, folder: str, file_format: str) -> None:
+    """One folder of files; it must not exist yet."""
+    with spark_errors():
+        _writer(frame, file_format, False).save(path_of(frame.sparkSession, folder))
+
+
+def _writer(frame: DataFrame, file_format: str, overwrite: bool) -> DataFrameWriter:
     shaped = _without_nesting(frame) if file_format == "csv" else frame
     writer = shaped.write.mode("overwrite" if overwrite else "errorifexists").options(**_OPTIONS[file_format])
-    with spark_errors():
-        writer.format(_SPARK_FORMAT[file_format]).save(path_of(frame.sparkSession, folder))
+    return writer.format(_SPARK_FORMAT[file_format])
 
 
 def _without_nesting(frame: DataFrame) -> DataFrame:

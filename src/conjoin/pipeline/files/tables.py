@@ -20,6 +20,7 @@ from conjoin.pipeline.files.lakes import read_lake
 from conjoin.pipeline.files.listing import files_here, one_format
 from conjoin.pipeline.files.text_files import read_csv, read_json_lines
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
+from conjoin.pipeline.session.temporarily import temporarily
 
 TIME_PATTERN = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 """How an instant is written as text: to the microsecond, with its zone."""
@@ -91,7 +92,9 @@ def _empty(spark: SparkSession, table: str) -> DataFrame:
 
 
 def _read_parquet(spark: SparkSession, table: str, path: str, files: list[str]) -> FileTable:
-    rows = spark.read.parquet(path_of(spark, path))
+    # A folder `name=007` is a text, as the values in files are.
+    with temporarily(spark, {"spark.sql.sources.partitionColumnTypeInference.enabled": "false"}):
+        rows = spark.read.parquet(path_of(spark, path))
     return FileTable(_without_untyped_nulls(rows, table), None)
 
 

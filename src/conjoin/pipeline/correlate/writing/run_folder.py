@@ -8,6 +8,7 @@ A run that dies before `_commit.json` leaves nothing but what the next one sweep
 the next one. So two runs never mix, with `overwrite` either. Everything goes through pyarrow's file systems.
 """
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -54,6 +55,16 @@ class RunFolder:
         self._remove(STAGING)
         for table in NAMES:
             self.filesystem.create_dir(f"{self.staged}/{table}")
+
+    def leave_to_spark(self, tables: Collection[str], overwrite: bool) -> None:
+        """Makes room for tables that Spark writes one by one: until `told` there is no run in the folder."""
+        self.begin(overwrite)
+        for name in (STAGING, DONE, *(table for table in NAMES if table not in tables)):
+            self._remove(name)
+
+    def told(self, described: dict[str, Any]) -> None:
+        """Once Spark has written all of them."""
+        self._write(DONE, described | {"run": self.run})
 
     def commit(self, described: dict[str, Any]) -> None:
         """`described` has the files of each table, and whatever tells of the run. All of them appear."""

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,11 @@ from conjoin.pipeline.correlate.fold.counts import merged
 from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, PartitionFold
 from conjoin.pipeline.correlate.near.writing import near_reports
 from conjoin.pipeline.correlate.results import NAMES, NEAR, OPENED, VERDICTS, schema_of
+from conjoin.pipeline.correlate.writing.by_spark import Do, write_by_spark
 from conjoin.pipeline.correlate.writing.parquet_sink import REPORT, ParquetSink, PartitionReport, WrittenFile
 from conjoin.pipeline.correlate.writing.run_folder import STAGING, RunFolder, filesystem_of
 from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
-from conjoin.pipeline.files.output_files import OutputFolder, write_table, write_tables
+from conjoin.pipeline.files.output_files import OutputPlace, write_table
 from conjoin.pipeline.session.session import path_of
 from conjoin.pipeline.session.temporarily import FEW_TASKS, temporarily
 from conjoin.pipeline.session.worker import make_ready
@@ -45,22 +47,30 @@ _NOT_IN_FILES = ("variant", "interval", "void", "udt")
 
 
 def write(
-    result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
+    result: "Correlated", out: OutputPlace, tables: frozenset[str]
 ) -> tuple[WrittenRun, dict[str, Callable[[], DataFrame]]]:
     """The run, and the outputs as they are read back from the files."""
     strange = sorted(tables.difference(NAMES))
     if strange:
         raise InputError([f"tables: {strange[0]} is none of {', '.join(NAMES)}"])
     inputs = result.inputs
-    where = path_of(inputs.spark, folder)
-    place = filesystem_of(where) if _can_be_written(inputs.types["messages"]) else None
-    if place is None:
-        return _written_by_spark(result, where, file_format, overwrite, tables)
-    run = uuid.uuid4().hex[:16]
-    home = RunFolder(*place, run=run)
-    record = RunRecord(result.first_pass.as_of, inputs.since, inputs.policies, file_format, "spark")
+    where = out.address if out.by_name else path_of(inputs.spark, out.address)
+    place = None if out.by_name else filesystem_of(where)
+    home = None if place is None else RunFolder(*place, run=uuid.uuid4().hex[:16])
     do = _on_the_cluster(inputs.spark) if is_remote() else _here
-    do(lambda: home.begin(overwrite))
+    if home is None or out.partition_by or out.file_format == "delta" or not _can_be_written(inputs.types["messages"]):
+        run, written = write_by_spark(result, replace(out, address=where), tables, home, do)
+    else:
+        run, written = _write_by_workers(result, replace(out, address=where), tables, home, do)
+    return replace(run, folder=out.address), written
+
+
+def _write_by_workers(
+    result: "Correlated", out: OutputPlace, tables: frozenset[str], home: RunFolder, do: Do
+) -> tuple[WrittenRun, dict[str, Callable[[], DataFrame]]]:
+    inputs, where, file_format = result.inputs, out.address, out.file_format
+    record = RunRecord(result.first_pass.as_of, inputs.since, inputs.policies, file_format, "spark")
+    do(lambda: home.begin(out.overwrite))
     try:
         # The near misses are found in what these two hold, be they wanted or not.
         of_fold = tables - {NEAR} | ({VERDICTS, OPENED} if NEAR in tables else set())
@@ -86,7 +96,9 @@ def write(
         with suppress(Exception):
             do(home.abandon)
         raise
-    return WrittenRun(folder, result.first_pass.as_of, rows, counts), _read_back(result, where, file_format, tables)
+    return WrittenRun(out.address, result.first_pass.as_of, rows, counts), _read_back(
+        result, where, file_format, tables
+    )
 
 
 def _can_be_written(messages: Types) -> bool:
@@ -115,9 +127,6 @@ def _batch_size(longest: int | None) -> dict[str, str]:
     if longest is not None and (longest + _BESIDE) * BATCH_ROWS <= _MOST_BATCH_BYTES:
         wanted[_BYTES_A_BATCH] = str(_UNLIMITED)
     return wanted
-
-
-Do = Callable[[Callable[[], Any]], Any]
 
 
 def _here(work: Callable[[], Any]) -> Any:
@@ -173,16 +182,6 @@ def _converted(
     with ThreadPoolExecutor(_TOGETHER) as pool:
         list(pool.map(convert, staged))
     return other
-
-
-def _written_by_spark(
-    result: "Correlated", folder: str, file_format: str, overwrite: bool, tables: frozenset[str]
-) -> tuple[WrittenRun, dict[str, Callable[[], DataFrame]]]:
-    wanted = {name: frame for name, frame in result.tables().items() if name in tables}
-    write_tables(wanted, OutputFolder(folder, file_format, overwrite))
-    counts = result.counts()
-    rows = {name: frame.count() for name, frame in wanted.items()}
-    return WrittenRun(folder, result.first_pass.as_of, rows, counts), {}
 
 
 def _read_back(
