@@ -95,10 +95,6 @@ def clock_error_us() -> int:
         return 0
 
 
-def _arm_from(text: str) -> None:
-    point, nth, *seconds = text.split(":")
-    arm(point, int(nth), partial(time.sleep, float(seconds[0])) if seconds else die)
-
-
 if os.environ.get(VARIABLE):
-    _arm_from(os.environ[VARIABLE])
+    _point, _nth, *_seconds = os.environ[VARIABLE].split(":")
+    arm(_point, int(_nth), partial(time.sleep, float(_seconds[0])) if _seconds else die)

@@ -15,6 +15,7 @@ from conjoin.runtime.upkeep.supervision import JobReport, text_of
 
 PROBE_S = 2.0
 """The timeout of a probe of the store; a later result counts for the next request."""
+_SHOWN = ("name", "state", "doing", "failures", "error")
 
 
 class Health:
@@ -34,15 +35,7 @@ class Health:
             "status": "DOWN" if problems else "UP",
             "problems": problems,
             "jobs": [
-                {
-                    "name": it.name,
-                    "state": it.state,
-                    "doing": it.doing,
-                    "failures": it.failures,
-                    "error": it.error,
-                    "last_success_age_s": it.age_s,
-                    "late_s": it.late_s,
-                }
+                {**{name: getattr(it, name) for name in _SHOWN}, "last_success_age_s": it.age_s, "late_s": it.late_s}
                 for it in jobs
             ],
             "set_aside": sum(self._broker.supervisor.set_aside.values()),

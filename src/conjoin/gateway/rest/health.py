@@ -42,13 +42,8 @@ _STATUS = one_of_words(["UP", "DOWN"])
 _SECONDS = {"type": "number"}
 _JOB = whole(
     {
-        "name": TEXT,
-        "state": one_of_words(["ok", "failing", "down"]),
-        "doing": TEXT,
-        "failures": COUNT,
-        "error": TEXT,
-        "last_success_age_s": _SECONDS,
-        "late_s": _SECONDS,
+        **{"name": TEXT, "state": one_of_words(["ok", "failing", "down"]), "doing": TEXT, "failures": COUNT},
+        **{"error": TEXT, "last_success_age_s": _SECONDS, "late_s": _SECONDS},
     }
 )
 _READY = whole(

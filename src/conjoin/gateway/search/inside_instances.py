@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import FLAG, INSTANT, KEY, TEXT, Field, only_shown, words
-from conjoin.gateway.search.engine.search import Item, Search, with_instances
+from conjoin.gateway.search.engine.search import OF_ELEMENT, Item, Search, with_instances
 from conjoin.gateway.search.processes import STATES
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
@@ -137,12 +137,7 @@ INCIDENTS = Search(
     "incident",
     (
         Field("incidentKey", KEY, "key"),
-        Field("processDefinitionId", TEXT),
-        Field("processDefinitionKey", KEY),
-        Field("processInstanceKey", KEY, "instance_key"),
-        only_shown("rootProcessInstanceKey", KEY, nullable=True),
-        Field("elementId", TEXT, "element_id"),
-        Field("elementInstanceKey", KEY, "element_key"),
+        *OF_ELEMENT,
         Field("jobKey", KEY, "job_key", nothing=0, nullable=True),
         Field("errorType", words(*_INCIDENT_TYPES, *_OTHER_INCIDENTS), "error_type", stored=_INCIDENT_TYPES),
         Field("errorMessage", TEXT, "text", sorts=False, quotes=True),

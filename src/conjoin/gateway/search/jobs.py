@@ -9,7 +9,7 @@ from typing import Any
 from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
 from conjoin.gateway.search.engine.filters import read_conditions
 from conjoin.gateway.search.engine.schemas import filter_schema
-from conjoin.gateway.search.engine.search import Item, RowTest, Search, with_instances
+from conjoin.gateway.search.engine.search import OF_ELEMENT, Item, RowTest, Search, with_instances
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.instances import USER_TASK, for_people, shown_text
 
@@ -79,12 +79,7 @@ JOBS = Search(
         Field("deadline", INSTANT, nullable=True),
         Field("errorMessage", TEXT, "message", nothing="", nullable=True, quotes=True),
         Field("errorCode", TEXT, nullable=True),
-        Field("elementId", TEXT, "element_id"),
-        Field("elementInstanceKey", KEY, "element_key"),
-        Field("processDefinitionId", TEXT),
-        Field("processDefinitionKey", KEY),
-        Field("processInstanceKey", KEY, "instance_key"),
-        only_shown("rootProcessInstanceKey", KEY, nullable=True),
+        *OF_ELEMENT,
         Field("tenantId", TEXT, "tenant_id"),
         Field("kind", words(*_KINDS)),
         Field("listenerEventType", words(*_LISTENER_EVENTS)),
@@ -109,13 +104,8 @@ USER_TASKS = Search(
         Field("name", TEXT, nullable=True),
         Field("state", words(*_TASK_STATES)),
         Field("assignee", TEXT, "worker", nothing="", nullable=True),
-        Field("elementId", TEXT, "element_id"),
-        Field("elementInstanceKey", KEY, "element_key"),
-        Field("processDefinitionId", TEXT),
-        Field("processDefinitionKey", KEY),
+        *OF_ELEMENT,
         only_shown("processDefinitionVersion", NUMBER),
-        Field("processInstanceKey", KEY, "instance_key"),
-        only_shown("rootProcessInstanceKey", KEY, nullable=True),
         Field("businessId", TEXT, nullable=True),
         Field("tenantId", TEXT, "tenant_id"),
         Field("creationDate", INSTANT),

@@ -6,7 +6,7 @@ and an index can be asked.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 CASE_OR_BLANKS, QUOTES, NUMBER, PREFIX, OTHERWISE = "case or blanks only", "quotes only", "number", "prefix", "key"
@@ -73,14 +73,10 @@ def almost(name: str, key: str, others: Sequence[Awaited]) -> list[tuple[dict[st
             miss = other_key(name, key, awaited)
             if miss["differs"] != OTHERWISE:
                 found.append((miss, awaited))
-    return sorted(found, key=lambda pair: _closeness(pair[0]))
+    return sorted(found, key=lambda pair: ("name" in pair[0], _CLOSEST_FIRST.index(pair[0]["differs"])))
 
 
 _CLOSEST_FIRST = (CASE_OR_BLANKS, QUOTES, NUMBER, PREFIX)
-
-
-def _closeness(miss: Mapping[str, Any]) -> tuple[bool, int]:
-    return "name" in miss, _CLOSEST_FIRST.index(miss["differs"])
 
 
 def _unquoted(key: str) -> str:

@@ -29,25 +29,29 @@ class CommitRange(NamedTuple):
         return f"shard = {self.shard} and version >= {self.first} and version <= {self.last}"
 
 
-class Next(NamedTuple):
-    """`notes` are about commits that are in no log any more and in no export."""
-
-    ranges: list[CommitRange]
-    notes: list[str]
-
-
-def next_ranges(address: str, exported: Mapping[int, Committed]) -> Next:
-    """Raises `InputError` if what was exported is not of this store."""
+def next_ranges(address: str, exported: Mapping[int, Committed]) -> tuple[list[CommitRange], list[str]]:
+    """With notes about commits that are in no log any more and in no export. Raises `InputError` if what was exported
+    is not of this store."""
     with closing(open_broker(address)) as broker:
         strange = [shard for shard in exported if shard >= broker.shard_count]
         strange += [shard for shard in range(broker.shard_count) if _is_strange(broker, shard, exported.get(shard))]
         if strange:
             which = f"what was exported of shard {strange[0]} is not of this store"
             raise InputError([f"{which}, or of a time before it was restored or resharded: give another folder"])
-        found = Next([], [])
+        ranges: list[CommitRange] = []
+        notes: list[str] = []
         for shard in range(broker.shard_count):
-            _add(found, broker, shard, exported[shard].last if shard in exported else 0)
-        return found
+            after = exported[shard].last + 1 if shard in exported else 1
+            with broker.post.look(shard) as snapshot:
+                last = snapshot.head.version
+            first, final = _block(broker, shard, after), _block(broker, shard, last)
+            if first is None or final is None:
+                continue
+            if first.version > after:
+                gone = f"commits {after} to {first.version - 1} of shard {shard}"
+                notes.append(f"{gone} are not in the log any more: their events are in no export")
+            ranges.append(CommitRange(shard, first.version, last, _fingerprint(final)))
+        return ranges, notes
 
 
 def check_still_there(address: str, ranges: Iterable[CommitRange]) -> None:
@@ -57,18 +61,6 @@ def check_still_there(address: str, ranges: Iterable[CommitRange]) -> None:
             first = _block(broker, it.shard, it.first)
             if first is None or first.version != it.first:
                 raise StoreFailed(f"the log of shard {it.shard} was shortened while it was exported: run it again")
-
-
-def _add(found: Next, broker: Broker, shard: int, exported: int) -> None:
-    with broker.post.look(shard) as snapshot:
-        last = snapshot.head.version
-    first, final = _block(broker, shard, exported + 1), _block(broker, shard, last)
-    if first is None or final is None:
-        return
-    if first.version > exported + 1:
-        gone = f"commits {exported + 1} to {first.version - 1} of shard {shard}"
-        found.notes.append(f"{gone} are not in the log any more: their events are in no export")
-    found.ranges.append(CommitRange(shard, first.version, last, _fingerprint(final)))
 
 
 def _is_strange(broker: Broker, shard: int, exported: Committed | None) -> bool:

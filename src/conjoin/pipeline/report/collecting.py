@@ -220,12 +220,9 @@ def _missed(gone: DataFrame, subscriptions: DataFrame) -> DataFrame:
     before = Window.partitionBy(*KEY).orderBy("at_us", "kind").rowsBetween(Window.unboundedPreceding, 0)
     paired = both.withColumn("message", F.last("message", ignorenulls=True).over(before)).filter("kind = 0")
     gap = F.min(F.col("at_us") - F.col("message.published_us")).alias("gap_us")
-    return paired.filter(_was_missed()).groupBy("name", "message.key").agg(gap)
-
-
-def _was_missed() -> Column:
     fits = (F.col("message.business_id") == "") | (F.col("message.business_id") == F.col("waits_for"))
-    return fits & (F.col("message.deadline_us") <= F.col("at_us"))
+    missed = paired.filter(fits & (F.col("message.deadline_us") <= F.col("at_us")))
+    return missed.groupBy("name", "message.key").agg(gap)
 
 
 MOST_WAITS = 10

@@ -44,7 +44,7 @@ def _reasons(figures: ReportFigures) -> list[list[object]]:
     total = sum(counts.values())
     ordered = sorted(counts.items(), key=lambda item: (_ORDER[item[0][0]], -item[1], item[0][1]))
     return [
-        [tag("span", verdict, class_=f"verdict k-{verdict}"), words.shown_code(why), n, Share(n / total)]
+        [tag("span", verdict, class_=f"verdict k-{verdict}"), why.replace("_", " "), n, Share(n / total)]
         for (verdict, why), n in ordered
     ]
 

@@ -31,11 +31,6 @@ def shown_name(name: Name) -> str:
     return "other names" if name is None else name
 
 
-def shown_code(code: str) -> str:
-    """A verdict or reason, to be read."""
-    return code.replace("_", " ")
-
-
 def shown_ages() -> list[str]:
     edges = [duration(edge) for edge in AGES_MS]
     between = [f"{low} to {high}" for low, high in pairwise(edges)]

@@ -77,17 +77,14 @@ def _ids(tables: FinalTables) -> Iterator[str]:
             if second.row.published_at < first.row.deadline:
                 yield f"messages {first.row.key} and {second.row.key} were both accepted with one id in its time"
     for message in refused:
-        if not any(_covers(first, message) for first in accepted[_identity(message)]):
+        at, rivals = message.row.published_at, (it.row for it in accepted[_identity(message)])
+        if not any(row.published_at <= at < row.deadline for row in rivals):
             yield f"message {message.row.key} was refused as a duplicate, and no other of its id was there"
 
 
 def _identity(message: StoredMessage) -> tuple[str, ...]:
     row = message.row
     return (row.tenant_id, row.name, row.correlation_key, row.message_id)
-
-
-def _covers(first: StoredMessage, second: StoredMessage) -> bool:
-    return first.row.published_at <= second.row.published_at < first.row.deadline
 
 
 def _effects(request: str, message: StoredMessage, tables: FinalTables) -> Iterator[str]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from conjoin.gateway.search.engine.fields import Field
+from conjoin.gateway.search.engine.fields import KEY, TEXT, Field, only_shown
 from conjoin.gateway.search.engine.filters import Condition
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.finding import rows_with
@@ -67,6 +67,17 @@ class Search:
     def to_plain(self, item: Item) -> dict[str, Any]:
         """As it goes to the client."""
         return {it.name: it.to_plain(item[it.name]) for it in self.fields if it.is_shown}
+
+
+OF_ELEMENT = (
+    Field("elementId", TEXT, "element_id"),
+    Field("elementInstanceKey", KEY, "element_key"),
+    Field("processDefinitionId", TEXT),
+    Field("processDefinitionKey", KEY),
+    Field("processInstanceKey", KEY, "instance_key"),
+    only_shown("rootProcessInstanceKey", KEY, nullable=True),
+)
+"""Where a row stands that belongs to an element of an instance."""
 
 
 def with_instances(item: Callable[[Broker, Any, Any], Item]) -> Callable[[Broker, Sequence[Any]], Iterator[list[Item]]]:

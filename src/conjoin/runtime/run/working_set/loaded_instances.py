@@ -138,13 +138,10 @@ def _by_log(snapshot: ShardSnapshot, key: int) -> Sequence[int]:
     entry = _entry_that_used(snapshot, key, first, last) if first else None
     if entry is None:
         return () if first == 1 else snapshot.instances_mentioning(key, 0)
-    scopes = {value for event in entry[3] if key in event for value in event if _is_key(value)}
+    values = (value for event in entry[3] if key in event for value in event)
+    scopes = {value for value in values if isinstance(value, int) and value >= _FIRST_KEY}
     held = snapshot.instances_of(t.SCOPE, sorted(scopes)).values()
     return snapshot.those_mentioning(key, sorted({*scopes, *held}))
-
-
-def _is_key(value: object) -> bool:
-    return isinstance(value, int) and value >= _FIRST_KEY
 
 
 def _entry_that_used(snapshot: ShardSnapshot, key: int, low: int, high: int) -> list[Any] | None:
