@@ -225,17 +225,19 @@ class Correlated:
         overwrite: bool = False,
         tables: Collection[str] = NAMES,
         partition_by: Sequence[str] = (),
+        file_bytes: int | None = None,
     ) -> "WrittenRun":
         """Write the outputs, a folder each, in one pass over the data; all of them appear together.
 
         The folder must not hold anything yet unless `overwrite` allows to replace the tables of an earlier run. From
         then on the DataFrames read the files. A `folder` of `table:NAME` stands for tables of Spark's catalog; those,
-        Delta tables, and any with `partition_by`, Spark writes one after the other.
+        Delta tables, and any with `partition_by`, Spark writes one after the other. A task begins a further file when
+        one has `file_bytes` (default: 256 MiB).
         """
         from conjoin.pipeline.correlate.writing.writing import write
-        from conjoin.pipeline.files.output_files import OutputPlace
+        from conjoin.pipeline.files.output_files import FILE_BYTES, OutputPlace
 
-        out = OutputPlace(folder, file_format, overwrite, tuple(partition_by))
+        out = OutputPlace(folder, file_format, overwrite, tuple(partition_by), file_bytes or FILE_BYTES)
         run, self._written = write(self, out, frozenset(self._names(tables)))
         self._counts = run.counts
         self.unpersist()

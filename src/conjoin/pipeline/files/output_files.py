@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as F
 
+from conjoin.pipeline.correlate.writing.parquet_sink import FILE_BYTES
 from conjoin.pipeline.files.lakes import BY_NAME
 from conjoin.pipeline.files.tables import TIME_PATTERN, as_text
 from conjoin.pipeline.session.progress import Step
@@ -43,6 +44,8 @@ class OutputPlace:
     file_format: str = "parquet"
     overwrite: bool = False
     partition_by: tuple[str, ...] = ()
+    file_bytes: int = FILE_BYTES
+    """Of Parquet that the workers write: from here on a further file."""
 
     @property
     def by_name(self) -> bool:

@@ -1,4 +1,5 @@
 """In a worker: outputs become Parquet files as they are decided, one a table and task, opened with its first row.
+One that has grown to its target is closed, and another begun.
 
 Files lie in the staging folder of their run. The last value of a partition names them: what is not named there (by a
 task that was tried twice) is no part of the run.
@@ -20,6 +21,8 @@ from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 REPORT = "report binary"
 GROUP_ROWS, GROUP_BYTES = 100_000, 32 * 1024 * 1024
 """A row group is written when it has as much."""
+FILE_BYTES = 256 * 1024 * 1024
+"""A file gets no further row group when it is as large: what reads it wants files of some hundred megabytes."""
 
 _LOOKED_AT, _FEW = 2_000, 500
 """A column with so few different values among its first is written with a dictionary."""
@@ -40,6 +43,7 @@ class PartitionReport(msgspec.Struct):
 @dataclass(slots=True)
 class _OpenFile:
     name: str
+    stream: pa.NativeFile | None = None
     writer: pq.ParquetWriter | None = None
     waiting: list[pa.RecordBatch] = field(default_factory=list)
     rows: int = 0
@@ -51,12 +55,21 @@ class _OpenFile:
 class ParquetSink:
     """Writes to `folder`/table/name on a file system that pyarrow knows."""
 
-    def __init__(self, filesystem: fs.FileSystem, folder: str, tables: frozenset[str], partition: int) -> None:
+    def __init__(
+        self,
+        filesystem: fs.FileSystem,
+        folder: str,
+        tables: frozenset[str],
+        partition: int,
+        file_bytes: int = FILE_BYTES,
+    ) -> None:
         self.tables = tables
         self._filesystem = filesystem
         self._folder = folder
         self._partition = partition
+        self._file_bytes = file_bytes
         self._files: dict[str, _OpenFile] = {}
+        self._done: list[WrittenFile] = []
 
     def put(self, table: str, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         file = self._files.get(table)
@@ -65,20 +78,18 @@ class ParquetSink:
         file.waiting.append(batch)
         file.rows += batch.num_rows
         file.bytes += batch.nbytes
-        if file.rows >= GROUP_ROWS or file.bytes >= GROUP_BYTES:
+        if file.rows >= GROUP_ROWS or file.bytes >= min(GROUP_BYTES, self._file_bytes):
             self._write(table, file)
+            assert file.stream is not None, "it has a row"
+            if file.stream.tell() >= self._file_bytes:
+                self._close(table)
         return iter(())
 
     def finish(self, counts: PartitionCounts) -> Iterator[pa.RecordBatch]:
-        files = []
-        for table, file in self._files.items():
+        for table, file in list(self._files.items()):
             self._write(table, file)
-            assert file.writer is not None, "it has a row"
-            file.writer.close()
-            passing("file_written")
-            [info] = self._filesystem.get_file_info([f"{self._folder}/{table}/{file.name}"])
-            files.append(WrittenFile(table, file.name, file.written, info.size or 0))
-        report = msgspec.json.encode(PartitionReport(files, counts))
+            self._close(table)
+        report = msgspec.json.encode(PartitionReport(self._done, counts))
         yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], names=["report"])
 
     def _write(self, table: str, file: _OpenFile) -> None:
@@ -86,15 +97,26 @@ class ParquetSink:
             return
         group = pa.Table.from_batches(file.waiting)
         if file.writer is None:
-            file.writer = open_writer(self._filesystem, f"{self._folder}/{table}/{file.name}", group)
+            file.stream = self._filesystem.open_output_stream(f"{self._folder}/{table}/{file.name}")
+            file.writer = open_writer(file.stream, group)
         file.writer.write_table(group, row_group_size=max(1, group.num_rows))
         file.written += group.num_rows
         file.waiting, file.rows, file.bytes = [], 0, 0
 
+    def _close(self, table: str) -> None:
+        file = self._files.pop(table)
+        assert file.writer is not None, "it has a row"
+        assert file.stream is not None, "it has a row"
+        file.writer.close()
+        size = file.stream.tell()
+        file.stream.close()
+        passing("file_written")
+        self._done.append(WrittenFile(table, file.name, file.written, size))
 
-def open_writer(filesystem: fs.FileSystem, path: str, first: pa.Table) -> pq.ParquetWriter:
+
+def open_writer(stream: pa.NativeFile, first: pa.Table) -> pq.ParquetWriter:
     few = [name for name, column in zip(first.column_names, first.columns, strict=True) if _has_few_values(column)]
-    return pq.ParquetWriter(path, first.schema, filesystem=filesystem, use_dictionary=few, store_schema=False)
+    return pq.ParquetWriter(stream, first.schema, use_dictionary=few, store_schema=False)
 
 
 def _has_few_values(column: pa.ChunkedArray) -> bool:

@@ -74,7 +74,7 @@ def _write_by_workers(
     try:
         # The near misses are found in what these two hold, be they wanted or not.
         of_fold = tables - {NEAR} | ({VERDICTS, OPENED} if NEAR in tables else set())
-        reports = _folded_into(result, home, of_fold)
+        reports = _folded_into(result, home, of_fold, out.file_bytes)
         folded_at = time.monotonic()
         if NEAR in tables:
             reports += near_reports(inputs, home, where, reports, do)
@@ -105,14 +105,16 @@ def _can_be_written(messages: Types) -> bool:
     return not any(word in kind.simpleString() for kind in messages.values() for word in _NOT_IN_FILES)
 
 
-def _folded_into(result: "Correlated", home: RunFolder, tables: frozenset[str]) -> list[PartitionReport]:
+def _folded_into(
+    result: "Correlated", home: RunFolder, tables: frozenset[str], file_bytes: int
+) -> list[PartitionReport]:
     first = result.first_pass
     plan, filesystem, staged = result.inputs.plan(first), home.filesystem, home.staged
 
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         make_ready()
         task = TaskContext.get()
-        sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0)
+        sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0, file_bytes)
         return PartitionFold(plan, sink).take(batches)
 
     with temporarily(result.inputs.spark, _batch_size(first.longest) | FEW_TASKS):
