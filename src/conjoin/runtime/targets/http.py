@@ -123,5 +123,13 @@ class RemoteTarget:
             return outcome
         return replace(outcome, text=self._carrier.credentials.hide(outcome.text))
 
+    def asked(self, message: InboxMessage) -> str:
+        """For a look before anything is sent (docs/inbox-targets.md): the request that `deliver` would make; empty if
+        the message cannot be mapped."""
+        request = self._dialect.request_of(message, self._clock())
+        if isinstance(request, Failed):
+            return ""
+        return f"{request.method} {self._carrier.address}{request.path} {request.body.decode()}"
+
     def close(self) -> None:
         self._carrier.close()
