@@ -328,3 +328,27 @@ def test_columns_of_other_names_are_mapped(capsys: pytest.CaptureFixture[str]) -
         assert run(["correlate", *tables, "--out", "no", "--engine", ENGINE, "--map", flag]) == 2
         assert told in capsys.readouterr().err
         assert not Path("no").exists()
+
+
+def test_one_mapping_is_for_both_tables_also_when_spark_takes_over() -> None:
+    Path("theirs.csv").write_text(f"name,Order No,published_at\nPaid,o-1,{at(5)}\n", encoding="utf-8")
+    # Something behind a closing quote makes the second table Spark's after the first one was read without it.
+    for engine, element in ((ENGINE, "x"), ("auto", '"x"y')):
+        rows = f"process_id,name,Order No,opened_at,element_id\norder,Paid,o-1,{at(1)},{element}\n"
+        Path("waiting.csv").write_text(rows, encoding="utf-8")
+        tables = ["--messages", "theirs.csv", "--subscriptions", "waiting.csv", "--map", "key=Order No"]
+        assert run(["correlate", *tables, "--out", engine, "--engine", engine]) == 0
+        assert [row["reason"] for row in read(Path(engine, "verdicts"))] == ["waiting_instance"]
+
+
+@pytest.mark.parametrize("begin", ["\n\n", "\r\n", "\ufeff\r\n\r\n"])
+def test_empty_lines_before_the_header_are_no_header(begin: str) -> None:
+    lines = f"name,correlation_key,published_at\nPaid,o-1,{at(5)}\nPaid,o-2,{at(6)}\n"
+    if "\r" in begin:
+        lines = lines.replace("\n", "\r\n")
+    Path("day.csv").write_bytes((begin + lines).encode())
+    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "o-1", at(0))], "jsonl")
+    correlate("out", messages="day.csv", subscriptions=waiting)
+    found = {row["correlation_key"]: row["reason"] for row in read(Path("out/verdicts"))}
+    assert found == {"o-1": "waiting_instance", "o-2": "ttl_zero"}
+    assert read(Path("out/dead_letters")) == []

@@ -30,7 +30,8 @@ class ColumnNames:
                 raise InputError([f"--map: {path} has a column {ours} beside {theirs}: which of them counts?"])
             named.append(ours)
         for theirs in ours_of.keys() & set(columns):
-            text = self._texts[table, theirs]
+            # Another table, or another try at this one, may have seen it before.
+            text = self._texts.get((table, theirs))
             self._texts = {which: other for which, other in self._texts.items() if other != text}
         return named
 

@@ -46,7 +46,8 @@ def read_csv(spark: SparkSession, table: str, files: list[str]) -> list[tuple[Da
 
 
 def header_of(spark: SparkSession, table: str, file: str) -> tuple[str, ...]:
-    first = spark.read.text(file).head(1)
+    # Empty lines count for nothing, before the header either.
+    first = spark.read.text(file).where("value not in ('', '\ufeff')").head(1)
     if not first:
         return ()
     names = next(csv.reader([first[0]["value"].removeprefix("\ufeff")]), [])

@@ -251,8 +251,6 @@ def _csv_rows(file: str, allowance: Allowance) -> list[tuple[list[str], str]]:
         text = unix
     lines = text.split("\n")
     allowance.take_rows(len(lines) - 2)
-    if lines and not lines[0] and any(lines):
-        raise NotLocal(f"{file} begins with an empty line")
     csv.field_size_limit(2**31 - 1)
     reader, rows, before = csv.reader(io.StringIO(text, newline=""), strict=True), [], 0
     try:
