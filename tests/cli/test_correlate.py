@@ -352,3 +352,14 @@ def test_empty_lines_before_the_header_are_no_header(begin: str) -> None:
     found = {row["correlation_key"]: row["reason"] for row in read(Path("out/verdicts"))}
     assert found == {"o-1": "waiting_instance", "o-2": "ttl_zero"}
     assert read(Path("out/dead_letters")) == []
+
+
+def test_export_of_windows_with_lines_inside_quotes_is_read_as_it_is() -> None:
+    rows = [f'Paid,o-{n},{at(5)},"{text}"' for n, text in enumerate(("one\ntwo", 'say ""hi"", ok', " padded "))]
+    lines = ["name,correlation_key,published_at,note", *rows, ""]
+    Path("day.csv").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "o-1", at(0))], "jsonl")
+    correlate("out", messages="day.csv", subscriptions=waiting)
+    found = {row["correlation_key"]: row["note"] for row in read(Path("out/verdicts"))}
+    assert found == {"o-0": "one\ntwo", "o-1": 'say "hi", ok', "o-2": " padded "}
+    assert read(Path("out/dead_letters")) == []

@@ -64,6 +64,7 @@ def test_numbers_stay_numbers(tmp_path: Path) -> None:
         (b"name,published_at\nx,2026-01-01T00:00:00 Europe/Berlin\n", "the zone Europe/Berlin"),
         (b"name,published_at\n\xff,2026-01-01\n", "not UTF-8"),
         (b"name,published_at\nx,2026-01-01\ry,2026-01-01\n", "lines that end in different ways"),
+        (b"name,published_at\r\nx,2026-01-01\ny,2026-01-01\r\n", "lines that end in different ways"),
     ],
 )
 def test_what_might_differ_is_left_to_spark_by_name(

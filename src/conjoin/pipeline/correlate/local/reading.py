@@ -243,20 +243,25 @@ def _csv_rows(file: str, allowance: Allowance) -> list[tuple[list[str], str]]:
         text = _content(file, allowance).decode().removeprefix("\ufeff")
     except UnicodeDecodeError:
         raise NotLocal(f"{file} is not UTF-8") from None
-    windows = "\r" in text
-    if windows:
-        unix = text.replace("\r\n", "\n")
-        if "\r" in unix or text.count("\n") != text.count("\r\n"):
-            raise NotLocal(f"{file} has lines that end in different ways")
-        text = unix
     lines = text.split("\n")
-    allowance.take_rows(len(lines) - 2)
+    windows = lines[0].endswith("\r")
+    whole = [line.endswith("\r") for line in lines] if windows else []
+    if windows:
+        text = text.replace("\r\n", "\n")
+        lines = text.split("\n")
+    if "\r" in text:
+        raise NotLocal(f"{file} has lines that end in different ways")
     csv.field_size_limit(2**31 - 1)
-    reader, rows, before = csv.reader(io.StringIO(text, newline=""), strict=True), [], 0
+    reader, before = csv.reader(io.StringIO(text, newline=""), strict=True), 0
+    rows: list[tuple[list[str], str]] = []
     try:
         for values in reader:
             if values:
+                allowance.take_rows(1 if rows else 0)
                 rows.append((values, "\n".join(lines[before : reader.line_num])))
+                if windows and reader.line_num < len(lines) and not whole[reader.line_num - 1]:
+                    # Inside quotes, as in exports of texts, a line may end so; for Spark a row does not.
+                    raise NotLocal(f"{file} has lines that end in different ways")
                 if windows and reader.line_num > before + 1 and len(values) != len(rows[0][0]):
                     raise NotLocal(f"{file}: line {reader.line_num} is the end of a row that does not fit the header")
             before = reader.line_num
