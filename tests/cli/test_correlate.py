@@ -363,3 +363,11 @@ def test_export_of_windows_with_lines_inside_quotes_is_read_as_it_is() -> None:
     found = {row["correlation_key"]: row["note"] for row in read(Path("out/verdicts"))}
     assert found == {"o-0": "one\ntwo", "o-1": 'say "hi", ok', "o-2": " padded "}
     assert read(Path("out/dead_letters")) == []
+
+
+def test_values_between_semicolons_are_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("day.csv").write_text(f"name;published_at\nPaid;{at(5)}\n", encoding="utf-8")
+    waiting = write(Path("waiting.jsonl"), [subscription("order", "Paid", "o-1", at(0))], "jsonl")
+    line = ["correlate", "--messages", "day.csv", "--subscriptions", str(waiting), "--out", "out", "--engine", ENGINE]
+    assert run(line) == 2
+    assert "day.csv: its values are separated by ';'; only commas are read" in capsys.readouterr().err

@@ -47,6 +47,9 @@ def one_format(table: str, path: str, files: list[str]) -> str | None:
 
 def header_names(table: str, file: str, names: list[str]) -> tuple[str, ...]:
     """The columns that a header names, each once."""
+    other = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
+    if other is not None:
+        raise InputError([f"{table}: {file}: its values are separated by {other!r}; only commas are read"])
     header = tuple(name.strip() or f"_c{place}" for place, name in enumerate(names))
     small = [name.lower() for name in header]
     twice = sorted({name for name in small if small.count(name) > 1})
