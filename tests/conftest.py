@@ -1,5 +1,6 @@
 """What all tests share: the seed, one Spark session and one PostgreSQL server for the whole run."""
 
+import gc
 import os
 import sys
 import threading
@@ -26,6 +27,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line(f"seed {the_seed()} (SEED={the_seed()} make test runs the same again)")
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests are collected and stay: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
@@ -28,7 +29,7 @@ def iceberg(folder: Path) -> Path:
     (folder / "metadata").mkdir(parents=True)
     (folder / "metadata" / "v1.metadata.json").write_text(json.dumps({"format-version": 2}))
     (folder / "data").mkdir()
-    pa.parquet.write_table(ROWS, folder / "data" / "one.parquet")
+    pq.write_table(ROWS, folder / "data" / "one.parquet")
     return folder
 
 
@@ -59,7 +60,7 @@ def test_folders_of_files_are_what_they_were(spark: SparkSession, tmp_path: Path
     (tmp_path / "metadata").mkdir()
     (tmp_path / "metadata" / "readme.txt").write_text("not of Iceberg")
     (tmp_path / "day=1").mkdir()
-    pa.parquet.write_table(ROWS, tmp_path / "day=1" / "one.parquet")
+    pq.write_table(ROWS, tmp_path / "day=1" / "one.parquet")
     assert lake_of(str(tmp_path)) is None
     assert lake_of(str(tmp_path / "day=1" / "*")) is None
     assert lake_of("dbfs://somewhere/else") is None
