@@ -26,14 +26,9 @@ KINDS = {
     "parallelGateway": "parallel_gateway",
     "inclusiveGateway": "inclusive_gateway",
     "eventBasedGateway": "event_gateway",
-    "serviceTask": "job_task",
-    "sendTask": "job_task",
-    "businessRuleTask": "job_task",
-    "scriptTask": "job_task",
-    "userTask": "job_task",
+    **dict.fromkeys(("serviceTask", "sendTask", "businessRuleTask", "scriptTask", "userTask"), "job_task"),
     "receiveTask": "receive_task",
-    "manualTask": "pass_task",
-    "task": "pass_task",
+    **dict.fromkeys(("manualTask", "task"), "pass_task"),
 }
 TIMERS = {"timeDate": "date", "timeDuration": "duration", "timeCycle": "cycle"}
 USER_TASK_JOB = "io.camunda.zeebe:userTask"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from conjoin.bpmn.names import BPMN, DEFINITION, FLEANS, FLOW_NODES, SCOPES, WORDS, ZEEBE
+from conjoin.bpmn.names import BPMN, CATCHING, DEFINITION, FLEANS, FLOW_NODES, SCOPES, WORDS, ZEEBE
 from conjoin.bpmn.reading.xml import Tree, Xml
 from conjoin.errors import Problem
 from conjoin.kernel.policies import Policies
@@ -178,9 +178,7 @@ class Node(ModelPart):
         """The message that it waits for, if it does."""
         if self.tag == "receiveTask":
             return self.message
-        if self.tag in ("startEvent", "intermediateCatchEvent", "boundaryEvent") and self.event:
-            return self.event.message
-        return None
+        return self.event.message if self.tag in CATCHING and self.event else None
 
     @property
     def awaited(self) -> ModelPart | None:

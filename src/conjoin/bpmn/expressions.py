@@ -8,7 +8,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from conjoin.feel import CompiledExpression as Compiled
-from conjoin.feel import compile_expression
+from conjoin.feel import FeelSyntaxError, compile_expression
 from conjoin.kernel.plan import Expression, ExpressionStoppedError, Literal
 
 VARIABLE = re.compile(r"[^\W\d]\w*")
@@ -26,6 +26,14 @@ def compiled(text: str) -> Compiled:
         found = compile_expression(text[1:], ExpressionStoppedError)
         _REMEMBERED.put(text, found)
     return found
+
+
+def readable(text: str | None) -> Compiled | None:
+    """The expression of a text; None for a text that is none, and for one that is refused elsewhere."""
+    try:
+        return compiled(text) if text and is_expression(text) else None
+    except FeelSyntaxError:
+        return None
 
 
 class Remembered:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conjoin.bpmn.document import Document, ModelPart, Node, attribute, bpmn_name, local_name, read_flag, text_of
-from conjoin.bpmn.expressions import compiled, is_expression
+from conjoin.bpmn.expressions import readable
 from conjoin.bpmn.names import ZEEBE
-from conjoin.feel import FeelSyntaxError
 
 _EITHER, _EXPRESSION = False, True
 
@@ -93,13 +92,8 @@ def _of_root(part: ModelPart, node: Node) -> Iterator[ExpressionSite]:
 
 def reads(document: Document) -> Counter[str]:
     """How many places of the file read each variable."""
-    found: Counter[str] = Counter()
-    for site in sites(document):
-        try:
-            found.update(compiled(site.text).names if is_expression(site.text) else ())
-        except FeelSyntaxError:
-            continue
-    return found
+    expressions = (readable(site.text) for site in sites(document))
+    return Counter(name for expression in expressions if expression for name in expression.names)
 
 
 def writes(process: Node) -> Written:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from conjoin.bpmn.analysis.expression_sites import sites
 from conjoin.bpmn.document import Document, Found, ModelPart
-from conjoin.bpmn.expressions import compiled, is_expression
+from conjoin.bpmn.expressions import is_expression, readable
 from conjoin.errors import Problem
-from conjoin.feel import FeelSyntaxError
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +81,6 @@ def _expressions(document: Document, limits: ModelLimits) -> Found:
     for start in (start for process in document.processes for start in process.starts):
         # What starts a process is computed when it is deployed, so it must not take long.
         name = (start.awaited.name if start.awaited else None) or ""
-        if len(name) <= most and _is_costly(name, limits.start_name_steps):
+        expression = readable(name) if len(name) <= most else None
+        if expression and not expression.is_cheap(limits.start_name_steps):
             yield start, "computing the name that starts the process takes too long", "Write the name itself."
-
-
-def _is_costly(text: str, steps: int) -> bool:
-    try:
-        return is_expression(text) and not compiled(text).is_cheap(steps)
-    except FeelSyntaxError:
-        return False

@@ -30,14 +30,6 @@ class Tree:
     lines: dict[Xml, int]
 
 
-class _ForbiddenError(Exception):
-    """Stops expat; carries what a person should read."""
-
-    def __init__(self, text: str, advice: str) -> None:
-        self.text, self.advice = text, advice
-        super().__init__(text)
-
-
 def parse(content: bytes, file: str) -> Tree:
     """The tree of a file; raises `ModelError` for what is no XML that we read."""
     if len(content) > MOST_BYTES:
@@ -74,23 +66,25 @@ def _walk(content: bytes, file: str) -> list[int]:
     lines: list[int] = []
     depth = 0
 
+    def refuse(text: str, advice: str) -> None:
+        raise _unreadable(file, parser.CurrentLineNumber, text, advice)
+
     def opened(_tag: str, _attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         lines.append(parser.CurrentLineNumber)
         if depth > DEEPEST:
-            raise _ForbiddenError(f"elements are nested more than {DEEPEST} deep", "Use call activities instead.")
+            refuse(f"elements are nested more than {DEEPEST} deep", "Use call activities instead.")
 
     def closed(_tag: str) -> None:
         nonlocal depth
         depth -= 1
 
     parser.StartElementHandler, parser.EndElementHandler = opened, closed
-    parser.StartDoctypeDeclHandler = _refuse_doctype
+    no_doctype = "Remove it: a model needs none, and entities and outside files are never read."
+    parser.StartDoctypeDeclHandler = lambda *_declaration: refuse("the file has a DOCTYPE", no_doctype)
     try:
         parser.Parse(content, True)
-    except _ForbiddenError as forbidden:
-        raise _unreadable(file, parser.CurrentLineNumber, forbidden.text, forbidden.advice) from None
     except expat.ExpatError as error:
         text = f"the XML is not well-formed: {expat.ErrorString(error.code)} (column {error.offset + 1})"
         raise _unreadable(file, error.lineno, text, _SAVE_AGAIN) from None
@@ -98,12 +92,6 @@ def _walk(content: bytes, file: str) -> list[int]:
         # An encoding that Python does not know, or that is wider than a byte.
         raise _unreadable(file, 1, f"the encoding cannot be read: {error}", _SAVE_AGAIN) from None
     return lines
-
-
-def _refuse_doctype(*_declaration: object) -> None:
-    raise _ForbiddenError(
-        "the file has a DOCTYPE", "Remove it: a model needs none, and entities and outside files are never read."
-    )
 
 
 def _unreadable(file: str, line: int, text: str, advice: str) -> ModelError:

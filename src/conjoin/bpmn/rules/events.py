@@ -3,11 +3,10 @@
 from conjoin.bpmn.analysis.ways import link_catches
 from conjoin.bpmn.compile import TIMERS
 from conjoin.bpmn.document import Document, Event, Found, Node, text_of
-from conjoin.bpmn.expressions import compiled, is_expression
+from conjoin.bpmn.expressions import is_expression, readable
 from conjoin.bpmn.names import ACTIVITIES, BPMN
 from conjoin.bpmn.rule import each_node
 from conjoin.bpmn.rules.messages import repeated
-from conjoin.feel import FeelSyntaxError
 from conjoin.times.iso8601 import read_cycle, read_instant, read_interval
 
 _ATTACH = "Attach it to a task, subprocess or call activity."
@@ -24,11 +23,8 @@ def boundary_events(document: Document, node: Node) -> Found:
         return
     if host is None:
         named = node.xml.get("attachedToRef")
-        yield (
-            node,
-            f"it is attached to '{named}', which is no element" if named else "it is attached to nothing",
-            _ATTACH,
-        )
+        text = f"it is attached to '{named}', which is no element" if named else "it is attached to nothing"
+        yield node, text, _ATTACH
     elif host.tag not in ACTIVITIES or host.is_event_subprocess:
         yield node, f"it is attached to the {host.words} '{host.id}'", _ATTACH
     elif host.scope is not node.scope:
@@ -126,18 +122,11 @@ def _timer(node: Node, event: Event) -> Found:
         yield node, "a timer catch event cannot repeat", "Use a duration or a date."
     if is_expression(value):
         # A start timer of a process is computed when it is deployed.
-        names = _names(value) if node.starts_process else ()
-        if names:
-            text = f"the {kind} of the timer that starts the process uses the variable '{names[0]}'"
+        expression = readable(value) if node.starts_process else None
+        if expression and expression.names:
+            text = f"the {kind} of the timer that starts the process uses the variable '{expression.names[0]}'"
             yield node, text, f"No variable exists before an instance does: write it like {_EXAMPLES[kind]}."
     elif _READERS[kind](value) is None:
         cron = " Cron expressions are not run." if kind == "cycle" else ""
         advice = f"Write it like {_EXAMPLES[kind]}, or as an expression.{cron}"
         yield node, f"'{value}' is not a {kind} that can be read", advice
-
-
-def _names(text: str) -> tuple[str, ...]:
-    try:
-        return compiled(text).names
-    except FeelSyntaxError:
-        return ()

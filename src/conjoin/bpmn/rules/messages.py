@@ -4,10 +4,9 @@ import re
 from collections.abc import Sequence
 
 from conjoin.bpmn.document import Document, Found, MessageElement, ModelPart, Node
-from conjoin.bpmn.expressions import compiled, is_expression
+from conjoin.bpmn.expressions import is_expression, readable
 from conjoin.bpmn.names import CATCHING
 from conjoin.bpmn.rule import each_node
-from conjoin.feel import FeelSyntaxError
 from conjoin.kernel.plan import value_or_null
 
 _PATH = re.compile(r"\s*[^\W\d]\w*(\.[^\W\d]\w*)*\s*")
@@ -75,7 +74,8 @@ def start_names(document: Document) -> Found:
             named = start.awaited
             if named is None or not named.name:
                 continue
-            if is_expression(named.name) and not _is_constant_text(named.name):
+            name = readable(named.name)
+            if name and not (name.is_constant and isinstance(value_or_null(name, {}, 0), str)):
                 text = f"the name '{named.name}' of the {named.tag} that starts the process is not a constant text"
                 yield start, text, "No variable exists before an instance does: write the name itself."
             holder = by_name.get((named.tag, named.name)) or by_message.get(named)
@@ -85,15 +85,6 @@ def start_names(document: Document) -> Found:
             by_name.setdefault((named.tag, named.name), start)
             if named.tag == "message":
                 by_message.setdefault(named, start)
-
-
-def _is_constant_text(name: str) -> bool:
-    """One that cannot be read is for the rule `expressions`."""
-    try:
-        expression = compiled(name)
-    except FeelSyntaxError:
-        return True
-    return expression.is_constant and isinstance(value_or_null(expression, {}, 0), str)
 
 
 def duplicate_catches(document: Document) -> Found:

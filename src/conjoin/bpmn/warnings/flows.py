@@ -23,10 +23,8 @@ def endless_locks(document: Document) -> Found:
         for start in by_message:
             if start.caught and not reached[start] & ends:
                 text = f"an instance started by the message '{start.caught.name}' can never end"
-                advice = (
-                    "While it lives, no other message with its key starts an instance: lead some way to an end event."
-                )
-                yield start, text, advice
+                advice = "While it lives, no other message with its key starts an instance"
+                yield start, text, f"{advice}: lead some way to an end event."
 
 
 def starved_joins(document: Document) -> Found:

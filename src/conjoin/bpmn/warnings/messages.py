@@ -53,8 +53,5 @@ def similar_names(document: Document) -> Found:
         other = first.setdefault("".join(name.split()).casefold(), message)
         if other.name != name:
             text = f"the message name '{name}' is almost '{other.name}' of line {other.line}"
-            yield (
-                message,
-                text,
-                "If they are one message, write its name in one way: names are compared letter by letter.",
-            )
+            advice = "If they are one message, write its name in one way: names are compared letter by letter."
+            yield message, text, advice

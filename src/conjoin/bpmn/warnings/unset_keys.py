@@ -11,8 +11,8 @@ from itertools import islice
 
 from conjoin.bpmn.analysis.expression_sites import Written, reads, writes
 from conjoin.bpmn.document import Document, Found, Node
-from conjoin.bpmn.expressions import compiled, is_expression
-from conjoin.feel import CompiledExpression, FeelSyntaxError
+from conjoin.bpmn.expressions import readable
+from conjoin.feel import CompiledExpression
 from conjoin.kernel.plan import value_or_null
 
 _ALIKE = 0.8
@@ -29,7 +29,7 @@ def unset_keys(document: Document) -> Found:
         names.written = writes(process)
         names.guessed.clear()
         for node in process.within():
-            key = None if node.starts_process else _key(node)
+            key = None if node.starts_process else readable(node.correlation_key)
             if key is None:
                 continue
             if not key.is_constant:
@@ -39,14 +39,6 @@ def unset_keys(document: Document) -> Found:
             if value is None or isinstance(value, (bool, list, dict)):
                 text = f"the correlation key {key.text} is never a text or a number"
                 yield node, text, "Write an expression over a variable, such as =orderId."
-
-
-def _key(node: Node) -> CompiledExpression | None:
-    text = node.correlation_key
-    try:
-        return compiled(text) if text and is_expression(text) else None
-    except FeelSyntaxError:
-        return None
 
 
 class _FileNames:
