@@ -7,6 +7,7 @@ order; a named time zone has none.
 
 from collections.abc import Callable
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from conjoin.feel import numbers
@@ -18,6 +19,12 @@ _SAME: dict[type, str] = {
     **{bool: "boolean", int: "number", Decimal: "number", str: "string", list: "list", dict: "context"},
     **{Date: "date", DaysTime: "days", YearsMonths: "years"},
 }
+_ORDER_KEYS: dict[type, Callable[[Any], Any]] = {
+    **{DateTime: attrgetter("instant"), Date: attrgetter("days"), Decimal: numbers.finite},
+    **{DaysTime: attrgetter("microseconds"), YearsMonths: attrgetter("months")},
+    Time: lambda time: None if time.zone else time.local - (time.offset or 0) * SECOND_US,
+}
+"""What a value is ordered by, if not by itself; None: it has no place in the order."""
 _PAIR = 4
 """The work of comparing two values that are inside of others."""
 
@@ -154,20 +161,5 @@ def _order_keys(left: Any, right: Any, budget: Budget) -> tuple[Any, Any] | None
     elif kind == "number":
         budget.number(left)
         budget.number(right)
-    first, second = _order_key(left), _order_key(right)
+    first, second = (_ORDER_KEYS[type(it)](it) if type(it) in _ORDER_KEYS else it for it in (left, right))
     return None if first is None or second is None else (first, second)
-
-
-def _order_key(value: Any) -> Any:
-    kind = type(value)
-    if kind is DateTime:
-        return value.instant
-    if kind is Time:
-        return None if value.zone else value.local - (value.offset or 0) * SECOND_US
-    if kind is Date:
-        return value.days
-    if kind is DaysTime:
-        return value.microseconds
-    if kind is Decimal:
-        return numbers.finite(value)
-    return value.months if kind is YearsMonths else value

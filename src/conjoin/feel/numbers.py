@@ -108,9 +108,5 @@ def number_text(number: Number) -> str | None:
 
 def is_bounded(number: Decimal) -> bool:
     """Is it a number that can be written out?"""
-    return number.is_finite() and max(abs(number.adjusted()), _places(number)) <= _LONGEST_EXPONENT
-
-
-def _places(number: Decimal) -> int:
     exponent = number.as_tuple().exponent
-    return -exponent if isinstance(exponent, int) else 0
+    return isinstance(exponent, int) and max(abs(number.adjusted()), -exponent) <= _LONGEST_EXPONENT

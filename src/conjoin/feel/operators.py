@@ -88,6 +88,5 @@ def _computed(
     return None if type(result) is Decimal and not result.is_finite() else result
 
 
-ARITHMETIC: dict[str, Callable[[Any, Any, Budget], Any]] = {
-    **{"+": add, "-": subtract, "*": multiply, "/": divide, "**": power}
-}
+Arithmetic = Callable[[Any, Any, Budget], Any]
+ARITHMETIC: dict[str, Arithmetic] = {"+": add, "-": subtract, "*": multiply, "/": divide, "**": power}

@@ -41,10 +41,6 @@ def _time_after(time: t.Time, duration: t.DaysTime) -> t.Time:
     return t.Time((time.local + duration.microseconds) % DAY_US, time.offset, time.zone)
 
 
-def _reversed(duration: t.Duration) -> t.Duration:
-    return t.YearsMonths(-duration.months) if type(duration) is t.YearsMonths else t.DaysTime(-duration.microseconds)
-
-
 def _difference(left: t.DateTime | t.Time, right: t.DateTime | t.Time) -> t.DaysTime | None:
     """Both local, or both with an offset."""
     if left.zone or right.zone or (left.offset is None) != (right.offset is None):
@@ -80,7 +76,7 @@ def _swapped(operation: Operation) -> Operation:
 
 
 def _with_reversed(after: Operation) -> Operation:
-    return lambda point, duration: after(point, _reversed(duration))
+    return lambda point, duration: after(point, t.Duration(-duration.months, -duration.microseconds))
 
 
 _AFTER: dict[tuple[type, type], Operation] = {

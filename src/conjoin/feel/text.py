@@ -135,7 +135,7 @@ def read_json(budget: Budget, text: str) -> Any:
     budget.work(len(text) >> 2)
     budget.build(len(text) + 240 * text.count("{") + 100 * text.count("[") + 60 * (text.count(",") + text.count(":")))
     try:
-        value = json.loads(text, parse_float=_fraction, parse_constant=_no_number)
+        value = json.loads(text, parse_float=_fraction, parse_constant=_fraction)
         return value if "\\" not in text or json.dumps(value, ensure_ascii=False, default=str).encode() else None
     except (ValueError, ArithmeticError, RecursionError):
         # Half a pair of surrogates, which an escape can stand for, is among them: nothing can be done with it.
@@ -143,12 +143,11 @@ def read_json(budget: Budget, text: str) -> Any:
 
 
 def _fraction(text: str) -> Decimal:
-    """Bounded before anything is computed with it: 1e999999999 is a short text and a number of a gigabyte."""
+    """Bounded before anything is computed with it: 1e999999999 is a short text and a number of a gigabyte.
+
+    NaN and Infinity are no numbers that can be written out, either.
+    """
     number = Decimal(text)
     if not is_bounded(number):
         raise ValueError
     return number
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(name)

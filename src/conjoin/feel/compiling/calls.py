@@ -10,7 +10,8 @@ from typing import Any
 
 from conjoin.feel.compiling.compiler import COMPILE, Compiler, NodeSite
 from conjoin.feel.compiling.running import Closure, Frame, NameScope, Variables
-from conjoin.feel.functions import CLOCK_FUNCTIONS, FUNCTIONS, REFUSED_FUNCTIONS
+from conjoin.feel.functions import FUNCTIONS, REFUSED_FUNCTIONS
+from conjoin.feel.functions.conversion import CLOCK_FUNCTIONS
 from conjoin.feel.functions.signatures import Overload, arranged, described
 from conjoin.feel.parsing.tree import Arguments, FunctionCall, FunctionOf, Invocation, LiteralNode
 from conjoin.feel.patterns import problem_of

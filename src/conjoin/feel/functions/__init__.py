@@ -3,12 +3,9 @@
 To add a function, write a row into the table of its area.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 from conjoin.feel.functions.boolean import BOOLEAN
 from conjoin.feel.functions.contexts import CONTEXTS
-from conjoin.feel.functions.conversion import CLOCK, CONVERSION
+from conjoin.feel.functions.conversion import CLOCK_FUNCTIONS, CONVERSION
 from conjoin.feel.functions.lists import LISTS
 from conjoin.feel.functions.numeric import NUMERIC
 from conjoin.feel.functions.ranges import RANGES
@@ -16,9 +13,6 @@ from conjoin.feel.functions.signatures import Overload
 from conjoin.feel.functions.strings import STRINGS
 
 FUNCTIONS: dict[str, tuple[Overload, ...]] = BOOLEAN | STRINGS | NUMERIC | LISTS | CONTEXTS | RANGES | CONVERSION
-
-CLOCK_FUNCTIONS: dict[str, Callable[[int], Any]] = CLOCK
-"""Called with the command's time."""
 
 REFUSED_FUNCTIONS: dict[str, str] = {
     "random number": "an expression gives the same value whenever a command is replayed",

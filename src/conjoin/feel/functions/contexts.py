@@ -20,10 +20,6 @@ def _get_nested(context: Context, keys: list[Any]) -> Any:
     return value
 
 
-def _get_entries(context: Context) -> list[Context]:
-    return [{"key": key, "value": value} for key, value in context.items()]
-
-
 def _put_nested(budget: Budget, context: Context, keys: list[Any], value: Any) -> Context | None:
     """Contexts on the way that are missing, or are none, are made; the others are copied."""
     if not keys or not all(type(key) is str for key in keys):
@@ -86,7 +82,9 @@ CONTEXTS: dict[str, tuple[Overload, ...]] = {
         overload("context:context, key:string", dict.get, nothing, not_built),
         overload("context:context, keys:list", _get_nested, top, not_built),
     ),
-    "get entries": (overload("context:context", _get_entries, _copied(250), not_built),),
+    "get entries": (
+        overload("context:context", lambda it: [{"key": key, "value": it[key]} for key in it], _copied(250), not_built),
+    ),
     "context put": _PUT,
     "put": _PUT,
     "context merge": _MERGE,

@@ -118,7 +118,8 @@ CONVERSION: dict[str, tuple[Overload, ...]] = {
     "last day of month": _of_day(_last_day_of_month),
 }
 
-CLOCK: dict[str, Callable[[int], Date | DateTime]] = {
+CLOCK_FUNCTIONS: dict[str, Callable[[int], Date | DateTime]] = {
     "now": lambda now: DateTime(now, 0),
     "today": lambda now: Date(now // DAY_US),
 }
+"""Called with the command's time."""

@@ -180,19 +180,15 @@ def _parted(budget: Budget, values: Sequence[Any]) -> None:
     budget.build(64 * len(values[0]))
 
 
+_OWN = (nothing, not_built)
+"""For those that pay for everything themselves."""
 LISTS: dict[str, tuple[Overload, ...]] = {
     "list contains": (overload("list:list, element:any", _contains, _searched, not_built, spends=True),),
     "count": (overload("list:list", len, nothing, not_built),),
     "sublist": (overload("list:list, start position:number, length?:number", part, nothing, new_top),),
     "append": (
-        overload("list:list, *items", _append, nothing, not_built, spends=True),
-        overload(
-            "list:list, items:list",
-            lambda budget, items, added: _append(budget, items, *added),
-            nothing,
-            not_built,
-            spends=True,
-        ),
+        overload("list:list, *items", _append, *_OWN, spends=True),
+        overload("list:list, items:list", lambda budget, it, added: _append(budget, it, *added), *_OWN, spends=True),
     ),
     "concatenate": _of_lists(_concatenate),
     "insert before": (overload("list:list, position:number, newItem:any", _insert_before, _copied, not_built),),
@@ -206,7 +202,7 @@ LISTS: dict[str, tuple[Overload, ...]] = {
     "union": _of_lists(_union),
     "distinct values": (overload("list:list", _distinct, top, new_top, spends=True),),
     "duplicate values": (overload("list:list", _duplicates, top, new_top, spends=True),),
-    "flatten": (overload("list:list", _flatten, nothing, not_built, spends=True),),
+    "flatten": (overload("list:list", _flatten, *_OWN, spends=True),),
     # What the function of the caller does is paid by itself.
     "sort": (overload("list:list, precedes:function", _sort, each(20), new_top),),
     "string join": (

@@ -54,12 +54,8 @@ class Token(NamedTuple):
 def tokens_of(text: str) -> list[Token]:
     """All tokens; the last is `end`."""
     if len(text) > LONGEST_TEXT:
-        raise FeelSyntaxError(
-            text,
-            LONGEST_TEXT + 1,
-            "text",
-            f"an expression may have {LONGEST_TEXT:,} characters, this has {len(text):,}",
-        )
+        problem = f"an expression may have {LONGEST_TEXT:,} characters, this has {len(text):,}"
+        raise FeelSyntaxError(text, LONGEST_TEXT + 1, "text", problem)
     tokens, position = [], 0
     while position < len(text):
         match = _TOKEN.match(text, position)

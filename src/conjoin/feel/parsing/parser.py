@@ -31,6 +31,7 @@ _TYPES = {
     "range": "range",
 }
 _AFTER_A_RANGE = (")", "]", "}", ",", "and", "or", "then", "else", "return")
+"""Behind the last bracket of `]1..5[`: none of these could begin a filter."""
 
 
 def parse(text: str) -> Node:
@@ -100,10 +101,9 @@ class Parser(Cursor):
 
     def _tests(self) -> tuple[Node, ...]:
         """What follows `in`: one test, or several in parentheses."""
-        if not self.at("("):
-            return (self._test(self._operand),)
         opening = self.position
-        self.take()
+        if not self.accept("("):
+            return (self._test(self._operand),)
         tests = self._tests_until_closed()
         if self.at("..") and len(tests) == 1:
             self.position = opening
@@ -144,7 +144,7 @@ class Parser(Cursor):
         while True:
             if self.accept("."):
                 node = tree.Path(node, self.accept_words(_PROPERTIES) or self.expect_name("a name after '.'"))
-            elif self.at("[") and not self._closes_a_range():
+            elif self.at("[") and self.ahead(1).kind != "end" and self.ahead(1).value not in _AFTER_A_RANGE:
                 self.take()
                 node = tree.Filter(node, self.expression())
                 self.expect("]", "after a filter")
@@ -152,11 +152,6 @@ class Parser(Cursor):
                 node = tree.Invocation(node, self._arguments())
             else:
                 return node
-
-    def _closes_a_range(self) -> bool:
-        """`]1..5[`: a bracket that nothing follows which could be a filter."""
-        following = self.ahead(1)
-        return following.kind == "end" or following.value in _AFTER_A_RANGE
 
     def _primary(self) -> Node:
         token = self.token

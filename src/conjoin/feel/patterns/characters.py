@@ -18,16 +18,14 @@ _CATEGORIES = frozenset(
 )
 _WORD = frozenset(string.ascii_letters + string.digits + "_")
 _NAMED: dict[str, frozenset[str]] = {
-    "d": frozenset(string.digits),
+    **dict.fromkeys(("d", "Digit"), frozenset(string.digits)),
     "w": _WORD,
-    "s": frozenset(" \t\n\x0b\f\r"),
+    **dict.fromkeys(("s", "Space"), frozenset(" \t\n\x0b\f\r")),
     "Alpha": frozenset(string.ascii_letters),
-    "Digit": frozenset(string.digits),
     "Alnum": frozenset(string.ascii_letters + string.digits),
     "Upper": frozenset(string.ascii_uppercase),
     "Lower": frozenset(string.ascii_lowercase),
     "Punct": frozenset(string.punctuation),
-    "Space": frozenset(" \t\n\x0b\f\r"),
 }
 CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "0": "\0"}
 
