@@ -54,7 +54,6 @@ def compile_process(document: Document, process: Node) -> p.Plan:
         _join_links(element)
     root = elements[process]
     inner = [element for element in elements.values() if element is not root]
-    version_tag = process.extension("versionTag")
     return p.Plan(
         process_id=process.id,
         root=root,
@@ -62,7 +61,7 @@ def compile_process(document: Document, process: Node) -> p.Plan:
         starts=tuple(child for child in root.children if child.kind == "start_event" and child.event),
         waits=tuple(e for e in inner if isinstance(e.event, p.MessageDefinition) and e.event.key),
         name=process.name,
-        version_tag=None if version_tag is None else attribute(version_tag, "value"),
+        version_tag=attribute(process.extension("versionTag"), "value"),
     )
 
 
@@ -178,8 +177,7 @@ def _headers(node: Node) -> Mapping[str, str]:
     found = node.extension("taskHeaders")
     entries = () if found is None else found.iterchildren(f"{{{ZEEBE}}}header")
     headers = {attribute(entry, "key") or "": attribute(entry, "value") or "" for entry in entries}
-    form = node.extension("formDefinition")
-    form_key = None if form is None else attribute(form, "formKey")
+    form_key = attribute(node.extension("formDefinition"), "formKey")
     return {**headers, FORM_KEY_HEADER: form_key} if form_key else headers
 
 
@@ -232,8 +230,6 @@ def _properties(node: Node) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for extension, names in _USER_TASK_EXPRESSIONS.items():
         xml = node.extension(extension)
-        texts = {} if xml is None else {name: attribute(xml, name) for name in names}
-        found |= {name: expression(text) for name, text in texts.items() if text}
+        found |= {name: expression(text) for name in names if (text := attribute(xml, name))}
     form = node.extension("formDefinition")
-    texts = {} if form is None else {name: attribute(form, name) for name in _FORM_ATTRIBUTES}
-    return found | {name: text for name, text in texts.items() if text}
+    return found | {name: text for name in _FORM_ATTRIBUTES if (text := attribute(form, name))}

@@ -294,8 +294,10 @@ def plain(reference: str | None) -> str:
     return (reference or "").rpartition(":")[2]
 
 
-def attribute(xml: Xml, name: str) -> str | None:
-    """An attribute of an extension element, written with its prefix or without."""
+def attribute(xml: Xml | None, name: str) -> str | None:
+    """An attribute of an extension element, written with its prefix or without; None if there is no element."""
+    if xml is None:
+        return None
     value: str | None = xml.get(name)
     return xml.get(f"{{{ZEEBE}}}{name}") if value is None else value
 

@@ -1,19 +1,81 @@
-"""Opening the demo: a store of its own, its inbox, and what to try next."""
+"""Opening the demo: a store of its own, its inbox, what to try next; and the story of the shop: its last hour in a few
+seconds, and then, until the server stops, one thing at a time.
+"""
 
+import asyncio
 import socket
+from collections.abc import Awaitable
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
+from conjoin.demo import happenings, letters
+from conjoin.demo.clerk import Clerk
 from conjoin.demo.happenings import FOR_VISITORS, MINUTES
-from conjoin.demo.letters import inbox_section
-from conjoin.demo.story import ShopClock, Story
-from conjoin.demo.trade import PAID
-from conjoin.errors import InputError
+from conjoin.demo.trade import PAID, Trade
+from conjoin.errors import ConjoinError, InputError
+from conjoin.gateway.service import Service
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import Configuration, read_configuration
-from conjoin.runtime.opening import create_broker, temporary_broker
+from conjoin.runtime.opening import create_broker, now_us, temporary_broker
 
 SHARDS = 2
+_SEED = 8
+_MINUTE_US = 60_000_000
+_PAUSE_S = 1.2
+_POST_EVERY = 500
+"""So many moments, ten minutes, lie between two deliveries by post."""
+
+
+class ShopClock:
+    """For a broker: it starts an hour behind, so that there is a past, and only ever comes nearer to the real time."""
+
+    def __init__(self, minutes_behind: int) -> None:
+        self._behind_us = minutes_behind * _MINUTE_US
+
+    def __call__(self) -> int:
+        return now_us() - self._behind_us
+
+    def come_near(self, minutes_behind: int) -> None:
+        self._behind_us = min(self._behind_us, minutes_behind * _MINUTE_US)
+
+
+class Story:
+    """Played once, with the clock of the broker."""
+
+    def __init__(self, clock: ShopClock) -> None:
+        self._clock = clock
+
+    async def live(self, service: Service) -> None:
+        """Until it is cancelled."""
+        shop = await self.replay_the_hour(service)
+        moment = 0
+        while True:
+            await asyncio.sleep(_PAUSE_S)
+            moment += 1
+            await _unless_busy(shop.moment())
+            if moment % _POST_EVERY == 0:
+                await _unless_busy(letters.last_post(shop, 60 + moment // _POST_EVERY))
+
+    async def replay_the_hour(self, service: Service) -> Trade:
+        """The shop as it then is."""
+        shop = Trade(Clerk(service), Random(_SEED))
+        for minute in range(MINUTES):
+            self._clock.come_near(MINUTES - minute)
+            await _unless_busy(shop.clerk.let_time_pass())
+            for happening in (*happenings.BY_MINUTE.get(minute, ()), *letters.BY_MINUTE.get(minute, ())):
+                await _unless_busy(happening(shop))
+            await _unless_busy(shop.minute())
+        self._clock.come_near(0)
+        return shop
+
+
+async def _unless_busy(act: Awaitable[None]) -> None:
+    """When the server or its disk has too much to do, people come before a demo."""
+    try:
+        await act
+    except ConjoinError:
+        return
 
 
 class Demo(NamedTuple):
@@ -43,7 +105,7 @@ def open_demo(data: str | None, host: str, rest_port: int) -> Demo:
         raise InputError([f"--data {data}: the demo would mix with what is there: name an empty directory, or none"])
     clock = ShopClock(MINUTES)
     port = rest_port or _free_port(host)
-    inbox = read_configuration(inbox_section(f"http://{_reachable(host)}:{port}"), {})
+    inbox = read_configuration(letters.inbox_section(f"http://{_reachable(host)}:{port}"), {})
     broker = temporary_broker(SHARDS, clock) if data is None else create_broker(Path(data), SHARDS, clock)
     return Demo(Path(broker.store.address), broker, inbox, port, Story(clock))
 

@@ -161,5 +161,6 @@ def _order_keys(left: Any, right: Any, budget: Budget) -> tuple[Any, Any] | None
     elif kind == "number":
         budget.number(left)
         budget.number(right)
-    first, second = (_ORDER_KEYS[type(it)](it) if type(it) in _ORDER_KEYS else it for it in (left, right))
+    of_left, of_right = _ORDER_KEYS.get(type(left)), _ORDER_KEYS.get(type(right))
+    first, second = of_left(left) if of_left else left, of_right(right) if of_right else right
     return None if first is None or second is None else (first, second)

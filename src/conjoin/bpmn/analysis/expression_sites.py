@@ -123,7 +123,6 @@ def _brings_anything(node: Node) -> bool:
     if node.starts_process:
         return node.event_type != "timer"
     if node.tag == "callActivity":
-        called = node.extension("calledElement")
-        return called is None or read_flag(attribute(called, "propagateAllChildVariables"), True)
+        return read_flag(attribute(node.extension("calledElement"), "propagateAllChildVariables"), True)
     works = node.extension("taskDefinition") is not None or node.tag == "userTask"
     return works or node.caught is not None or node.event_type == "signal"

@@ -91,8 +91,7 @@ def scripts(document: Document, node: Node) -> Found:
 @each_node
 def calls(document: Document, node: Node) -> Found:
     """A call activity says which process it calls."""
-    called = node.extension("calledElement")
-    if node.tag == "callActivity" and (called is None or not (attribute(called, "processId") or "").strip()):
+    if node.tag == "callActivity" and not (attribute(node.extension("calledElement"), "processId") or "").strip():
         text = "the call activity does not say which process it calls"
         yield node, text, 'Add <zeebe:calledElement processId="..."/>.'
 
@@ -123,7 +122,7 @@ def multi_instance(document: Document, node: Node) -> Found:
     if part.xml.find(f"{{{BPMN}}}loopCardinality") is not None:
         advice = "Run over a collection, such as =for i in 1..n return i."
         yield part, "<loopCardinality> is not run here", advice
-    elif loop is None or not attribute(loop, "inputCollection"):
+    elif not attribute(loop, "inputCollection"):
         advice = 'Add <zeebe:loopCharacteristics inputCollection="=items"/>.'
         yield part, "multi-instance without an input collection", advice
     else:

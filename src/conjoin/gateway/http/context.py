@@ -9,7 +9,6 @@ from conjoin.gateway.guard import Guard, allow_all
 from conjoin.gateway.monitoring.health import Health
 from conjoin.gateway.monitoring.metrics import Metrics
 from conjoin.gateway.service import Service
-from conjoin.runtime.inbox.inbox import Inbox
 
 USER = "conjoin.user"
 """In the scope of a request: the name of an authenticated caller."""
@@ -23,10 +22,6 @@ class Gateway(NamedTuple):
     health: Health
     closed_by: Guard = allow_all
     """The guard of the server, by which an endpoint without a guard decides whether to show details."""
-
-    @property
-    def inbox(self) -> Inbox | None:
-        return self.service.inbox
 
 
 def address_of(request: Request) -> str:

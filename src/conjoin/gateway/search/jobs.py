@@ -3,13 +3,11 @@
 Completed ones leave nothing behind. The store keeps no time for a task: `creationDate` is the start of its instance.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
-from conjoin.gateway.search.engine.filters import read_conditions
 from conjoin.gateway.search.engine.schemas import filter_schema
-from conjoin.gateway.search.engine.search import OF_ELEMENT, Item, RowTest, Search, with_instances
+from conjoin.gateway.search.engine.search import OF_ELEMENT, Item, Search, one_of, with_instances
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.instances import USER_TASK, for_people, shown_text
 
@@ -22,7 +20,6 @@ _LISTENER_EVENTS = ("ASSIGNING", "CANCELING", "COMPLETING", "CREATING", "END", "
 _TASK_STATES = (
     *("CREATING", "CREATED", "ASSIGNING", "UPDATING", "COMPLETING", "COMPLETED", "CANCELING", "CANCELED", "FAILED"),
 )
-_CANDIDATES = ("candidateGroup", "candidateUser")
 
 
 def _job(broker: Broker, row: Any, its: Any) -> Item:
@@ -52,18 +49,6 @@ def _user_task(broker: Broker, row: Any, its: Any) -> Item:
         **people,
         **{"completionDate": None, "formKey": None, "customHeaders": {}, "tags": []},
     }
-
-
-def _one_of(name: str) -> Callable[[Any], RowTest]:
-    """A filter that one of a list must meet: `candidateGroup` for what is shown as `candidateGroups`."""
-
-    def read(raw: Any) -> RowTest:
-        conditions = read_conditions({name: raw}, {name: Field(name, TEXT)})
-        return lambda hiding, row, item: any(
-            all(it.holds({name: value}) for it in conditions) for value in item[f"{name}s"]
-        )
-
-    return read
 
 
 JOBS = Search(
@@ -120,6 +105,9 @@ USER_TASKS = Search(
     ),
     with_instances(_user_task),
     {"type": (("=", USER_TASK),)},
-    row_filters={name: _one_of(name) for name in _CANDIDATES},
-    row_filter_schemas={name: filter_schema(Field(name, TEXT)) for name in _CANDIDATES},
+    row_filters={
+        "candidateGroup": one_of("candidateGroup", lambda row, item: item["candidateGroups"]),
+        "candidateUser": one_of("candidateUser", lambda row, item: item["candidateUsers"]),
+    },
+    row_filter_schemas={name: filter_schema(Field(name, TEXT)) for name in ("candidateGroup", "candidateUser")},
 )

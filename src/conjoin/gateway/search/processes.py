@@ -11,7 +11,7 @@ from conjoin.errors import InputError
 from conjoin.gateway.search.engine.fields import ANYTHING, FLAG, INSTANT, KEY, NUMBER, TEXT, Field, only_shown, words
 from conjoin.gateway.search.engine.filters import Condition, read_conditions
 from conjoin.gateway.search.engine.schemas import filter_schema
-from conjoin.gateway.search.engine.search import Item, RowTest, Search
+from conjoin.gateway.search.engine.search import Item, RowTest, Search, one_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.reading import finding
@@ -21,7 +21,6 @@ from conjoin.runtime.visibility.hiding import Hiding
 
 STATES = {"ACTIVE": ("active",), "COMPLETED": ("completed",), "TERMINATED": ("terminated",)}
 _VALUE = Field("value", TEXT)
-_ELEMENT = Field("elementId", TEXT)
 _CALLER = Field("parentProcessInstanceKey", KEY, nullable=True)
 _CALL = Field("parentElementInstanceKey", KEY, "parent_key", nothing=0, nullable=True)
 _TREE = only_shown("rootProcessInstanceKey", KEY, "tree_key", nullable=True)
@@ -83,14 +82,6 @@ def _of_variables(raw: Any) -> RowTest:
     return test
 
 
-def _of_element(raw: Any) -> RowTest:
-    """Something waits there now."""
-    conditions = read_conditions({"elementId": raw}, {"elementId": _ELEMENT})
-    return lambda hiding, row, item: any(
-        all(it.holds({"elementId": element.element_id}) for it in conditions) for element in elements_of(row)[1:]
-    )
-
-
 _VARIABLE_SCHEMA = {
     "type": "object",
     "required": ["name"],
@@ -120,10 +111,14 @@ PROCESS_INSTANCES = Search(
         only_shown("tags", ANYTHING),
     ),
     _instances,
-    row_filters={"variables": _of_variables, "elementId": _of_element},
+    row_filters={
+        "variables": _of_variables,
+        # Something waits there now.
+        "elementId": one_of("elementId", lambda row, item: (it.element_id for it in elements_of(row)[1:])),
+    },
     row_filter_schemas={
         "variables": {"type": "array", "items": _VARIABLE_SCHEMA},
-        "elementId": filter_schema(_ELEMENT),
+        "elementId": filter_schema(Field("elementId", TEXT)),
     },
     narrowed=_in_their_trees,
 )

@@ -6,6 +6,7 @@ The other rows are those of its jobs, timers, incidents, signals and scopes, der
 """
 
 from collections.abc import Iterator
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from conjoin.kernel.correlation import Subscription
@@ -124,13 +125,9 @@ class WrittenElement(NamedTuple):
         return [(wait[4], wait[1]) for wait in self.waits or () if wait[0] == _MESSAGE]
 
 
-def written_element(values: list[Any]) -> WrittenElement:
-    return WrittenElement(*values)
-
-
 def children_of(it: WrittenElement) -> Iterator[WrittenElement]:
     inside = it.inside
-    return map(written_element, inside[1] if inside and len(inside) > 1 else ())
+    return starmap(WrittenElement, inside[1] if inside and len(inside) > 1 else ())
 
 
 def read_instance(state: ProcessState, row: InstanceRow) -> Instance:

@@ -14,7 +14,7 @@ from conjoin.kernel.plan import value_or_null
 from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.kernel.storable import whole_number
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.codec.instances import WrittenElement, children_of, written_element
+from conjoin.runtime.codec.instances import WrittenElement, children_of
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.run.changes import ACTIVE, COMPLETED
@@ -53,7 +53,7 @@ class LiveVariable(NamedTuple):
 
 def elements_of(row: InstanceRow) -> list[LiveElement]:
     """Outermost first, each scope before what is inside."""
-    return list(_elements(written_element(read_json(row.body)), 0))
+    return list(_elements(WrittenElement(*read_json(row.body)), 0))
 
 
 def _elements(it: WrittenElement, scope_key: int) -> Iterator[LiveElement]:
@@ -117,7 +117,7 @@ def subscriptions_of(broker: Broker, rows: Iterable[InstanceRow], most: int) -> 
     found = (
         (row.tenant_id, *wait)
         for row in rows
-        for it in _with_children(written_element(read_json(row.body)))
+        for it in _with_children(WrittenElement(*read_json(row.body)))
         for wait in it.message_waits
     )
     waits = list(islice(found, most))
@@ -144,7 +144,7 @@ class InstanceEnd(NamedTuple):
 def end_of(row: InstanceRow) -> InstanceEnd | None:
     if row.state == ACTIVE:
         return None
-    return InstanceEnd(row.key, row.state == COMPLETED, written_element(read_json(row.body)).variables or {})
+    return InstanceEnd(row.key, row.state == COMPLETED, WrittenElement(*read_json(row.body)).variables or {})
 
 
 def stored_end(broker: Broker, key: int) -> InstanceEnd | None:

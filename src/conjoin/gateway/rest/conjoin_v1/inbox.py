@@ -66,9 +66,9 @@ class Selection(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _inbox(call: RestCall) -> Inbox:
-    if call.gateway.inbox is None:
+    if call.gateway.service.inbox is None:
         raise HttpProblem(501, "UNIMPLEMENTED", "This server has no inbox: configure [inbox] in its settings")
-    return call.gateway.inbox
+    return call.gateway.service.inbox
 
 
 def _user(call: RestCall) -> str:

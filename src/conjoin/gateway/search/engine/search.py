@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from conjoin.gateway.search.engine.fields import KEY, TEXT, Field, only_shown
-from conjoin.gateway.search.engine.filters import Condition
+from conjoin.gateway.search.engine.filters import Condition, read_conditions
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.visibility.hiding import Hiding
@@ -67,6 +67,18 @@ class Search:
     def to_plain(self, item: Item) -> dict[str, Any]:
         """As it goes to the client."""
         return {it.name: it.to_plain(item[it.name]) for it in self.fields if it.is_shown}
+
+
+def one_of(name: str, values: Callable[[Any, Item], Iterable[str]]) -> Callable[[Any], RowTest]:
+    """A filter that one of several values of a row must meet."""
+
+    def read(raw: Any) -> RowTest:
+        conditions = read_conditions({name: raw}, {name: Field(name, TEXT)})
+        return lambda hiding, row, item: any(
+            all(it.holds({name: value}) for it in conditions) for value in values(row, item)
+        )
+
+    return read
 
 
 OF_ELEMENT = (
