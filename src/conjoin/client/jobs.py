@@ -5,17 +5,17 @@ have the job by then.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from conjoin.client.exchange import Exchange, Handle, HttpRequest, Patience, RetryPause, called, never
+from conjoin.client.processes import Variables
 from conjoin.client.values import WorkerJob
 from conjoin.errors import CallFailed, NotFound, WrongState
 
-Variables = Mapping[str, Any]
 _LOG = logging.getLogger(__name__)
 
 

@@ -31,10 +31,8 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
-        **{"instant": instant, "ago": ago, "cut": cut, "words": words, "pretty": pretty, "amount": amount},
-        **{"duration": duration, "sentence": sentence},
-    }
+    shown_by = (instant, ago, cut, words, pretty, amount, duration, sentence)
+    found.filters |= {function.__name__: function for function in shown_by}
     found.globals |= {"address": address, "version": __version__}
 
     def compile_all() -> None:

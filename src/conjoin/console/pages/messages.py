@@ -12,9 +12,7 @@ from conjoin.gateway.http.reading import key_in
 from conjoin.gateway.queries import store as queries
 
 _A_LOOK_S = 0.05
-_OUTCOMES = {
-    **{"taken": "Taken", "started": "Started an instance", "on_its_way": "On its way", "given_back": "Given back"},
-}
+_OUTCOMES = {"taken": "Taken", "started": "Started an instance", "on_its_way": "On its way", "given_back": "Given back"}
 
 
 class TimelineEntry(NamedTuple):

@@ -17,13 +17,11 @@ from conjoin.runtime.client_api.messages import NewMessage
 Request = Order | NewMessage
 """What a shard carries out: a command, or a message that becomes one there, where it gets its key and its time."""
 
-_MESSAGE = ("key", "name", "published_at", "deadline", "message_id", "business_id", "payload")
-_SUBSCRIPTION = (
+_message_values = attrgetter("key", "name", "published_at", "deadline", "message_id", "business_id", "payload")
+_subscription_values = attrgetter(
     *("key", "rank", "name", "process_id", "instance_id", "element_id", "opened_at", "interrupting"),
     *("business_id", "payload"),
 )
-_message_values = attrgetter(*_MESSAGE)
-_subscription_values = attrgetter(*_SUBSCRIPTION)
 _ANY_POLICY = Policy()
 
 _KINDS: dict[str, type] = {
