@@ -15,9 +15,12 @@ from conjoin.kernel.storable import MOST_BYTES, MOST_DEPTH, read_fraction, unsto
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 read_json = msgspec.json.Decoder(float_hook=Decimal).decode
 
+_MOST_BRACKETS = MOST_DEPTH // 2
 _E, _N, _I = b"ENI"
 """Bytes are found at once; what comes after them is looked for only then."""
 _large_exponent = re.compile(rb"E[+-][0-9]{4}").search
+_not_a_number = re.compile(rb"NaN").search
+_infinity = re.compile(rb"Infinity").search
 NOT_JSON = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What the decoders raise, and nothing else."""
 
@@ -54,8 +57,7 @@ def read_client_json(text: bytes | str) -> Any:
 
 def may_be_deep(text: bytes) -> bool:
     """Has it so many brackets that it could be nested too deeply?"""
-    most = MOST_DEPTH // 2
-    return len(text) > MOST_DEPTH and (text.count(b"[") > most or text.count(b"{") > most)
+    return len(text) > MOST_DEPTH and (text.count(b"[") > _MOST_BRACKETS or text.count(b"{") > _MOST_BRACKETS)
 
 
 def unstorable_json(value: Any) -> str | None:
@@ -67,7 +69,7 @@ def unstorable_json(value: Any) -> str | None:
     # A Decimal with a large exponent, or one that is no number, is written without complaint.
     is_strange = (
         (_E in text and _large_exponent(text))
-        or (_N in text and b"NaN" in text)
-        or (_I in text and b"Infinity" in text)
+        or (_N in text and _not_a_number(text))
+        or (_I in text and _infinity(text))
     )
     return unstorable(value) if is_strange or len(text) > MOST_BYTES or may_be_deep(text) else None
