@@ -112,6 +112,8 @@ def test_ctrl_c_in_the_middle_of_a_run_is_no_error(
     # As a session of the command has it; the one of the tests has Spark's.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    # A call that is cut off costs the connection, and the thread of Java that knew the session.
+    request.addfinalizer(lambda: spark.createDataFrame([], "a int"))
     for number, delay_s in enumerate((0.05, 0.2, 0.4)):
         timer = threading.Timer(delay_s, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
