@@ -4,6 +4,8 @@ Row number i belongs to place i % 100 of block i // 100; the blocks are spread o
 are broken on purpose and must end as dead letters.
 """
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -94,7 +96,7 @@ def _ends(spark: SparkSession, n: int) -> DataFrame:
     )
 
 
-def _planned(spark: SparkSession, n: int, plan: list[tuple[object, ...]], schema: str) -> DataFrame:
+def _planned(spark: SparkSession, n: int, plan: Sequence[tuple[object, ...]], schema: str) -> DataFrame:
     """Each row number beside the plan of its place."""
     numbers = spark.range(n).select(F.col("id").alias("i"), (F.col("id") % PLACES).cast("int").alias("place"))
     return numbers.join(F.broadcast(spark.createDataFrame(plan, schema)), "place")

@@ -83,10 +83,10 @@ def _write(frame: DataFrame, place: OutputPlace, name: str) -> None:
             writer.save(path_of(frame.sparkSession, place.of(name)))
 
 
-def write_table(frame: DataFrame, folder: str, file_format: str) -> None:
-    """One folder of files; it must not exist yet."""
+def write_table(frame: DataFrame, folder: str, file_format: str, overwrite: bool = False) -> None:
+    """One folder of files; it must not exist yet unless it may be overwritten."""
     with spark_errors():
-        _writer(frame, file_format, False).save(path_of(frame.sparkSession, folder))
+        _writer(frame, file_format, overwrite).save(path_of(frame.sparkSession, folder))
 
 
 def _writer(frame: DataFrame, file_format: str, overwrite: bool) -> DataFrameWriter:
