@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -55,8 +56,9 @@ def session(settings: Settings, app_name: str) -> SparkSession:
 def _stop(spark: SparkSession, java: StartedJava) -> None:
     java.mute()
     try:
-        # Of a JVM that was killed there is nothing to stop.
-        with suppress(ConnectionError, *SPARK_ERRORS):
+        # Of a JVM that was killed, or that a Ctrl-C has cut off, there is nothing to stop, and nothing to warn of.
+        with suppress(ConnectionError, *SPARK_ERRORS), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
             spark.stop()
     except KeyboardInterrupt:
         # Somebody does not want to wait for it.
