@@ -26,12 +26,12 @@ def _hasty_commit(self: SqliteSnapshot, changes: Any) -> bool:
     return True
 
 
-def _late_begin(self: SqliteShard, *, locked: bool = False) -> SqliteSnapshot:
+def _late_begin(self: SqliteShard, *, locked: bool = False, **wanted: Any) -> SqliteSnapshot:
     with _turns[self.file]:
         if self.file in _pending:
             time.sleep(LATE_S)
             _commit(_begin(self), _pending.pop(self.file))
-        return _begin(self, locked=locked)
+        return _begin(self, locked=locked, **wanted)
 
 
 if __name__ == "__main__":

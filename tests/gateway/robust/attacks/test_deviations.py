@@ -17,9 +17,8 @@ NOT_HERE: list[tuple[str, dict[str, Any], str]] = [
     ("ActivateJobs", {**WANTED, "tenantFilter": 1}, "tenantFilter"),
     ("ActivateJobs", {**WANTED, "withLease": True}, "withLease"),
     ("StreamActivatedJobs", {**STREAMED, "tenantFilter": 1}, "tenantFilter"),
-    ("CompleteJob", {"jobKey": 7, "result": {"denied": True}}, "result"),
-    ("CompleteJob", {"jobKey": 7, "result": {"corrections": {"assignee": ""}}}, "result"),
 ]
+RESULTS: list[dict[str, Any]] = [{"denied": True}, {"corrections": {"assignee": ""}}]
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +36,15 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def test_what_is_not_done_is_refused_by_name(client: Client, call: str, fields: dict[str, Any], part: str) -> None:
     code, text = client.refused(call, **fields)
     assert (code, part in text) == ("UNIMPLEMENTED", True)
+
+
+@pytest.mark.parametrize("result", RESULTS)
+def test_a_job_is_not_completed_without_the_result_that_its_worker_sent(client: Client, result: dict[str, Any]) -> None:
+    client.CreateProcessInstance(bpmnProcessId="job", version=-1)
+    [job] = next(iter(client.ActivateJobs(**WANTED))).jobs
+    code, text = client.refused("CompleteJob", jobKey=job.key, result=result)
+    assert (code, "result" in text) == ("UNIMPLEMENTED", True)
+    client.CompleteJob(jobKey=job.key)
 
 
 def test_a_job_of_a_task_is_no_listeners_job(client: Client) -> None:

@@ -1,4 +1,4 @@
-"""Instances that are filled without end, and rows in the index that contradict their instances: others are served."""
+"""Instances that are filled without end, rows that contradict their instances or cannot be used: others are served."""
 
 import sqlite3
 import time
@@ -11,14 +11,18 @@ import pytest
 
 from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.opening import create_broker
-from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
+from conjoin.store import create_store
+from conjoin.store import tables as t
+from conjoin.store.port import Facts
+from conjoin.store.rows import DefinitionRow, PolicyRow, ResourceRow
+from tests.bpmn.snippets import BEGIN, END, PAID, catch, model, service
 from tests.gateway.robust.serving import ServingProcess
 
 WAIT_S = 40
 LARGE = 3_900_000
 """Characters; a request has 4 MiB at most."""
 MOST_MB = 1_500
-PLANTED = 300
+PLANTED = 1_500
 TIMERS = model(
     BEGIN + '<intermediateCatchEvent id="wait"><timerEventDefinition><timeDuration>PT1S</timeDuration>'
     "</timerEventDefinition></intermediateCatchEvent>" + END,
@@ -89,3 +93,37 @@ def test_due_rows_that_no_instance_knows_of_stop_no_timer(http: httpx.Client) ->
         time.sleep(0.05)
     items = http.get("/conjoin/v1/set-aside", params={"kind": "timer"}).raise_for_status().json()["items"]
     assert "its instance does not have it" in items[0]["reason"]
+
+
+def test_a_store_with_rows_that_cannot_be_used_is_served_and_names_them(tmp_path: Path) -> None:
+    """A policy and a model as another version of us, or a mishap, may have left them in the catalog."""
+    store = create_store(tmp_path / "store", Facts(2, "zeebe", 0, unique_business_ids=False))
+    assert store.catalog.append(0, {t.POLICY: [PolicyRow(1, "paid", "{", 0)]})
+    model_rows = {
+        t.RESOURCE: [ResourceRow("d", b"<no model/>")],
+        t.DEFINITION: [DefinitionRow(9, 2, "<default>", "old", 1, "old.bpmn", "d", 0)],
+    }
+    assert store.catalog.append(1, model_rows)
+    store.close()
+    served = ServingProcess(tmp_path / "store")
+    try:
+        with httpx.Client(base_url=served.rest, timeout=60) as http:
+            told = http.get("/conjoin/v1/policies").raise_for_status().json()
+            assert [text.split(":")[0].split(",")[0] for text in told["not_in_force"]] == [
+                "the policies set for 'paid' at catalog version 1 are not in force",
+                "version 1 of the process 'old' is set apart",
+            ]
+            files = {"resources": ("a.bpmn", model(BEGIN + service("ring") + END, "begin>ring ring>end"))}
+            http.post("/v2/deployments", files=files).raise_for_status()
+            start(http, "order")
+            refused = http.post("/v2/process-instances", json={"processDefinitionId": "old"})
+            assert refused.status_code == 409
+            assert "set apart" in refused.json()["detail"]
+            http.put("/conjoin/v1/policies/paid", json={"dedup": "7d"}).raise_for_status()
+            mended = http.get("/conjoin/v1/policies").json()
+            assert mended["policies"] == {"paid": {"dedup": "7d"}}
+            assert len(mended["not_in_force"]) == 1
+    finally:
+        assert served.stop() == 0
+    assert "Traceback" not in served.complaints
+    assert "is set apart" in served.complaints

@@ -66,6 +66,7 @@ def activated(http: httpx.Client, wait_ms: int) -> list[str]:
 def test_signals_that_go_from_shard_to_shard_without_end_are_set_aside(http: httpx.Client) -> None:
     """They multiply, too: each instance throws two, and each of these starts one."""
     http.post("/v2/signals/broadcast", json={"signalName": "again"})
+    check_timers(http)
     items = until(lambda: http.get("/conjoin/v1/set-aside").json()["items"])
     assert all("no end in sight" in item["reason"] for item in items)
     check_timers(http)

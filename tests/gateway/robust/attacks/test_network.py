@@ -95,11 +95,11 @@ def test_pages_of_another_origin_change_nothing(http: httpx.Client, said: dict[s
     instance = start(http, "csrf")
     sent = dict(CHANGES[change])
     headers = {**sent.pop("headers", {}), **said}  # type: ignore[dict-item]
-    for path in (f"/v2/process-instances/{instance}/cancellation", f"/console/instances/{instance}/cancel"):
-        assert http.post(path, headers=headers, **sent).status_code == 403  # type: ignore[arg-type]
     files = {"resources": ("a.bpmn", with_job("csrf"))}
     assert http.post("/v2/deployments", files=files, headers=said).status_code == 403
     assert http.post("/v2/process-instances/search", json={}, headers=said).status_code == 403
+    for path in (f"/v2/process-instances/{instance}/cancellation", f"/console/instances/{instance}/cancel"):
+        assert http.post(path, headers=headers, **sent).status_code == 403  # type: ignore[arg-type]
     assert is_active(http, instance)
 
 

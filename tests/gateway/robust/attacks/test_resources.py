@@ -64,10 +64,10 @@ def test_bodies_that_become_many_objects_do_not_take_the_memory(served: ServingP
 
     with ThreadPoolExecutor(16) as threads:
         statuses = set(threads.map(post, range(32)))
+    assert served.peak_mb < 600
     assert statuses <= {200, 413, 503}
     assert 413 in statuses
     assert 200 in statuses
-    assert served.peak_mb < 600
 
 
 def test_variables_of_grpc_that_become_many_objects_do_not_take_the_memory(served: ServingProcess) -> None:
@@ -87,8 +87,9 @@ def test_variables_of_grpc_that_become_many_objects_do_not_take_the_memory(serve
             return "OK"
 
     with ThreadPoolExecutor(16) as threads:
-        assert set(threads.map(publish, range(16))) == {"RESOURCE_EXHAUSTED"}
+        told = set(threads.map(publish, range(16)))
     assert served.peak_mb < 600
+    assert told == {"RESOURCE_EXHAUSTED"}
 
 
 def test_heavy_readings_keep_neither_health_nor_publishes_nor_lookups_waiting(served: ServingProcess) -> None:
@@ -163,11 +164,11 @@ def test_line_without_an_end_into_the_inbox_is_refused_at_the_length_of_a_line(s
     with socket.create_connection((served.host, served.rest_port), timeout=LONGEST_S) as connection:
         connection.sendall(head + b"Content-Length: %d\r\n\r\n" % (250 * MB))
         with suppress(OSError):
-            while sent < 250 * MB:
+            while sent < 60 * MB:
                 sent += connection.send(b"a" * (256 * 1024))
+        assert sent < 50 * MB
         with suppress(OSError):
             assert b" 413 " in connection.recv(65_536)
-    assert sent < 50 * MB
     assert is_alive(served)
 
 

@@ -1,12 +1,12 @@
 """Disks and files that fail under a served store: what is affected says so, and the rest goes on."""
 
-import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -163,12 +163,13 @@ def test_commands_that_need_all_shards_name_the_one_that_is_damaged(arguments: s
 
 
 def test_a_store_none_of_whose_shards_can_be_read_is_not_served(tmp_path: Path) -> None:
+    """Control: there is nothing to go on with."""
     make(tmp_path / "store", 2)
     for file in (tmp_path / "store").glob("shard-*.db"):
         damage(file)
     said = command(tmp_path / "store", "serve", "--data", "store", "--rest-port", "0", "--grpc-port", "0")
     assert said.returncode == 2
-    assert said.stderr.splitlines()[-1].startswith("conjoin: store/shard-00.db is damaged")
+    assert re.match(r"conjoin: store/shard-0\d.db is damaged", said.stderr.splitlines()[-1])
 
 
 @pytest.mark.parametrize("arguments", ["reshard --shards 2 --out other", "restore backup"])
@@ -217,89 +218,8 @@ def test_a_data_path_that_is_a_file_is_one_sentence(arguments: list[str], tmp_pa
     assert (tmp_path / "store").read_text() == "mine"
 
 
-def test_a_file_whose_publishing_a_full_disk_cut_short_is_not_doubled_by_a_retry(small_disk: Path) -> None:
-    store, filler = small_disk / "store", small_disk / "filler"
-    make(store, 2)
-    line = '{{"name":"paid","key":"k-{}","ttl":"1h","variables":{{"text":"{}"}}}}\n'
-    (small_disk.parent / "lines.jsonl").write_text("".join(line.format(n, "x" * 500) for n in range(4_000)))
-    fill(filler)
-    os.truncate(filler, filler.stat().st_size - 1_500_000)
-    publish_lines = ("publish", "--file", str(small_disk.parent / "lines.jsonl"), "--data", str(store))
-    said = command(small_disk, *publish_lines)
-    assert said.returncode == 2
-    assert "Traceback" not in said.stderr
-    assert "the disk is full" in said.stderr
-    assert "go on with: " in said.stderr
-    filler.unlink()
-    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
-    said = command(small_disk, *publish_lines)
-    assert said.returncode == 0, said.stderr
-    told = command(small_disk, "status", "--data", str(store), "--json")
-    assert json.loads(told.stdout)["open"]["buffered"] == 4_000, told.stdout
-
-
 def test_two_servers_on_one_folder_both_take_messages(tmp_path: Path) -> None:
     """Control: the lock that keeps `reshard` out lets them in."""
     with serving(tmp_path / "store") as one, serving(tmp_path / "store") as other:
         for number, served in enumerate((one, other) * 3):
             assert publish(served, f"k-{number}").status_code == 200
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with little room; whoever may not mount one skips this."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(folder)], check=False)
-    if mounted.returncode:
-        pytest.skip("no right to mount a file system")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(filler: Path) -> None:
-    with filler.open("wb", buffering=0) as file, suppress(OSError):
-        while file.write(b"x" * 4096):
-            pass
-
-
-def test_a_full_disk_loses_nothing_and_the_server_recovers_by_itself(small_disk: Path) -> None:
-    store = small_disk / "store"
-    make(store, 2)
-    filler = small_disk / "filler"
-    with serving(store) as served:
-        taken = []
-        fill(filler)
-
-        def is_full() -> bool:
-            number = f"n-{len(taken)}"
-            answer = publish(served, number, variables={"text": "x" * 20_000})
-            if answer.status_code == 200:
-                taken.append(number)
-                return False
-            assert answer.status_code == 503, answer.text
-            assert "the disk is full, and nothing of this was written" in answer.json()["detail"]
-            return True
-
-        eventually(is_full)
-        assert httpx.get(f"{served.rest}/health/live", timeout=LONGEST_S).status_code == 200
-        filler.unlink()
-        eventually(lambda: publish(served, "after").status_code == 200)
-        eventually(lambda: httpx.get(f"{served.rest}/health/ready", timeout=LONGEST_S).status_code == 200)
-        listed = httpx.get(f"{served.rest}/conjoin/v1/messages", params={"limit": 1_000}, timeout=LONGEST_S)
-        found = sorted(
-            item["correlationKey"] if "correlationKey" in item else item["key"] for item in listed.json()["items"]
-        )
-        assert len(found) >= len(taken) + 1
-    said = command(store, "verify", "--data", str(store))
-    assert said.returncode == 0, said.stderr
-
-
-def test_a_disk_that_may_only_be_read_is_one_sentence(small_disk: Path) -> None:
-    make(small_disk / "store", 2)
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    for arguments in (["publish", "paid"], ["status"], ["serve", "--rest-port", "0", "--grpc-port", "0"]):
-        said = command(small_disk, *arguments, "--data", str(small_disk / "store"))
-        assert said.returncode == 2
-        assert said.stderr.splitlines()[-1].endswith("let this user write the file and its folder")
-        assert "Traceback" not in said.stderr

@@ -1,21 +1,23 @@
 """Poison in a store, a runaway and a clock that jumps: the rest goes on, health is green, and a person is told.
 
 The poison lies in the store when the server starts, as an earlier version may have left it: an instance that cannot be
-read, with a timer; an order between two shards that nobody knows; a message of the inbox whose content is damaged.
+read, with a timer; an order between two shards that nobody knows; a message of the inbox whose content is damaged. Each
+has a store of its own, so that nothing stands still but by it.
 """
 
 import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
 
 from conjoin.fault_points import CLOCK_VARIABLE
+from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance
 from conjoin.runtime.opening import create_broker
 from tests.bpmn.snippets import BEGIN, END, PAID, catch, model
@@ -46,44 +48,69 @@ MODELS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("supervision")
-    (folder / "conjoin.toml").write_text(INBOX)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def served(folder: Path) -> Iterator[ServingProcess]:
-    store = folder / "store"
-    with closing(create_broker(store, 2)) as broker:
-        broker.deploy(MODELS)
-        poisoned = broker.create_instance("timers", {})
-        assert isinstance(poisoned, CreatedInstance)
-        shard = broker.homes.shard_of_record(poisoned.key)
-    poison(store / f"shard-{shard:02}.db", f"update instance set body = '[' where key = {poisoned.key}")
-    poison(
-        store / "shard-00.db",
-        "insert into outbox (seq, receiver, counter, command) select sent + 1, 1, 0, '[\"Nonsense\"]' from shard",
-        "update shard set sent = sent + 1",
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(CLOCK_VARIABLE, str(folder / "clock"))
-        process = ServingProcess(store)
-    yield process
-    assert process.stop() == 0
-
-
 def poison(file: Path, *statements: str) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
 
 
+def nothing(broker: Broker) -> dict[int, list[str]]:
+    return {}
+
+
+def instance_with_a_timer(broker: Broker) -> dict[int, list[str]]:
+    created = broker.create_instance("timers", {})
+    assert isinstance(created, CreatedInstance)
+    statement = f"update instance set body = '[' where key = {created.key}"
+    return {broker.homes.shard_of_record(created.key): [statement]}
+
+
+def mail_of_the_first_shard(broker: Broker) -> dict[int, list[str]]:
+    sent = "insert into outbox (seq, receiver, counter, command) select sent + 1, 1, 0, '[\"Nonsense\"]' from shard"
+    return {0: [sent, "update shard set sent = sent + 1"]}
+
+
+class Served(NamedTuple):
+    process: ServingProcess
+    folder: Path
+    http: httpx.Client
+
+
+@contextmanager
+def serving(folder: Path, poisoned: Callable[[Broker], dict[int, list[str]]]) -> Iterator[Served]:
+    (folder / "conjoin.toml").write_text(INBOX)
+    with closing(create_broker(folder / "store", 2)) as broker:
+        broker.deploy(MODELS)
+        statements = poisoned(broker)
+    for shard, its in statements.items():
+        poison(folder / f"store/shard-{shard:02}.db", *its)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CLOCK_VARIABLE, str(folder / "clock"))
+        process = ServingProcess(folder / "store")
+    try:
+        with httpx.Client(base_url=process.rest, timeout=WAIT_S) as http:
+            yield Served(process, folder, http)
+        assert process.stop() == 0
+    finally:
+        process.kill()
+
+
 @pytest.fixture(scope="module")
-def http(served: ServingProcess) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=served.rest, timeout=WAIT_S) as client:
-        yield client
+def poisoned_timer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("timer"), instance_with_a_timer) as served:
+        yield served
+
+
+@pytest.fixture
+def poisoned_mail(tmp_path: Path) -> Iterator[Served]:
+    with serving(tmp_path, mail_of_the_first_shard) as served:
+        yield served
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> Iterator[Served]:
+    with serving(tmp_path, nothing) as served:
+        yield served
 
 
 def until(condition: Callable[[], Any]) -> Any:
@@ -116,7 +143,8 @@ def check_timers(http: httpx.Client) -> None:
     until(lambda: all(is_over(http, instance) for instance in started))
 
 
-def test_a_timer_that_cannot_fire_stops_no_other(http: httpx.Client) -> None:
+def test_a_timer_that_cannot_fire_stops_no_other(poisoned_timer: Served) -> None:
+    http = poisoned_timer.http
     check_timers(http)
     item = until(lambda: set_aside(http, kind="timer"))[0]
     assert "DecodeError" in item["reason"]
@@ -127,8 +155,9 @@ def test_a_timer_that_cannot_fire_stops_no_other(http: httpx.Client) -> None:
     assert until(lambda: ready(http)["status"] == "UP")
 
 
-def test_what_went_wrong_is_logged_with_its_time_and_counted(served: ServingProcess, http: httpx.Client) -> None:
+def test_what_went_wrong_is_logged_with_its_time_and_counted(poisoned_timer: Served) -> None:
     """The same goes for health: it was seen there while it failed, and the jobs go on."""
+    served, _, http = poisoned_timer
     line = r"^\d{4}-\d\d-\d\dT\S+ ERROR \S+: shard-\d failed while carrying out .*: \w+Error: "
     until(lambda: re.search(line, served.complaints, re.MULTILINE))
     counted = r'^conjoin_background_failures_total{job="shard-\d"} [1-9]'
@@ -137,10 +166,8 @@ def test_what_went_wrong_is_logged_with_its_time_and_counted(served: ServingProc
     assert {"shard-0", "shard-1", "sweep-0", "sweep-1", "mail", "inbox"} <= jobs
 
 
-def test_mail_that_nobody_can_take_stops_no_other(http: httpx.Client) -> None:
-    [item] = until(lambda: set_aside(http, kind="mail"))
-    assert "Nonsense" in item["reason"]
-    until(lambda: re.search(r"^conjoin_set_aside [1-9]", http.get("/metrics").text, re.MULTILINE))
+def test_mail_that_nobody_can_take_stops_no_other(poisoned_mail: Served) -> None:
+    http = poisoned_mail.http
     started = [start(http, "late") for _ in range(8)]
     wanted = {"type": "t", "maxJobsToActivate": 8, "timeout": 60_000, "worker": "w", "requestTimeout": 10_000}
     done: list[str] = []
@@ -152,22 +179,28 @@ def test_mail_that_nobody_can_take_stops_no_other(http: httpx.Client) -> None:
     for key in done:
         http.post("/v2/messages/publication", json={"name": "paid", "correlationKey": key, "timeToLive": 60_000})
     until(lambda: all(is_over(http, instance) for instance in started))
+    [item] = until(lambda: set_aside(http, kind="mail"))
+    assert "Nonsense" in item["reason"]
+    until(lambda: re.search(r"^conjoin_set_aside [1-9]", http.get("/metrics").text, re.MULTILINE))
 
 
-def test_a_process_that_calls_itself_behind_a_timer_is_carried_out_once(
-    served: ServingProcess, http: httpx.Client
-) -> None:
-    before = served.memory_mb
+def test_a_process_that_calls_itself_behind_a_timer_is_carried_out_once(clean: Served) -> None:
+    served, _, http = clean
+    before = served.peak_mb
     runaway = start(http, "again", p="endless")
+    for _ in range(3):
+        check_timers(http)
+    assert served.peak_mb < before + 500
     [item] = until(lambda: set_aside(http, instance=runaway))
     assert (item["instance_key"], item["attempts"], item["next_try_at"]) == (runaway, 1, None)
     assert "no end in sight" in item["reason"]
-    check_timers(http)
-    assert served.memory_mb < before + 500
+    assert served.peak_mb < before + 500
     assert until(lambda: ready(http)["status"] == "UP")
 
 
-def test_a_clock_that_jumps_stops_neither_timers_nor_deadlines_nor_figures(http: httpx.Client, folder: Path) -> None:
+def test_a_clock_that_jumps_stops_neither_timers_nor_deadlines_nor_figures(clean: Served) -> None:
+    _, folder, http = clean
+
     def expires(key: str) -> None:
         message = {"name": "none", "key": key, "ttl": "1s", "wait_ms": 30_000}
         assert http.post("/conjoin/v1/messages", json=message).raise_for_status().json()["verdict"] == "expired"
@@ -190,7 +223,9 @@ def test_a_clock_that_jumps_stops_neither_timers_nor_deadlines_nor_figures(http:
     assert ready(http)["status"] == "UP"
 
 
-def test_a_message_of_the_inbox_that_cannot_be_read_stops_no_other(http: httpx.Client, folder: Path) -> None:
+def test_a_message_of_the_inbox_that_cannot_be_read_stops_no_other(clean: Served) -> None:
+    _, folder, http = clean
+
     def received(id_: str) -> str:
         row = {"id": id_, "name": "none", "key": id_, "variables": {"n": 1}}
         assert http.post("/conjoin/v1/inbox/orders", json=row).json()["persisted"] == 1

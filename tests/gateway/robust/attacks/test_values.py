@@ -1,8 +1,6 @@
 """Values that no store can hold, each as it once went through: one request, row or expression stops nobody else."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -16,7 +14,7 @@ import pytest
 from tests.gateway.grpc_client import Client
 from tests.gateway.robust.nasty_models import nasty_model
 from tests.gateway.robust.nasty_values import nested
-from tests.gateway.robust.serving import COMMAND, ServingProcess
+from tests.gateway.robust.serving import ServingProcess
 from tests.gateway.robust.test_nasty_values import GOOD, GOOD_MODELS, activated, deploy, finish, start
 
 HOUR_MS = 3_600_000
@@ -137,18 +135,6 @@ def test_a_bad_line_of_bulk_is_answered_and_the_others_are_stored(rest: httpx.Cl
     assert [it["line"] for it in told] == [*range(1, 11)]
     assert [it["line"] for it in told if "error" in it] == [4, 5, 10]
     assert len(rest.get("/conjoin/v1/messages", params={"name": "bulk"}).json()["items"]) == 7
-
-
-def test_publish_from_a_file_names_bad_lines_and_sends_the_others(tmp_path: Path) -> None:
-    bad = f'{{"name":"x","key":"k","variables":{{"n":{ENDLESS}}}}}\n{{"name":"x","ttl":1e1000000}}\n'
-    (tmp_path / "lines.jsonl").write_text('{"name":"x","key":"k","ttl":"1h"}\n' + bad)
-    conjoin = [sys.executable, *COMMAND]
-    subprocess.run([*conjoin, "init", "--data", "store"], cwd=tmp_path, check=True, capture_output=True)
-    done = subprocess.run(
-        [*conjoin, "publish", "--data", "store", "--file", "lines.jsonl"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert "Traceback" not in done.stderr + done.stdout
-    assert "line" in (done.stderr + done.stdout).lower()
 
 
 @pytest.mark.parametrize("poison", POISONS)
