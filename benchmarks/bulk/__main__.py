@@ -1,7 +1,8 @@
 """make bench-bulk: correlate against the joins that a data engineer would write, on the same tables and session.
 
 correlate writes all its outputs, the others theirs, all as Parquet. Sizes count events: messages and subscriptions.
-`SIZES=1000000 ROUNDS=1 MIX_SIZE=0 make bench-bulk` is the short form. With `--write` the figures go to
+`SIZES=1000000 ROUNDS=1 MIX_SIZE=0 make bench-bulk` is the short form; `SIZES= MIXES='second,one key' make bench-bulk`
+measures the example's day and those other mixes alone. With `--write` the figures go to
 benchmarks/results/bulk.json, from which `python -m benchmarks.figures` writes the tables of the documents.
 """
 
@@ -27,9 +28,11 @@ from benchmarks.meter import Meter
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 
-SIZES = [int(size) for size in os.environ.get("SIZES", "1000000,10000000").split(",")]
+SIZES = [int(size) for size in os.environ.get("SIZES", "1000000,10000000").split(",") if size]
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 MIX_SIZE = int(os.environ.get("MIX_SIZE", "2000000"))
+WANTED = os.environ.get("MIXES", "").split(",")
+"""Parts of the names of mixes; the first is always measured, as the others are compared with it."""
 RESULTS = Path(__file__).parents[1] / "results" / "bulk.json"
 
 Figures = dict[str, Any]
@@ -63,8 +66,7 @@ def against_joins(spark: SparkSession, events: int, folder: Path, rounds: int) -
     for _ in range(rounds):
         for name, work in contenders.items():
             one = measured(work, folder / "out", 1)
-            old = found.get(name, one)
-            found[name] = {key: (max if key.endswith("mib") else min)(old[key], one[key]) for key in one}
+            found[name] = _best(found.get(name, one), one)
     for name, figures in found.items():
         figures |= {"what": name, "events": events, "events_per_s": round(events / figures["wall_s"])}
         for other in ("rank-join", "peer"):
@@ -73,22 +75,31 @@ def against_joins(spark: SparkSession, events: int, folder: Path, rounds: int) -
 
 
 def in_mixes(spark: SparkSession, events: int, folder: Path, rounds: int) -> list[Figures]:
+    chosen = [name for place, name in enumerate(MIXES) if place == 0 or any(part in name for part in WANTED)]
+    mixes: dict[str, Mix] = {name: MIXES[name](spark, events, folder / f"mix-{name}") for name in chosen}
+    found: dict[str, Figures] = {}
+    shared: dict[str, float] = {}
+    # In turn, too: they are compared with each other.
+    for _ in range(rounds):
+        for name, mix in mixes.items():
+            one = measured(partial(correlated, mix.frames, **mix.more), folder / "out", 1)
+            found[name] = _best(found.get(name, one), one)
+            counts = json.loads((folder / "out" / "_run.json").read_text())["counts"]
+            shared[name] = counts["shared_rows"] / max(1, sum(counts["rows_in"].values()))
     rows: list[Figures] = []
-    for name, make in MIXES.items():
-        mix: Mix = make(spark, events, folder / "mix")
-        count = sum(frame.count() for frame in mix.frames.values())
-        work = partial(correlated, mix.frames, **mix.more)
-        figures = measured(work, folder / "out", rounds)
-        run = json.loads((folder / "out" / "_run.json").read_text())
-        shared = run["counts"]["shared_rows"] / max(1, sum(run["counts"]["rows_in"].values()))
-        per_event = {by: figures[by] * 1e6 / count for by in ("cpu_s", "wall_s")}
-        row = {"what": name, "events": count, "shared": round(shared, 3), **figures}
-        row |= {"cpu_us": round(per_event["cpu_s"], 2), "wall_us": round(per_event["wall_s"], 2)}
+    for name, figures in found.items():
+        count = sum(frame.count() for frame in mixes[name].frames.values())
+        row = {"what": name, "events": count, "shared": round(shared[name], 3), **figures}
+        row |= {by.replace("_s", "_us"): round(figures[by] * 1e6 / count, 2) for by in ("cpu_s", "wall_s")}
         first = rows[0] if rows else row
         row["to the example"] = {by: round(row[by] / first[by], 2) for by in ("cpu_us", "wall_us")}
         rows.append(row)
-        shutil.rmtree(folder / "mix", ignore_errors=True)
+        shutil.rmtree(folder / f"mix-{name}", ignore_errors=True)
     return rows
+
+
+def _best(one: Figures, other: Figures) -> Figures:
+    return {key: (max if key.endswith("mib") else min)(one[key], other[key]) for key in one}
 
 
 def near_apart(spark: SparkSession, events: int, folder: Path, rounds: int) -> list[Figures]:
@@ -139,7 +150,7 @@ def main() -> None:
         against_joins(spark, 100_000, folder, 2)  # the first jobs of a session compile its code
         joins = [row for events in SIZES for row in against_joins(spark, events, folder, ROUNDS)]
         mixes = in_mixes(spark, MIX_SIZE, folder, ROUNDS) if MIX_SIZE else []
-        near = near_apart(spark, MIX_SIZE, folder, min(ROUNDS, 2)) if MIX_SIZE else []
+        near = near_apart(spark, MIX_SIZE, folder, min(ROUNDS, 2)) if MIX_SIZE and WANTED == [""] else []
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     show(joins, mixes, near)

@@ -12,10 +12,12 @@ import pytest
 
 from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.policies import Policies, read_policies
+from conjoin.pipeline.correlate.alike import learnt
 from conjoin.pipeline.correlate.fold import fold as folding
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
 from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
 from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PackedSink, unpacked
+from conjoin.pipeline.correlate.fold.taken import TakenMessages
 from conjoin.pipeline.correlate.results import VERDICTS
 from conjoin.pipeline.correlate.shape import (
     END,
@@ -135,7 +137,9 @@ def batch(chance: random.Random, since: int | None) -> pa.RecordBatch:
     )
 
 
-def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], PartitionCounts, PartitionFold]:
+def outcome(
+    seed: int, policies: Policies, shares: bool, run: str | None = None
+) -> tuple[Counter[str], PartitionCounts, PartitionFold]:
     chance = random.Random(seed)
     since = chance.choice([None, 4_000])
     plan = FoldPlan(
@@ -146,7 +150,7 @@ def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], 
         starts=chance.choice(STARTS),
     )
     whole = batch(chance, since)
-    fold = PartitionFold(plan, PackedSink(), shares_answers=shares)
+    fold = PartitionFold(plan, PackedSink(), shares_answers=shares, run=run)
     middle = whole.num_rows // 2
     out: Counter[str] = Counter()
     for packed in fold.take(iter([whole.slice(0, middle), whole.slice(middle)])):
@@ -160,8 +164,8 @@ def outcome(seed: int, policies: Policies, shares: bool) -> tuple[Counter[str], 
 
 @pytest.fixture(autouse=True)
 def ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folding, "OFTEN", 1)
-    monkeypatch.setattr(folding, "FEW_ROWS", 1)
+    monkeypatch.setattr(learnt, "OFTEN", 1)
+    monkeypatch.setattr(learnt, "FEW_ROWS", 1)
     monkeypatch.setattr(folding, "BATCH_ROWS", 400)
 
 
@@ -192,10 +196,37 @@ def test_shared_answers_are_those_of_each_history_alone(
     assert shared - alone == Counter()
     assert alone - shared == Counter()
     assert sum(one.startswith(f"{VERDICTS} ") for one in shared) > KEYS / 2
-    assert sum(answer is not None for answer in fold.answers.values()) > 10
+    assert sum(answer is not None for answer in fold.learnt.answers.values()) > 10
     assert counted.shared_rows > 20
     counted.shared_rows = 0
     assert merged([counted]) == merged([plainly])
+
+
+@pytest.mark.parametrize(("seed", "changes", "profile"), _rounds())
+def test_what_is_said_of_many_at_once_is_what_is_said_of_each(
+    seed: int, changes: dict[str, dict[str, Any]], profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policies, _ = read_policies(profile, changes)
+    together, counted, _ = outcome(seed, policies, shares=False)
+    monkeypatch.setattr(TakenMessages, "take", lambda taken, message: False)
+    one_by_one, plainly, _ = outcome(seed, policies, shares=False)
+    assert together - one_by_one == Counter()
+    assert one_by_one - together == Counter()
+    assert merged([counted]) == merged([plainly])
+
+
+def test_a_worker_answers_the_next_partition_of_a_run_by_what_it_has_learnt() -> None:
+    policies, _ = read_policies("zeebe", {})
+    alone, _, _ = outcome(7, policies, shares=True)
+    first, _, fold = outcome(7, policies, shares=True, run="the run")
+    asked = dict(fold.learnt.answers)
+    again, _, other = outcome(7, policies, shares=True, run="the run")
+    assert alone == first == again
+    assert asked
+    assert other.learnt is fold.learnt
+    assert other.learnt.answers == asked
+    _, _, another = outcome(7, policies, shares=True, run="another run")
+    assert another.learnt is not fold.learnt
 
 
 def ordinary_day(rows_a_key: int, kept: bool, begin: int) -> pa.RecordBatch:
@@ -239,8 +270,9 @@ VERSIONS = [
 def test_an_ordinary_day_is_answered_together(
     rows_a_key: int, kept: bool, policy: dict[str, Any], starts: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in (("OFTEN", 8), ("FEW_ROWS", 16), ("BATCH_ROWS", 50_000)):
-        monkeypatch.setattr(folding, name, value)
+    monkeypatch.setattr(learnt, "OFTEN", 8)
+    monkeypatch.setattr(learnt, "FEW_ROWS", 16)
+    monkeypatch.setattr(folding, "BATCH_ROWS", 50_000)
     policies, _ = read_policies("zeebe", {"*": policy} if policy else {})
     begin = 1_700_000_000_000_000
     moved = [start | {"at": begin + start["at"], "until": begin + start["until"]} for start in starts]

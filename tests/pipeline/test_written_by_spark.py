@@ -45,7 +45,7 @@ def name(spark: SparkSession) -> Iterator[str]:
     """Of tables that are not there yet, and not any more."""
     name = f"t{uuid4().hex[:8]}"
     yield name
-    for table in NAMES:
+    for table in (*NAMES, "run"):
         spark.sql(f"drop table if exists {name}_{table}")
 
 
@@ -101,10 +101,36 @@ def test_the_command_writes_tables_by_name_in_folders(
     assert run(["spark", "correlate", *given, "--out", f"table:{name}", "--partition-by", "name"]) == 0
     said_so = " ".join(capsys.readouterr().out.split())
     assert f"table:{name}: verdicts 4" in said_so
-    assert f"a next run takes table:{name}_buffered, _open, _locks and _ids, and --since" in said_so
+    assert f"a next run goes on with --after table:{name}" in said_so
     assert said(spark.table(f"{name}_verdicts")) == EXPECTED
     partitions = spark.sql(f"show partitions {name}_verdicts").collect()
     assert sorted(row[0] for row in partitions) == ["name=000", "name=001"]
     line = ["spark", "correlate", "--messages", f"table:{name}_buffered", *given[2:], "--out", f"table:{name}"]
     assert run([*line, "--overwrite"]) == 2
     assert "a run cannot read what it replaces" in capsys.readouterr().err
+
+
+def test_the_next_day_goes_on_after_tables_by_name(
+    spark: SparkSession, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    messages, waiting = tables(spark)
+    messages.selectExpr("*", "3600000L as ttl_ms").where("position < 2").createOrReplaceTempView("first_messages")
+    messages.selectExpr("*", "0L as ttl_ms").where("position > 1").createOrReplaceTempView("next_messages")
+    waiting.createOrReplaceTempView("written_waiting")
+    day = ["spark", "correlate", "--subscriptions", "table:written_waiting", "--no-near"]
+    assert run([*day, "--messages", "table:first_messages", "--out", f"table:{name}"]) == 0
+    [told] = spark.table(f"{name}_run").collect()
+    assert json.loads(told["run"])["rows"]["buffered"] == 2
+    waiting.where("false").createOrReplaceTempView("written_waiting")
+    after = [*day, "--messages", "table:next_messages", "--after", f"table:{name}", "--out", str(tmp_path / "next")]
+    assert run(after) == 0
+    record = json.loads((tmp_path / "next" / "_run.json").read_bytes())
+    assert record["since"] == json.loads(told["run"])["as_of"]
+    assert record["rows"]["verdicts"] == 4
+    assert record["counts"]["kept"] == {"messages": 2}
+    capsys.readouterr()
+    assert run([*after, "--policy", "*:time_to_live=1h"]) == 2
+    assert "was made under other policies" in capsys.readouterr().err
+    spark.sql(f"drop table {name}_run")
+    assert run(after) == 2
+    assert f"--after: table:{name} holds no finished run of correlate" in capsys.readouterr().err

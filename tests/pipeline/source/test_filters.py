@@ -21,7 +21,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
+from conjoin.pipeline.correlate.fold.deadlines import LAST_DAY
 from conjoin.pipeline.source.columns import KEYS, TRUTH
 from conjoin.pipeline.source.reader import PushingReader
 from conjoin.pipeline.source.tables import TABLES

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conjoin.kernel.instants import NEVER
-from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
+from conjoin.pipeline.correlate.fold.deadlines import LAST_DAY
 from conjoin.pipeline.source.reader import ConjoinReader
 from conjoin.pipeline.source.tables import TABLES
 from conjoin.runtime.broker import Broker

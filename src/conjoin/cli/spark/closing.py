@@ -92,9 +92,7 @@ def show_closing(console: Console, summary: "TableSummary", out: str) -> None:
     written = " · ".join(f"{name} {count:,}{taken.get(name, '')}" for name, count in summary.rows_out.items())
     console.print(f"[bold]{escape(out)}[/]: {written}", highlight=False, soft_wrap=not console.is_terminal)
     if summary.as_of:
-        by_name = f"takes {out}_buffered, _open, _locks and _ids, and --since {summary.as_of}"
-        how = by_name if out.startswith("table:") else f"goes on with --after {out}"
-        console.print(f"As of {summary.as_of}: a next run {how}", style="dim", highlight=False)
+        console.print(f"As of {summary.as_of}: a next run goes on with --after {out}", style="dim", highlight=False)
 
 
 def verdict_table(counts: Mapping[tuple[str, str], int], with_bars: bool) -> Table:

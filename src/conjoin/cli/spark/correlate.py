@@ -49,7 +49,7 @@ def correlate(
     since: Annotated[str | None, option("--since", "The as_of of the run before.", "TIME")] = None,
     after: Annotated[
         str | None,
-        option("--after", "Go on from the run in this folder: its leftovers, its as_of, its policies.", "DIR"),
+        option("--after", "Go on from this run (table:NAME, too): its leftovers, its as_of, its policies.", "DIR"),
     ] = None,
     map: Annotated[
         list[str] | None, option("--map", "Their column for ours, such as key=order_no.", "[TABLE.]OURS=THEIRS")
@@ -113,7 +113,8 @@ def correlate(
     from conjoin.pipeline.files.column_names import read_mappings
 
     if after is not None:
-        inputs, since = _continued(after, inputs, since, policies_of(policies, settings.profile))
+        book, run = policies_of(policies, settings.profile), _run_before(call, after)
+        inputs, since = _continued(after, run, inputs, since, book)
     _check(inputs, out, overwrite, settings)
     _check_rules(policies, settings, as_of, since)
     names = read_mappings(map or (), [name for name, paths in inputs.items() if paths])
@@ -128,16 +129,28 @@ def correlate(
         raise typer.Exit(130) from None
 
 
-def _continued(
-    after: str, inputs: dict[str, tuple[str, ...]], since: str | None, policies: "Policies"
-) -> tuple[dict[str, tuple[str, ...]], str]:
-    """The tables with the leftovers of the run before, and its instant."""
+def _run_before(call: CommandCall, after: str) -> dict[str, Any]:
+    """What the run before tells of itself, in its folder or beside its tables."""
     from conjoin.pipeline.correlate.writing.run_folder import read_run
-    from conjoin.pipeline.correlate.writing.run_record import fingerprint
 
-    run = read_run(after)
+    if after.startswith(_BY_NAME):
+        check_spark("conjoin spark correlate")
+        from conjoin.pipeline.correlate.writing.by_spark import read_run_table
+
+        run = read_run_table(call.spark("conjoin spark correlate"), after)
+    else:
+        run = read_run(after)
     if run is None:
         raise InputError([f"--after: {after} holds no finished run of correlate"])
+    return run
+
+
+def _continued(
+    after: str, run: dict[str, Any], inputs: dict[str, tuple[str, ...]], since: str | None, policies: "Policies"
+) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The tables with the leftovers of the run before, and its instant."""
+    from conjoin.pipeline.correlate.writing.run_record import fingerprint
+
     given = [name for name, there in (("since", since), ("locks", inputs["locks"]), ("ids", inputs["ids"])) if there]
     problems = [f"--{name} is taken from the run before by --after" for name in given]
     if run["policies"] != fingerprint(policies):
@@ -147,8 +160,8 @@ def _continued(
     if problems:
         raise InputError(problems)
     leftovers = {"messages": "buffered", "subscriptions": "open", "locks": "locks", "ids": "ids"}
-    more = {name: (*inputs[name], f"{after.rstrip('/')}/{left}") for name, left in leftovers.items()}
-    return inputs | more, run["as_of"]
+    beside = f"{after}_" if after.startswith(_BY_NAME) else f"{after.rstrip('/')}/"
+    return inputs | {name: (*inputs[name], f"{beside}{left}") for name, left in leftovers.items()}, run["as_of"]
 
 
 def _done_locally(job: "TableJob", engine: str, settings: Settings) -> bool:

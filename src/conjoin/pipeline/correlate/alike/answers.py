@@ -15,7 +15,7 @@ import pyarrow as pa
 from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.messages import Message
 from conjoin.kernel.instants import ALWAYS, NEVER, elapsed_ms
-from conjoin.kernel.policies import Policy
+from conjoin.kernel.policies import Policies, Policy
 from conjoin.pipeline.correlate.alike.patterns import Pattern
 from conjoin.pipeline.correlate.alike.start_versions import StartVersions
 from conjoin.pipeline.correlate.alike.symbols import (
@@ -29,8 +29,9 @@ from conjoin.pipeline.correlate.alike.symbols import (
     symbol,
 )
 from conjoin.pipeline.correlate.alike.traits import Trait, Words
+from conjoin.pipeline.correlate.fold.deadlines import LAST_DAY
 from conjoin.pipeline.correlate.fold.detail import encode, shown
-from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY, Gathered, Row
+from conjoin.pipeline.correlate.fold.row_buffers import Gathered, Row
 from conjoin.pipeline.correlate.fold.rows import Rows
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
 from conjoin.pipeline.correlate.shape import ID
@@ -79,19 +80,23 @@ class NotShareable(Exception):  # noqa: N818 - it says what is the matter
 class _SymbolRows(Rows):
     """The history of a pattern, with symbols for ids and chosen instants."""
 
-    def __init__(self, pattern: Pattern, traits: list[Trait], instants: list[int]) -> None:
+    def __init__(self, pattern: Pattern, traits: list[Trait], instants: list[int], policies: Policies) -> None:
         rows = range(pattern.rows)
         ids, businesses, instances = (pattern.first_equal(which) for which in range(3))
         self.kind = [trait.kind for trait in traits]
         self.at = instants[: pattern.rows]
-        self._ends = instants[pattern.rows : 2 * pattern.rows]
+        self.deadline = instants[pattern.rows : 2 * pattern.rows]
         # Where no row has a third instant, nobody looks at it.
-        self._thirds = instants[2 * pattern.rows : 3 * pattern.rows] if pattern.instants > 2 else self.at
-        self.until = [end if trait.has_end else None for end, trait in zip(self._ends, traits, strict=True)]
-        self.kept = [
-            third if trait.is_kept or trait.kind == ID else None
-            for third, trait in zip(self._thirds, traits, strict=True)
+        thirds = instants[2 * pattern.rows : 3 * pattern.rows] if pattern.instants > 2 else self.at
+        self.policy = [
+            _with_dedup(policies.of(trait.name or ""), at, third)
+            for trait, at, third in zip(traits, self.at, thirds, strict=True)
         ]
+        self.until = [end if trait.has_end else None for end, trait in zip(self.deadline, traits, strict=True)]
+        self.kept = [
+            third if trait.is_kept or trait.kind == ID else None for third, trait in zip(thirds, traits, strict=True)
+        ]
+        self.plain = [not trait.is_kept and trait.taken_by is None for trait in traits]
         self.name = [trait.name for trait in traits]
         self.process = [trait.process for trait in traits]
         self.tenant = [trait.tenant for trait in traits]
@@ -105,16 +110,16 @@ class _SymbolRows(Rows):
         self.taken_by = [trait.taken_by for trait in traits]
         self.starts, self.keys = [0], [symbol("key", 0) if traits[0].has_key else ""]
 
-    def terms(self, row: int, policy: Policy) -> tuple[Policy, int]:
-        if not isinstance(policy.dedup, str):
-            policy = replace(policy, dedup=elapsed_ms(self.at[row], self._thirds[row]))
-        return policy, self._ends[row]
-
     def problem_of_variables(self, row: int) -> str | None:
         return None
 
     def taken_before(self, row: int) -> int:
         return len(self.taken_by[row] or ())
+
+
+def _with_dedup(policy: Policy, at: int, until: int) -> Policy:
+    """A duration of its own for ids, as the instants of the history have it."""
+    return policy if isinstance(policy.dedup, str) else replace(policy, dedup=elapsed_ms(at, until))
 
 
 class _Recorder(Gathered):
@@ -172,7 +177,7 @@ class Inquiry:
         as_of = moved[self._setting.as_of]
         setting = FoldSetting(policies, catalog, as_of, None if since is None else moved[since])
         walk = Walk(setting, recorder, lambda: None)
-        list(walk.take(_SymbolRows(pattern, traits, instants)))
+        list(walk.take(_SymbolRows(pattern, traits, instants, policies)))
         list(walk.finish())
         own = {at: place for place, at in enumerate(instants) if place < len(instants) - len(fixed)}
         of_the_run = {moved[at]: len(instants) - len(fixed) + fixed.index(at) for at in self._versions.kinds[0].fixed}

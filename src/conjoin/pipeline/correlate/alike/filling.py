@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conjoin.kernel.catalog import StartSubscription
-from conjoin.kernel.instants import elapsed_ms
 from conjoin.pipeline.correlate.alike.answers import MessageAnswer, PatternAnswer
 from conjoin.pipeline.correlate.alike.patterns import Alike
 from conjoin.pipeline.correlate.alike.start_versions import StartVersions
 from conjoin.pipeline.correlate.alike.symbols import ELEMENT, Elapsed, Instant, Iso, Started, Text
-from conjoin.pipeline.correlate.alike.traits import Traits, distinct
+from conjoin.pipeline.correlate.alike.traits import Traits
+from conjoin.pipeline.correlate.fold.deadlines import distinct
 from conjoin.pipeline.correlate.fold.detail import isos
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs, SaidColumns
@@ -76,8 +76,8 @@ class Histories:
         if isinstance(symbol, Iso):
             return isos(self.instant(symbol.place))
         if isinstance(symbol, Elapsed):
-            spans = elapsed_ms(self.instant(symbol.start), self.instant(symbol.end))
-            return pa.array(spans).cast(pa.string())
+            spans = self.instant(symbol.end) - self.instant(symbol.start)
+            return pa.array(spans.clip(min=0) // 1_000).cast(pa.string())
         return (
             pa.nulls(len(self.starts), kind) if symbol is None else pa.repeat(pa.scalar(symbol, kind), len(self.starts))
         )

@@ -13,7 +13,8 @@ import numpy as np
 from conjoin.kernel.catalog import StartSubscription
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.pipeline.correlate.alike.symbols import ELEMENT, SIGN, symbol
-from conjoin.pipeline.correlate.alike.traits import Traits, distinct, same_rows, words_of
+from conjoin.pipeline.correlate.alike.traits import Traits, same_rows, words_of
+from conjoin.pipeline.correlate.fold.deadlines import distinct
 from conjoin.pipeline.correlate.fold.detail import encode
 
 MOST_FIXED = 10_000

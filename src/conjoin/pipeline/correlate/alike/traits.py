@@ -4,19 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.instants import NEVER, after
 from conjoin.kernel.policies import ALL, EXACTLY_ONE, ONCE_PER_INSTANCE, ONCE_PER_PROCESS, Policies, Policy
-from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
-from conjoin.pipeline.correlate.fold.rows import (
-    DEFAULT_TENANT,
-    MOST_VARIABLES_BYTES,
-    NO_OBJECT,
-    filled,
-    problem_of_variables,
-    read_objects,
-    read_texts,
-)
+from conjoin.pipeline.correlate.fold.deadlines import LAST_DAY, deadlines_of, distinct, filled, later_by
+from conjoin.pipeline.correlate.fold.detail import are_written_as_they_are
+from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, read_texts
+from conjoin.pipeline.correlate.fold.variables import leave_out_bad_variables
 from conjoin.pipeline.correlate.shape import END, ID, KIND, LOCK, NOT_INTERRUPTING, OPEN, PUBLISH, REPEATED
 
 _KIND_BITS = 3
@@ -25,10 +18,7 @@ _NAME, _PROCESS, _WORD_BITS = 11, 31, 20
 _TENANT, _TENANT_BITS = 51, 12
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_BEYOND = NEVER - 1
 _MOST_MARKS = 1_000
-_LINES, _FEW_LINES = 1_000, 16
-_NEEDS_ESCAPE = '["\\\\\\x00-\\x1f]'
 
 
 class Words:
@@ -80,7 +70,7 @@ class Traits:
         by_name = [policies.of(name) if name is not None else policies.default for name in words.texts]
         at = numbers_of(batch, "at", 0)
         until = numbers_of(batch, "until", NEVER)
-        until[publish] = _deadlines(batch, publish, at, names, by_name)
+        until[publish] = deadlines_of(batch, publish, at, names, by_name)
         kept = ~_nulls(batch, "kept")
         marks = filled(batch, "taken_by")
         self.kept = kept & (opens | publish)
@@ -112,11 +102,11 @@ class Traits:
         for ends in self.instants[1:]:
             self.ordinary &= (ends <= LAST_DAY) | (ends == NEVER)
         for slot in ("key", "id", "instance", "element", "business"):
-            self.ordinary &= _are_written_as_they_are(filled(batch, slot), count)
+            self.ordinary &= are_written_as_they_are(filled(batch, slot), count)
         blank = filled(batch, "element")
         if blank is not None:
             self.ordinary &= ~_is_blank(blank)
-        _leave_out_bad_variables(filled(batch, "variables"), publish, self.ordinary)
+        leave_out_bad_variables(filled(batch, "variables"), publish, self.ordinary)
         # Ids of messages are compared with those remembered of earlier ones, those of subscriptions among themselves.
         self.ids = _codes(filled(batch, "id"), np.where(known_id, PUBLISH, self.kind), starts)
         self.businesses = _codes(filled(batch, "business"), np.zeros(count, dtype=np.int64), starts)
@@ -192,12 +182,6 @@ def numbers_of(batch: pa.RecordBatch, slot: str, missing: int) -> np.ndarray:
     return np.array(pc.fill_null(column, missing).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different numbers, and which of them each row has. By a hash: sorting the rows costs five times as much."""
-    encoded = pa.array(numbers).dictionary_encode()
-    return encoded.dictionary.to_numpy(), encoded.indices.to_numpy()
-
-
 def same_rows(table: np.ndarray) -> list[np.ndarray]:
     """Which rows of a table of numbers are the same, group by group. Those that a hash alone takes for the same as the
     first of their group are in none."""
@@ -217,29 +201,6 @@ def words_of(codes: np.ndarray) -> np.ndarray:
     return codes >> _NAME & (1 << 2 * _WORD_BITS) - 1
 
 
-def _deadlines(
-    batch: pa.RecordBatch, publish: np.ndarray, at: np.ndarray, names: np.ndarray, by_name: list[Policy]
-) -> np.ndarray:
-    """The kernel is asked once for each name and time to live; what lies beyond the calendar is left to the walk."""
-    column = filled(batch, "until")
-    lives: list[int | None] = [None]
-    life = np.zeros(batch.num_rows, dtype=np.int64)
-    if column is not None:
-        encoded = column.dictionary_encode()
-        lives = [*encoded.dictionary.to_pylist(), None]
-        life = pc.fill_null(encoded.indices, len(lives) - 1).to_numpy().astype(np.int64)
-    met, places = distinct(life[publish] * len(by_name) + names[publish])
-    spans = [deadline_of(0, lives[one // len(by_name)], by_name[one % len(by_name)]) for one in met.tolist()]
-    return _later_by(at[publish], np.array(spans, dtype=np.int64)[places])
-
-
-def _later_by(at: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """Instants so much later; the end of time stays, and what lies beyond the calendar is told by an instant there."""
-    far = (spans > LAST_DAY) | (at > LAST_DAY)
-    later = np.where(far, _BEYOND, np.where(far, 0, at) + np.where(far, 0, spans))
-    return np.where(spans == NEVER, NEVER, later)
-
-
 def _third_instants(
     batch: pa.RecordBatch, at: np.ndarray, published: tuple[np.ndarray, np.ndarray], by_name: list[Policy]
 ) -> list[np.ndarray]:
@@ -250,7 +211,7 @@ def _third_instants(
     known_id = np.abs(batch.column("kind").to_numpy()) & KIND == ID
     if not spans.any() and not known_id.any():
         return []
-    third = np.where(publish, _later_by(at, spans[names]), at)
+    third = np.where(publish, later_by(at, spans[names]), at)
     return [np.where(known_id, numbers_of(batch, "kept", 0), third)]
 
 
@@ -290,68 +251,3 @@ def _is_blank(column: pa.Array) -> np.ndarray:
     encoded = column.dictionary_encode()
     blank = np.array([not text or text.isspace() for text in encoded.dictionary.to_pylist()] + [False])
     return blank[pc.fill_null(encoded.indices, len(blank) - 1).to_numpy()]
-
-
-def _are_written_as_they_are(column: pa.Array | None, count: int) -> np.ndarray:
-    """Which texts stand in JSON as they are. The bytes of all are looked at first: seldom one needs more."""
-    if column is None:
-        return np.ones(count, dtype=bool)
-    _, offsets, content = column.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
-    octets = np.frombuffer(content, dtype=np.uint8)[bounds[0] : bounds[-1]] if content else np.array([], np.uint8)
-    if not ((octets < 0x20) | (octets == ord('"')) | (octets == ord("\\"))).any():
-        return np.ones(count, dtype=bool)
-    needs = pc.fill_null(pc.match_substring_regex(column, _NEEDS_ESCAPE), False)
-    return ~needs.to_numpy(zero_copy_only=False)
-
-
-def _leave_out_bad_variables(column: pa.Array | None, publish: np.ndarray, ordinary: np.ndarray) -> None:
-    """Read many lines at once, at the speed of the reader; what fails there is looked at in halves, then row by row.
-
-    A text without a line break that begins with { and ends with } can be no part of an object of several lines: so many
-    lines that are so many objects are one object each.
-    """
-    if column is None:
-        return
-    lengths = pc.fill_null(pc.binary_length(column), 0).to_numpy()
-    if lengths.max(initial=0) > MOST_VARIABLES_BYTES:
-        ordinary &= lengths <= MOST_VARIABLES_BYTES
-    rows = np.flatnonzero(publish & ordinary & column.is_valid().to_numpy(zero_copy_only=False))
-    likely = _are_likely_objects(column)[rows]
-    for row in rows[~likely].tolist():
-        ordinary[row] = problem_of_variables(column[row].as_py()) is None
-    rows = rows[likely]
-    texts = column.take(pa.array(rows))
-    lines = pc.binary_join_element_wise(texts.cast(pa.binary()), b"\n", b"").buffers()
-    ends = np.frombuffer(lines[1], dtype=np.int32)
-    whole = memoryview(lines[2]) if lines[2] is not None else memoryview(b"")
-    parts = [(start, min(start + _LINES, len(rows))) for start in range(0, len(rows), _LINES)]
-    while parts:
-        start, end = parts.pop()
-        if not _are_objects(whole[ends[start] : ends[end]], end - start):
-            if end - start > _FEW_LINES:
-                middle = (start + end) // 2
-                parts += [(start, middle), (middle, end)]
-                continue
-            for row, text in zip(rows[start:end].tolist(), texts[start:end].to_pylist(), strict=True):
-                ordinary[row] = problem_of_variables(text) is None
-
-
-def _are_likely_objects(column: pa.Array) -> np.ndarray:
-    """Which texts begin with {, end with } and have no line break between."""
-    _, offsets, content = column.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
-    octets = np.frombuffer(content, dtype=np.uint8) if content else np.array([0], np.uint8)
-    last = max(len(octets) - 1, 0)
-    likely = (octets[np.minimum(bounds[:-1], last)] == ord("{")) & (octets[np.maximum(bounds[1:] - 1, 0)] == ord("}"))
-    breaks = np.flatnonzero(octets == ord("\n"))
-    if len(breaks):
-        likely &= np.searchsorted(breaks, bounds[:-1]) == np.searchsorted(breaks, bounds[1:])
-    return likely
-
-
-def _are_objects(lines: memoryview, count: int) -> bool:
-    try:
-        return len(read_objects(lines)) == count
-    except NO_OBJECT:
-        return False

@@ -13,6 +13,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INSTANTS = ("deadline_at", "until_at", "first_published_at")
 _SECOND = 1_000_000
 _FIRST, _LAST = (int((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()) * _SECOND for year in (1000, 9999))
+_NEEDS_ESCAPE = '["\\\\\\x00-\\x1f]'
 encode = msgspec.json.Encoder().encode
 
 
@@ -45,3 +46,16 @@ def shown(told: dict[str, Any], write: Callable[[int], str]) -> dict[str, Any]:
     return {
         name: write(value) if name in _INSTANTS else value for name, value in told.items() if name != "first_message"
     }
+
+
+def are_written_as_they_are(column: pa.Array | None, count: int) -> np.ndarray:
+    """Which texts stand in JSON as they are. The bytes of all are looked at first: seldom one needs more."""
+    if column is None:
+        return np.ones(count, dtype=bool)
+    _, offsets, content = column.buffers()
+    bounds = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
+    octets = np.frombuffer(content, dtype=np.uint8)[bounds[0] : bounds[-1]] if content else np.array([], np.uint8)
+    if not ((octets < 0x20) | (octets == ord('"')) | (octets == ord("\\"))).any():
+        return np.ones(count, dtype=bool)
+    needs = pc.fill_null(pc.match_substring_regex(column, _NEEDS_ESCAPE), False)
+    return ~needs.to_numpy(zero_copy_only=False)

@@ -15,14 +15,14 @@ from conjoin.kernel.catalog import Catalog, StartSubscription
 from conjoin.kernel.correlation.messages import Message
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies
-from conjoin.pipeline.correlate.alike.answers import Inquiry, NotShareable, PatternAnswer
 from conjoin.pipeline.correlate.alike.filling import Filling, Histories
-from conjoin.pipeline.correlate.alike.patterns import Alike, Pattern, alike_in
-from conjoin.pipeline.correlate.alike.start_versions import StartVersions
-from conjoin.pipeline.correlate.alike.traits import Traits, new_words
+from conjoin.pipeline.correlate.alike.learnt import learnt_of
+from conjoin.pipeline.correlate.alike.patterns import alike_in
+from conjoin.pipeline.correlate.alike.traits import Traits
+from conjoin.pipeline.correlate.fold.deadlines import filled
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
 from conjoin.pipeline.correlate.fold.outputs import Outputs, OutputSink
-from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows, filled, runs_of
+from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows, runs_of
 from conjoin.pipeline.correlate.fold.utf8 import readable
 from conjoin.pipeline.correlate.fold.walk import FoldSetting, Walk
 from conjoin.pipeline.correlate.shape import ID, KIND, TABLE_OF, Layout
@@ -31,14 +31,6 @@ BATCH_ROWS = 100_000
 """Batches are put together up to so many rows: what is done once a pattern and batch is then done seldom."""
 
 BATCH_BYTES = 64 * 1024 * 1024
-
-OFTEN = 8
-"""A pattern seen less often in a partition is walked: asking costs as much as walking a few histories."""
-
-FEW_ROWS = 16
-"""Fewer rows than that in a batch are walked: filling an answer costs as much, however few histories it is for."""
-
-MOST_ANSWERS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +45,10 @@ class FoldPlan:
 
 
 class PartitionFold:
-    """One partition. `shares_answers` False walks every history: slower, and the same."""
+    """One partition. `shares_answers` False walks every history: slower, and the same. `run` names the run of which the
+    worker folds several partitions."""
 
-    def __init__(self, plan: FoldPlan, sink: OutputSink, shares_answers: bool = True) -> None:
+    def __init__(self, plan: FoldPlan, sink: OutputSink, shares_answers: bool = True, run: str | None = None) -> None:
         starts = [_start_of(row) for row in plan.starts]
         self._plan = plan
         self._outputs = Outputs(plan.layout, sink, plan.as_of)
@@ -64,11 +57,7 @@ class PartitionFold:
         catalog = Catalog(starts, plan.policies, self._name_instance)
         setting = FoldSetting(plan.policies, catalog, plan.as_of, plan.since)
         self._walk = Walk(setting, self._outputs, self._names.end_key)
-        self._words, self._tenants = new_words()
-        self._versions = StartVersions(plan.as_of, plan.since, starts)
-        self._inquiry = Inquiry(setting, starts, self._versions, self._words, self._tenants)
-        self.answers: dict[Pattern, PatternAnswer | None] = {}
-        self._seen: dict[Pattern, int] = {}
+        self.learnt = learnt_of(run, setting, starts)
         self._largest = (0, "")
         self._last = (0, "")
 
@@ -76,8 +65,9 @@ class PartitionFold:
         for given in _put_together(batches):
             left = batch = readable(given, self._plan.layout)
             starts = self._count(batch)
-            # Spark can be told to send texts with wide offsets; those are walked.
-            if self._shares and batch.schema.field("key").type == pa.string():
+            # Spark can be told to send texts with wide offsets; those are walked. So are the first key and the last,
+            # which may have begun before and go on: between them, in a batch of a crowded key, there is nothing.
+            if self._shares and len(starts) > 2 and batch.schema.field("key").type == pa.string():
                 rows = yield from self._answered(batch, starts)
                 self._outputs.counts.shared_rows += batch.num_rows - len(rows)
                 left = batch.take(pa.array(rows)) if len(rows) < batch.num_rows else batch
@@ -107,43 +97,28 @@ class PartitionFold:
 
     def _walked(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         self._outputs.begin_batch(batch)
-        yield from self._walk.take(Rows(batch))
+        yield from self._walk.take(Rows(batch, self._plan.policies))
         yield from self._outputs.finished()
         self._outputs.end_batch(self._walk.arrived)
 
     def _answered(self, batch: pa.RecordBatch, starts: np.ndarray) -> Generator[pa.RecordBatch, None, np.ndarray]:
         """Answer the histories that are alike; the rows of the others are what is returned."""
-        traits = Traits(batch, starts, self._words, self._tenants, self._plan.policies)
+        learnt = self.learnt
+        traits = Traits(batch, starts, learnt.words, learnt.tenants, self._plan.policies)
         traits.leave_out_of_time(self._plan.as_of, self._plan.since)
-        found, left = alike_in(batch, starts, traits, self._versions)
+        found, left = alike_in(batch, starts, traits, learnt.versions)
         filling = Filling()
         walked = [left]
         for alike in found:
-            answer = self._answer_to(alike)
+            answer = learnt.answer_to(alike)
             if answer is None:
                 walked += [alike.starts + offset for offset in range(alike.pattern.rows)]
             else:
-                histories = Histories(batch, traits, alike, self._versions)
+                histories = Histories(batch, traits, alike, learnt.versions)
                 histories.name_instances(answer)
                 filling.add(answer, histories)
         yield from filling.finished(batch, self._outputs)
         return np.sort(np.concatenate(walked))
-
-    def _answer_to(self, alike: Alike) -> PatternAnswer | None:
-        pattern = alike.pattern
-        if len(alike.starts) * pattern.rows < FEW_ROWS:
-            return None
-        if pattern in self.answers:
-            return self.answers[pattern]
-        self._seen[pattern] = seen = self._seen.get(pattern, 0) + len(alike.starts)
-        if seen < OFTEN or len(self.answers) >= MOST_ANSWERS:
-            return None
-        try:
-            answer = self._inquiry.answer(pattern)
-        except NotShareable:
-            answer = None
-        self.answers[pattern] = answer
-        return answer
 
     def _name_instance(self, tenant_id: str, key: str, message: Message, start: StartSubscription) -> str:
         told = (start.process_id, tenant_id, key, message.name, message.published_at, message.message_id)

@@ -13,11 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation.messages import Message
+from conjoin.kernel.correlation.state import KeySpace
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import detail_text, encode, iso
 from conjoin.pipeline.correlate.fold.row_buffers import Gathered
 from conjoin.pipeline.correlate.fold.rows import Rows, interrupting_of, read_texts
+from conjoin.pipeline.correlate.fold.taken import TakenMessages
 from conjoin.pipeline.correlate.fold.walk import NO_ROW
 from conjoin.pipeline.correlate.results import (
     BUFFERED,
@@ -57,6 +60,7 @@ class Outputs(Gathered):
 
     def __init__(self, layout: Layout, sink: OutputSink, as_of: int) -> None:
         super().__init__()
+        self.detail = detail_text
         self.layout = layout
         self.counts = PartitionCounts()
         self._sink = sink
@@ -64,9 +68,13 @@ class Outputs(Gathered):
         self._chunks: dict[int, pa.RecordBatch] = {}
         self._living: dict[int, int] = {}
         self._chunk = 0
+        self._taken = TakenMessages()
 
-    def detail(self, verdict: str, told: dict[str, Any]) -> bytes:
-        return detail_text(verdict, told)
+    def message(
+        self, message: Message, space: KeySpace, as_of: int, catalog: Catalog, other_tenants: tuple[KeySpace, ...]
+    ) -> None:
+        if not self._taken.take(message):
+            super().message(message, space, as_of, catalog, other_tenants)
 
     def begin_batch(self, batch: pa.RecordBatch) -> None:
         self._chunk += 1
@@ -114,6 +122,8 @@ class Outputs(Gathered):
     def finished(self) -> Iterator[pa.RecordBatch]:
         if self.references:
             yield from self._messages()
+        if self._taken.rows:
+            yield from self._taken_messages()
         for table, rows in self.kept.items():
             if rows:
                 yield from self.of_kept(table, to_arrays(rows, arrow_types(KEPT[table]).values()))
@@ -126,20 +136,30 @@ class Outputs(Gathered):
         yield from self._sink.finish(self.counts)
 
     def _messages(self) -> Iterator[pa.RecordBatch]:
-        references = np.array(self.references, dtype=np.int64)
         said = SaidColumns(
             dict(zip(SAID, to_arrays(self.said, arrow_types(SAID).values()), strict=True)),
             pa.array(self.marks, TEXTS),
             np.array(self.pair_counts),
             to_arrays(self.pairs, arrow_types(PAIR).values()),
         )
+        yield from self._by_chunk(self.references, said)
+        self.references, self.said, self.marks, self.pair_counts, self.pairs = [], [], [], [], []
+
+    def _taken_messages(self) -> Iterator[pa.RecordBatch]:
+        rows, count = self._taken.rows, len(self._taken.rows)
+        columns, pairs = self._taken.columns()
+        yield from self._by_chunk(rows, SaidColumns(columns, pa.nulls(count, TEXTS), np.ones(count, np.int64), pairs))
+        self._taken = TakenMessages()
+
+    def _by_chunk(self, named: list[int], said: "SaidColumns") -> Iterator[pa.RecordBatch]:
+        """Each beside the columns of its message, which may have come in an earlier batch."""
+        references = np.array(named, dtype=np.int64)
         chunks = references >> _CHUNK
         for chunk in np.unique(chunks).tolist():
             picked = np.flatnonzero(chunks == chunk)
             some = said if len(picked) == len(references) else said.picked(picked)
             yield from self.of_messages(self._chunks[chunk], references[picked] & _ROW, some)
             self._release(chunk, len(picked))
-        self.references, self.said, self.marks, self.pair_counts, self.pairs = [], [], [], [], []
 
     def of_messages(self, source: pa.RecordBatch, rows: np.ndarray, said: "SaidColumns") -> Iterator[pa.RecordBatch]:
         """What was said of these rows of a batch, beside their own columns; those still offered; and their pairs."""
@@ -209,14 +229,15 @@ class SaidColumns:
         return pa.ListArray.from_arrays(pa.array(offsets), self.pairs[_INSTANCE])
 
     def picked(self, rows: np.ndarray) -> "SaidColumns":
-        ends = np.cumsum(self.pair_counts)
-        mine = [np.arange(ends[row] - self.pair_counts[row], ends[row]) for row in rows.tolist()]
-        pairs = pa.array(np.concatenate(mine), pa.int64())
+        counts = self.pair_counts[rows]
+        firsts = (np.cumsum(self.pair_counts) - self.pair_counts)[rows]
+        # Each pair counted from the first of its message.
+        pairs = pa.array(np.repeat(firsts - np.cumsum(counts) + counts, counts) + np.arange(counts.sum()), pa.int64())
         chosen = pa.array(rows)
         return SaidColumns(
             {name: values.take(chosen) for name, values in self.columns.items()},
             self.marks.take(chosen),
-            self.pair_counts[rows],
+            counts,
             [values.take(pairs) for values in self.pairs],
         )
 

@@ -4,6 +4,7 @@ Every row that comes out of the fold is made here, whether it is written out at 
 histories of a pattern.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from conjoin.kernel.catalog import Catalog
@@ -12,10 +13,8 @@ from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.state import KeySpace, Lock
 from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
+from conjoin.pipeline.correlate.fold.deadlines import LAST_DAY
 from conjoin.pipeline.correlate.results import KEPT, LOCKED, OPENED, REMEMBERED
-
-LAST_DAY = 253_402_300_799_999_999
-"""The end of the year 9999: what "never" looks like in a table of timestamps."""
 
 Row = tuple[Any, ...]
 
@@ -24,6 +23,7 @@ class Gathered:
     """Lists of rows; the entries of `references`, `said`, `marks` and `pair_counts` belong together."""
 
     def __init__(self) -> None:
+        self.detail: Callable[[str, dict[str, Any]], Any] = lambda verdict, told: told
         self.base = 0
         """`base | row` names a row of the current batch for as long as its message lives."""
         self.references: list[int] = []
@@ -34,21 +34,20 @@ class Gathered:
         self.kept: dict[str, list[Row]] = {table: [] for table in KEPT}
         self.ends_ignored = 0
 
-    def detail(self, verdict: str, told: dict[str, Any]) -> Any:
-        return told
-
     def message(
         self, message: Message, space: KeySpace, as_of: int, catalog: Catalog, other_tenants: tuple[KeySpace, ...]
     ) -> None:
         verdict, reason, decided_at, _ = whole = verdict_of(space, message, as_of, catalog)
         told = parameters(space, message, whole, as_of, catalog, other_tenants)
         stored = message.stored and message.deadline > as_of
+        nearest = None if verdict == "correlated" else _nearest(told)
+        targets = message.targets
         self.references.append(message.payload)
-        self.said.append((verdict, reason, self.detail(verdict, told), decided_at, stored, _nearest(verdict, told)))
+        self.said.append((verdict, reason, self.detail(verdict, told), decided_at, stored, nearest))
         self.marks.append(list(message.marks) if stored else None)
-        self.pair_counts.append(len(message.targets))
-        for target in message.targets:
-            self.pairs.append(_pair_of(target))
+        self.pair_counts.append(len(targets))
+        if targets:
+            self.pairs += map(_pair_of, targets)
 
     def open(self, space: KeySpace, it: Subscription, as_of: int) -> None:
         who = (it.process_id, it.name, space.key, it.opened_at, it.payload, it.key, it.instance_id)
@@ -67,10 +66,8 @@ class Gathered:
         self.ends_ignored += 1
 
 
-def _nearest(verdict: str, told: dict[str, Any]) -> str | None:
+def _nearest(told: dict[str, Any]) -> str | None:
     """Of what kind the nearest miss is, or whose subscription came next."""
-    if verdict == "correlated":
-        return None
     for miss in told.get("near_misses") or ():
         return str(miss["kind"])
     following = told.get("next_subscription")

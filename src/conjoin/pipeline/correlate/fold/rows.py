@@ -12,62 +12,84 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conjoin.kernel.correlation.messages import deadline_of
-from conjoin.kernel.policies import Policy
-from conjoin.pipeline.correlate.shape import INTERRUPTING_GIVEN, KIND, NOT_INTERRUPTING, REPEATED
+from conjoin.kernel.policies import Policies, Policy
+from conjoin.pipeline.correlate.fold.deadlines import BEYOND, deadlines_of, filled
+from conjoin.pipeline.correlate.fold.variables import leave_out_bad_variables, problem_of_variables
+from conjoin.pipeline.correlate.shape import INTERRUPTING_GIVEN, KIND, NOT_INTERRUPTING, PUBLISH, REPEATED
 
 DEFAULT_TENANT = "<default>"
-MOST_VARIABLES_BYTES = 4 * 1024 * 1024
 
-
-class _Object(msgspec.Struct):
-    """Any JSON object: what is in it is looked over and not kept."""
-
-
-_decoder = msgspec.json.Decoder(_Object)
-read_object, read_objects = _decoder.decode, _decoder.decode_lines
-read_texts = msgspec.json.Decoder(list[str]).decode
+_texts_in = msgspec.json.Decoder(list[str | None]).decode
 
 
 class Rows:
     """The columns of a batch that the walk reads, each a list with one entry a row."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, policies: Policies) -> None:
         self.batch = batch
-        flags = np.abs(batch.column("kind").to_numpy()).astype(np.int64)
-        self.kind = (np.sign(batch.column("kind").to_numpy()) * (flags & KIND)).tolist()
+        kinds = batch.column("kind").to_numpy()
+        flags = np.abs(kinds).astype(np.int64)
+        self.kind = (np.sign(kinds) * (flags & KIND)).tolist()
         self.interrupting = (flags & NOT_INTERRUPTING == 0).tolist()
         self.repeated = (flags & REPEATED != 0).tolist()
         self.at = _numbers(batch, "at")
         self.until = _numbers(batch, "until")
         self.position = _numbers(batch, "position")
         self.kept = _numbers(batch, "kept")
-        self.name = _repeated(batch, "name")
-        self.tenant = _repeated(batch, "tenant", DEFAULT_TENANT)
-        self.process = _repeated(batch, "process")
-        self.element = _repeated(batch, "element")
+        names, codes = _coded(batch, "name")
+        self.name = _picked(names, codes)
+        self.tenant = _picked(*_coded(batch, "tenant", DEFAULT_TENANT))
+        self.process = _picked(*_coded(batch, "process"))
+        self.element = _picked(*_coded(batch, "element"))
         self.business = _texts(batch, "business")
         self.id = _texts(batch, "id")
         self.instance = _texts(batch, "instance")
         self.taken_by = [None if text is None else read_texts(text) for text in _texts(batch, "taken_by")]
-        self._variables = _texts(batch, "variables")
+        publish = kinds & KIND == PUBLISH
+        publish &= kinds > 0
+        by_name = [policies.default if name is None else policies.of(name) for name in names]
+        self.policy = _picked(by_name, codes)
+        self.deadline = self._deadlines(publish, codes, by_name)
+        self.plain = self._plain(publish & np.array([name is not None for name in names])[codes]).tolist()
+        """Messages with a name and variables, new in this run, whose position is no other's."""
         starts, keys = runs_of(batch)
         self.starts, self.keys = starts.tolist(), keys.to_pylist()
 
-    def terms(self, row: int, policy: Policy) -> tuple[Policy, int]:
-        """The policy of a message, and its deadline."""
-        return policy, deadline_of(self.at[row], self.until[row], policy)
+    def _deadlines(self, publish: np.ndarray, codes: np.ndarray, by_name: list[Policy]) -> list[int]:
+        found = np.zeros(len(publish), dtype=np.int64)
+        at = np.array(pc.fill_null(self.batch.column("at"), 0).to_numpy(), dtype=np.int64)
+        found[publish] = deadlines_of(self.batch, publish, at, codes, by_name)
+        deadlines: list[int] = found.tolist()
+        for row in np.flatnonzero(found == BEYOND).tolist():
+            deadlines[row] = deadline_of(self.at[row], self.until[row], self.policy[row])
+        return deadlines
+
+    def _plain(self, plain: np.ndarray) -> np.ndarray:
+        plain &= ~np.array(self.repeated)
+        for slot in ("kept", "taken_by"):
+            column = filled(self.batch, slot)
+            if column is not None:
+                plain &= column.is_null().to_numpy(zero_copy_only=False)
+        variables = filled(self.batch, "variables")
+        if variables is not None and variables.type == pa.string():
+            leave_out_bad_variables(variables, plain.copy(), plain)
+        elif variables is not None:
+            plain &= variables.is_null().to_numpy(zero_copy_only=False)
+        return plain
 
     def problem_of_variables(self, row: int) -> str | None:
-        variables = self._variables[row]
+        variables = _value_of(self.batch, "variables", row)
         return None if variables is None else problem_of_variables(variables)
 
     def taken_before(self, row: int) -> int:
         """How many receivers a message of an earlier run had."""
-        if "prior_correlated_to" in self.batch.schema.names:
-            before = self.batch.column("prior_correlated_to")[row].as_py()
-            if before is not None:
-                return len(read_texts(before))
-        return len(self.taken_by[row] or ())
+        before = _value_of(self.batch, "prior_correlated_to", row)
+        return len(self.taken_by[row] or ()) if before is None else len(read_texts(before))
+
+
+def read_texts(array: str) -> list[str]:
+    """The texts of a JSON array; a null is none."""
+    return [text for text in _texts_in(array) if text is not None]
 
 
 def interrupting_of(kind: int) -> bool | None:
@@ -75,28 +97,8 @@ def interrupting_of(kind: int) -> bool | None:
     return not abs(kind) & NOT_INTERRUPTING if abs(kind) & INTERRUPTING_GIVEN else None
 
 
-NO_OBJECT = (msgspec.DecodeError, UnicodeEncodeError, RecursionError)
-"""What `read_object` raises where a text is no JSON object."""
-
-
-def problem_of_variables(variables: str) -> str | None:
-    """Why a text is not the variables of a message; None when it is."""
-    if len(variables) > MOST_VARIABLES_BYTES:
-        return "too_large"
-    try:
-        read_object(variables)
-    except NO_OBJECT:
-        return "bad_variables"
-    return None
-
-
-def filled(batch: pa.RecordBatch, name: str) -> pa.Array | None:
-    """A column with something in it, or None."""
-    place = batch.schema.get_field_index(name)
-    if place < 0:
-        return None
-    column = batch.column(place)
-    return None if column.null_count == len(column) else column
+def _value_of(batch: pa.RecordBatch, name: str, row: int) -> Any:
+    return batch.column(name)[row].as_py() if name in batch.schema.names else None
 
 
 def _numbers(batch: pa.RecordBatch, name: str) -> list[Any]:
@@ -116,15 +118,19 @@ def _texts(batch: pa.RecordBatch, name: str) -> list[Any]:
     return [None] * batch.num_rows if column is None else column.to_numpy(zero_copy_only=False).tolist()
 
 
-def _repeated(batch: pa.RecordBatch, name: str, default: str | None = None) -> list[Any]:
-    """Each text decoded once; a blank one is as good as none."""
+def _coded(batch: pa.RecordBatch, name: str, default: str | None = None) -> tuple[list[Any], np.ndarray]:
+    """Each text decoded once, and which of them each row has; a blank one is as good as none."""
     column = filled(batch, name)
     if column is None:
-        return [default] * batch.num_rows
+        return [default], np.zeros(batch.num_rows, dtype=np.int64)
     encoded = column.dictionary_encode()
     values = [text if text and not text.isspace() else default for text in encoded.dictionary.to_pylist()]
-    values.append(default)
-    codes = pc.fill_null(encoded.indices, len(values) - 1).to_numpy()
+    return [*values, default], pc.fill_null(encoded.indices, len(values)).to_numpy().astype(np.int64)
+
+
+def _picked(values: list[Any], codes: np.ndarray) -> list[Any]:
+    if len(values) == 1:
+        return values * len(codes)
     return list(map(values.__getitem__, codes.tolist()))
 
 

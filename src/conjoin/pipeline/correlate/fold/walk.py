@@ -99,7 +99,7 @@ class Walk:
         self._count = 0
 
     def take(self, rows: Rows) -> Iterator[pa.RecordBatch]:
-        take, as_of = self._take, self.as_of
+        take, spaces, closings, as_of = self._take, self._spaces, self._closings, self.as_of
         kinds, instants, tenants = rows.kind, rows.at, rows.tenant
         ends = [*rows.starts[1:], len(kinds)]
         for start, end, key in zip(rows.starts, ends, rows.keys, strict=True):
@@ -113,8 +113,8 @@ class Walk:
                 elif at > as_of:
                     self.sink.later(rows, row, TABLE_OF[kind])
                 else:
-                    space = self._spaces.get(tenants[row]) or self._new_space(tenants[row])
-                    if self._closings:
+                    space = spaces.get(tenants[row]) or self._new_space(tenants[row])
+                    if closings and closings[0][0] <= at:
                         self._close_until(at if kind != END else at - 1)
                     if space.deadlines and space.deadlines[0][0] <= at:
                         self._carry_out(space, expire(space, at, NEVER, self.catalog))
@@ -152,35 +152,44 @@ class Walk:
                 self._carry_out(space, close_subscription(space, subscription.key, closed_at))
 
     def _publish(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
-        name = rows.name[row]
-        if name is None:
-            self.sink.dead(rows, row, "messages", "missing_name", {"column": "name"})
-            return
-        problem = rows.problem_of_variables(row)
-        if problem:
-            self.sink.dead(rows, row, "messages", problem, {"column": "variables"})
-            return
-        taken_by = rows.taken_by[row]
-        kept = taken_by is not None or rows.kept[row] is not None
-        if self.since is not None and at < self.since and not kept:
-            self.sink.dead(rows, row, "messages", "late", {})
-            return
-        if rows.repeated[row] and not self._is_first(rows.position[row]):
-            self.sink.dead(rows, row, "messages", "duplicate_position", {"column": "position"})
-            return
-        policy, deadline = rows.terms(row, self.policies.of(name))
+        plain, since = rows.plain[row], self.since
+        if not plain or (since is not None and at < since):
+            if self._is_dead(rows, row, at):
+                return
+            plain = rows.taken_by[row] is None and rows.kept[row] is None
         self._count = count = self._count + 1
+        terms = rows.deadline[row], rows.policy[row]
         ids = rows.id[row] or "", rows.business[row] or ""
-        message = Message(count, name, at, deadline, policy, *ids, self.sink.base | row)
+        message = Message(count, rows.name[row], at, *terms, *ids, self.sink.base | row)
         self._messages[space.tenant_id].append(message)
         self.arrived.append(message)
+        if not plain:
+            self._mark(message, rows, row)
+            if since is not None and at <= since:
+                self._carry_out(space, [MessagePublished(message, at)])
+                return
+        self._carry_out(space, publish(space, message, at, self.catalog))
+
+    def _is_dead(self, rows: Rows, row: int, at: int) -> bool:
+        """Is it no message that can be decided on? Then the sink is told why."""
+        if rows.name[row] is None:
+            self.sink.dead(rows, row, "messages", "missing_name", {"column": "name"})
+        elif problem := rows.problem_of_variables(row):
+            self.sink.dead(rows, row, "messages", problem, {"column": "variables"})
+        elif self.since is not None and at < self.since and rows.taken_by[row] is None and rows.kept[row] is None:
+            self.sink.dead(rows, row, "messages", "late", {})
+        elif rows.repeated[row] and not self._is_first(rows.position[row]):
+            self.sink.dead(rows, row, "messages", "duplicate_position", {"column": "position"})
+        else:
+            return False
+        return True
+
+    def _mark(self, message: Message, rows: Rows, row: int) -> None:
+        """With what a run before has said of it."""
+        taken_by = rows.taken_by[row]
         if taken_by:
             message.marks = tuple(taken_by)
             message.taken_before = rows.taken_before(row)
-        if kept and self.since is not None and at <= self.since:
-            self._carry_out(space, [MessagePublished(message, at)])
-        else:
-            self._carry_out(space, publish(space, message, at, self.catalog))
 
     def _is_first(self, position: int) -> bool:
         """Of exact copies of a row, which stand side by side in one key, the first counts."""
@@ -258,8 +267,10 @@ class Walk:
             return
         self._unsettled = 0
         for tenant_id, messages in self._messages.items():
-            going_on = [m for m in messages if m.stored or _may_learn_more(m)]
-            final = [m for m in messages if not (m.stored or _may_learn_more(m))]
+            going_on: list[Message] = []
+            final: list[Message] = []
+            for message in messages:
+                (going_on if message.stored or _may_learn_more(message) else final).append(message)
             self._settle(final, self._spaces[tenant_id])
             self._messages[tenant_id] = going_on
             self._unsettled += len(going_on)

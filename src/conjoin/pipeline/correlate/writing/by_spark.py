@@ -1,15 +1,16 @@
 """Tables that Spark's writers write: by name, in partitions, as Delta, and where pyarrow cannot write.
 
-Each is written for itself, a Delta table by one commit. Nothing is common to them but `_run.json`, which comes last
-where there is a folder for it.
+Each is written for itself, a Delta table by one commit. Nothing is common to them but what the run tells of itself, and
+that comes last: `_run.json` where there is a folder for it, else a table of one row.
 """
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.results import schema_of
@@ -17,10 +18,14 @@ from conjoin.pipeline.correlate.writing.run_folder import RunFolder
 from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
 from conjoin.pipeline.files.lakes import check_connector
 from conjoin.pipeline.files.output_files import OutputPlace, write_tables
+from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.session.temporarily import temporarily
 
 if TYPE_CHECKING:
     from conjoin.pipeline.correlate.correlated import Correlated
+
+RUN = "run"
+"""Beside the outputs by name: the table in which a run tells of itself."""
 
 Do = Callable[[Callable[[], Any]], Any]
 """Does something with files, here or in a task."""
@@ -41,10 +46,24 @@ def write_by_spark(
     described = record.described(rows, counts, {name: [] for name in wanted})
     # For a table by name Delta takes it from the session alone.
     with temporarily(inputs.spark, {_OF_COMMITS: _told(described)} if out.file_format == "delta" else {}):
+        if out.by_name:
+            # Gone while the tables are replaced: a run that dies leaves none that looks finished.
+            inputs.spark.sql(f"drop table if exists {out.of(RUN)}")
         write_tables(wanted, out)
+        if out.by_name:
+            told = inputs.spark.createDataFrame([(json.dumps(described),)], "run string")
+            write_tables({RUN: told}, replace(out, partition_by=()))
     if home is not None:
         do(lambda: home.told(described))
     return WrittenRun(out.address, result.first_pass.as_of, rows, counts), _read_back(result, out, tables)
+
+
+def read_run_table(spark: SparkSession, address: str) -> dict[str, Any] | None:
+    """What a finished run tells of itself whose tables are `table:NAME`; None where none is."""
+    name = OutputPlace(address).of(RUN)
+    with spark_errors():
+        rows = spark.table(name).collect() if spark.catalog.tableExists(name) else []
+    return json.loads(rows[0]["run"]) if rows else None
 
 
 _NO_FOLDERS = ("array", "map", "struct", "variant", "binary", "interval")
@@ -64,7 +83,7 @@ def _check(result: "Correlated", out: OutputPlace, tables: frozenset[str]) -> No
         if by and len(by) == len(schema.names):
             problems.append(f"partition by {', '.join(by)}: {name} would have no column left")
     if out.by_name and not out.overwrite:
-        there = [name for name in map(out.of, sorted(tables)) if inputs.spark.catalog.tableExists(name)]
+        there = [name for name in map(out.of, [*sorted(tables), RUN]) if inputs.spark.catalog.tableExists(name)]
         problems += [f"there is a table {name} already; overwrite replaces it" for name in there]
     if problems:
         raise InputError(problems)

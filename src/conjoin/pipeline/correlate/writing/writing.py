@@ -115,7 +115,7 @@ def _folded_into(
         make_ready()
         task = TaskContext.get()
         sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0, file_bytes)
-        return PartitionFold(plan, sink).take(batches)
+        return PartitionFold(plan, sink, run=staged).take(batches)
 
     with temporarily(result.inputs.spark, _batch_size(first.longest) | FEW_TASKS):
         rows = result.rows.mapInArrow(fold, REPORT).collect()
