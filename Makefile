@@ -8,13 +8,13 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-all test-faults test-streams test-connect test-kafka test-delta test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-versus lock wheel test-wheel clean
+.PHONY: help setup run test test-pure test-all test-faults test-streams test-connect test-kafka test-delta test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-versus lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: ## make .venv with the locked dependencies and conjoin itself
-	@scripts/setup
+setup: ## make .venv with the locked dependencies and conjoin itself, compiled where a C compiler is
+	@scripts/setup $(if $(filter setup wheel bench-%,$(MAKECMDGOALS)),--compile)
 
 run: setup ## correlate the order-to-cash example on Spark, in this machine
 	@$(PYTHON_IN_VENV) -m examples.order_to_cash
@@ -22,8 +22,12 @@ run: setup ## correlate the order-to-cash example on Spark, in this machine
 test: setup ## run the tests: those with Spark in one session, the others beside them
 	@scripts/test
 
+test-pure: setup ## what is compiled, on the source as it is
+	@CONJOIN_PURE=1 $(PYTEST) -m "not spark" -n 2 tests/kernel tests/conformance tests/oracle tests/runtime tests/testing
+
 test-all: ## the same with many more generated histories, all stories on Spark, and the targets below
 	@HISTORIES=$(HISTORIES_LONG) SPARK_STORIES=all STORIES=500 $(MAKE) test
+	@$(MAKE) test-pure
 	@$(MAKE) test-faults
 	@$(MAKE) test-streams ROUNDS=20
 	@for part in connect kafka delta cluster clients gateway console wheel; do $(MAKE) test-$$part || exit 1; done
@@ -104,8 +108,9 @@ lock: setup ## resolve the dependencies anew into requirements.lock
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --extra all --group dev --upgrade --output-file requirements.lock pyproject.toml
 
-wheel: setup ## build dist/conjoin-*.whl
+wheel: setup ## build dist/conjoin-*.whl: compiled for this Python where a C compiler is, and for any Python
 	@$(PYTHON_IN_VENV) -m build --wheel --no-isolation --outdir dist .
+	@CONJOIN_PURE=1 $(PYTHON_IN_VENV) -m build --wheel --no-isolation --outdir dist .
 
 test-wheel: setup ## install the wheel into an empty environment and use it there
 	@scripts/test-wheel

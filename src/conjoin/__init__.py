@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from conjoin import compiled
+
 __version__ = "0.1.0"
+runs_as = compiled.use()
 
 if TYPE_CHECKING:
     from conjoin.client import AsyncClient, Client

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conjoin import __version__
+from conjoin import __version__, runs_as
 from conjoin.cli.main import run
 from conjoin.cli.spark.correlate import with_flags
 from conjoin.errors import PolicyError
@@ -25,7 +25,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"conjoin {__version__}\n"
+    assert capsys.readouterr().out == f"conjoin {__version__} ({runs_as})\n"
 
 
 def test_help_teaches_the_tables_and_the_next_day(capsys: pytest.CaptureFixture[str]) -> None:

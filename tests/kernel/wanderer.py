@@ -17,6 +17,7 @@ from conjoin.kernel.correlation.offers import next_message
 from conjoin.kernel.instants import ALWAYS, NEVER, after
 from conjoin.kernel.policies import CHOICES, read_policies
 from conjoin.kernel.verdicts.verdicts import REASONS, verdict_of
+from tests.kernel.attributes import attributes_of
 
 TENANT = "<default>"
 NAMES = ("paid", "shipped")
@@ -181,7 +182,7 @@ def id_of(subscription: Subscription) -> tuple[Any, ...]:
 
 
 def _plain_record(record: Any) -> dict[str, Any]:
-    return {slot: plain(getattr(record, slot)) for slot in record.__slots__}
+    return {name: plain(getattr(record, name)) for name in attributes_of(record)}
 
 
 def plain(value: Any) -> Any:

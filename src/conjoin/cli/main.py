@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from conjoin import __version__
+from conjoin import __version__, runs_as
 from conjoin.cli.commands import Conjoin
 from conjoin.cli.printing import complain
 from conjoin.errors import ConjoinError
@@ -58,7 +58,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"conjoin {__version__}")
+        typer.echo(f"conjoin {__version__} ({runs_as})")
         raise typer.Exit
 
 

@@ -4,9 +4,6 @@ The halves share one queue and know each other's commands only. What a message s
 as in Zeebe, whatever the order in which both were decided.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.correlation import events as e
@@ -18,6 +15,19 @@ Order = c.Command | c.ForKey
 def starts_first(orders: list[Order]) -> list[Order]:
     """What follows from one command of correlation, in the order in which it is to be done."""
     return sorted(orders, key=lambda order: type(order) is not c.StartInstance)
+
+
+def order_of(space: KeySpace, event: e.Event) -> Order | None:
+    """What an event asks for; most ask for nothing."""
+    if isinstance(event, e.MessageCorrelated):
+        return c.DeliverMessage(space.tenant_id, space.key, event.subscription, event.message, event.at)
+    if isinstance(event, e.InstanceStarted):
+        return _start(space, event)
+    if isinstance(event, e.MessageReleased):
+        return _offer_again(space, event)
+    if isinstance(event, e.SubscriptionRefused):
+        return c.RefuseSubscription(event.subscription, event.holder, event.at)
+    return None
 
 
 def _start(space: KeySpace, event: e.InstanceStarted) -> Order:
@@ -38,14 +48,3 @@ def _offer_again(space: KeySpace, event: e.MessageReleased) -> Order:
     message, at = event.message, event.at
     order = correlation.CorrelateMessage(message, at) if message.sync else correlation.PublishMessage(message, at)
     return c.ForKey(space.tenant_id, space.key, order)
-
-
-ORDER_OF: dict[type, Callable[[KeySpace, Any], Order]] = {
-    e.InstanceStarted: _start,
-    e.MessageCorrelated: lambda space, event: c.DeliverMessage(
-        space.tenant_id, space.key, event.subscription, event.message, event.at
-    ),
-    e.MessageReleased: _offer_again,
-    e.SubscriptionRefused: lambda space, event: c.RefuseSubscription(event.subscription, event.holder, event.at),
-}
-"""The kinds of events that ask for something, and what."""

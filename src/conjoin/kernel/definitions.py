@@ -30,7 +30,7 @@ class Definition:
                 merging.setdefault(element.scope.id, []).append(element)
         self.merging = {scope: tuple(gateways) for scope, gateways in merging.items()}
         if merging:
-            incoming = (flow for element in self.plan.elements.values() for flow in element.incoming)
+            incoming = [flow for element in self.plan.elements.values() for flow in element.incoming]
             self.targets = {flow.id: flow.target for flow in incoming}
 
     @property

@@ -21,9 +21,8 @@ def after(at: int, duration_ms: int) -> int:
 
 
 def elapsed_ms(start: int, end: int) -> int:
-    """Whole milliseconds from one instant to another, never negative. (It answers for columns of instants, too.)"""
-    span = end - start
-    return (span > 0) * span // 1_000
+    """Whole milliseconds from one instant to another, never negative."""
+    return max(end - start, 0) // 1_000
 
 
 def later(instant: int, interval: tuple[int, int]) -> int:

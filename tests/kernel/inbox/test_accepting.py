@@ -58,7 +58,7 @@ def test_what_the_headers_say_is_kept() -> None:
 @pytest.mark.parametrize(
     ("header", "channel", "setting", "second"),
     [
-        ("PT1S", "2s", "3s", 101),
+        ("PT1S", 2_000, 3_000, 101),
         (None, 2_000, 3_000, 102),
         (None, None, 3_000, 103),
         ("PT0S", 2_000, 3_000, 100),

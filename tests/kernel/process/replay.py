@@ -11,6 +11,7 @@ from conjoin.kernel.process import ProcessState
 from conjoin.kernel.process.commands import ForKey
 from conjoin.kernel.process.state import ElementInstance, Instance, Job, Trigger
 from conjoin.runtime.engine.shard import Shard
+from tests.kernel.attributes import attributes_of
 
 _CORRELATION = correlation.__name__
 
@@ -78,12 +79,11 @@ def plain_state(state: ProcessState) -> dict[str, Any]:
 
 
 def _slots(job: Job) -> dict[str, Any]:
-    return {slot: getattr(job, slot) for slot in Job.__slots__}
+    return {name: getattr(job, name) for name in attributes_of(job)}
 
 
 def _plain_element(it: ElementInstance) -> dict[str, Any]:
-    slots = [slot for kind in type(it).__mro__ for slot in getattr(kind, "__slots__", ())]
-    return {slot: _plain(getattr(it, slot)) for slot in slots}
+    return {name: _plain(getattr(it, name)) for name in attributes_of(it)}
 
 
 def _plain(value: Any) -> Any:

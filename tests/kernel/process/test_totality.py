@@ -10,6 +10,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import decide
 from conjoin.kernel.process.decide import decide_in
 from conjoin.runtime.engine import shard as shards
+from tests.kernel.attributes import attributes_of, has_attributes
 from tests.kernel.process.random_stories import Story
 from tests.kernel.process.replay import plain_state
 
@@ -66,6 +67,7 @@ def test_any_command_about_any_key_is_decided_without_a_trace(seed: int, number:
     assert plain_state(state) == before, story.seed
 
 
+@pytest.mark.interpreted
 def test_deciding_in_the_middle_of_things_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command of a story, those that an engine orders of itself too."""
     looked: set[type] = set()
@@ -89,7 +91,5 @@ def _plain(decided: list[Any]) -> list[Any]:
 
 
 def _fields(item: Any) -> list[Any]:
-    values = [getattr(item, slot) for slot in item.__slots__]
-    return [
-        _fields(value) if hasattr(value, "__slots__") and not isinstance(value, tuple) else value for value in values
-    ]
+    values = [getattr(item, name) for name in attributes_of(item)]
+    return [_fields(value) if has_attributes(value) else value for value in values]

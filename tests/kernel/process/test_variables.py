@@ -125,6 +125,7 @@ def test_a_script_result_is_merged_like_any_other() -> None:
     assert half.variables(half.start()) == {"total": 3}
 
 
+@pytest.mark.interpreted
 def test_mappings_into_one_object_measure_each_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not the whole object again for each of them: it may be large, and they may be many."""
     measured: list[Any] = []

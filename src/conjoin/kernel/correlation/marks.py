@@ -72,7 +72,10 @@ def mark_taken(message: Message, subscription: Subscription) -> str:
     policy = message.policy
     cardinality = policy.cardinality
     mark = mark_of(cardinality, subscription)
-    add_mark(message, mark)
+    if message.marks:
+        add_mark(message, mark)
+    else:
+        message.marks = (mark,)
     if cardinality in _NARROWER and subscription.process_id not in message.marks:
         add_mark(message, subscription.process_id)
     if policy.start_precedence == SUBSCRIPTION_FIRST and BY_SUBSCRIPTION not in message.marks:

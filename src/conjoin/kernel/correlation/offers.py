@@ -28,7 +28,7 @@ def receivers(topic: Topic, message: Message, starts: Sequence[StartSubscription
     first_only = policy.cardinality == ONCE_PER_PROCESS
     found: list[Subscription] = []
     for process_id, lane in topic.lanes.items():
-        if process_id in starting:
+        if starting and process_id in starting:
             continue
         if first_only:
             first = _first_taker(lane, message)
@@ -86,6 +86,8 @@ def next_message(space: KeySpace, subscription: Subscription, at: int, catalog: 
     if topic is None or topic.head == len(topic.messages):
         return None
     mark = mark_of(catalog.policies.of(subscription.name).cardinality, subscription)
+    if topic.first_for(mark) == len(topic.messages):
+        return None
     for message in topic.stored_from(mark):
         if message.deadline <= at or is_taken_for(message, subscription) or not fits(message, subscription):
             continue

@@ -97,13 +97,21 @@ class Topic:
             yield from lane
 
     def open_by_rank(self) -> Iterator[Subscription]:
-        return merge(*self.lanes.values(), key=lambda s: s.rank)
+        lanes = self.lanes.values()
+        return merge(*lanes, key=lambda s: s.rank) if len(lanes) > 1 else self.open_subscriptions()
+
+    def first_open(self) -> Subscription:
+        """The one with the lowest rank; somebody waits."""
+        firsts = [lane.waiting[lane.head] for lane in self.lanes.values()]
+        return firsts[0] if len(firsts) == 1 else min(firsts, key=lambda s: s.rank)
+
+    def first_for(self, mark: str) -> int:
+        """Where the stored messages begin, without those at the front that the mark has taken already."""
+        return self.cursors.get(mark, self.head) if self.cursors else self.head
 
     def stored_from(self, mark: str) -> Iterator[Message]:
-        """The stored messages in order, without those at the front that the mark has taken already."""
         messages = self.messages
-        first = self.cursors.get(mark, self.head) if self.cursors else self.head
-        for index in range(first, len(messages)):
+        for index in range(self.first_for(mark), len(messages)):
             if messages[index].stored:
                 yield messages[index]
 
@@ -209,7 +217,9 @@ class KeySpace:
         """The stored messages whose deadline has come, the earliest first, at most so many (F3, F4)."""
         heap = self.deadlines
         found: list[Message] = []
-        look = [(heap[0], 0)] if heap and heap[0][0] <= at else []
+        if not heap or heap[0][0] > at:
+            return found
+        look = [(heap[0], 0)]
         while look and len(found) < limit:
             entry, index = heappop(look)
             if entry[2].stored:

@@ -25,7 +25,7 @@ def open_subscription(space: KeySpace, subscription: Subscription, at: int, cata
     if topic is None:
         return [opened]
     if topic.lanes and catalog.policies.of(subscription.name).duplicate_subscription == "reject":
-        holder = next(topic.open_by_rank())
+        holder = topic.first_open()
         return [e.SubscriptionRefused(subscription, at, "duplicate", holder)]
     message = next_message(space, subscription, at, catalog)
     return [opened] if message is None else [opened, _late(message, subscription, at)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.headers import RejectedRow, dead_letter, header_texts, read_headers
-from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint, InboxMessage, MessageType
+from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint, InboxMessage, MessageType, Number
 from conjoin.kernel.inbox.settings import EVENT_TIME, InboxSettings
 from conjoin.kernel.instants import ALWAYS, NEVER, after
 from conjoin.kernel.policies import Policies, Policy
@@ -29,7 +29,7 @@ class Arrival(NamedTuple):
     headers: tuple[tuple[str, str | bytes | None], ...] = ()
     tenant_id: str = DEFAULT_TENANT
     hint: Hint = Hint()
-    sort_value: str | int | float | None = None
+    sort_value: str | Number | None = None
     raw: bytes = b""
     """The row, where the payload is only a part of it: a dead letter keeps it."""
 

@@ -8,10 +8,10 @@ never shares a group with what is for our own engine, or for another system.
 import json
 from collections.abc import Callable
 
-from conjoin.kernel.inbox.message import InboxMessage
+from conjoin.kernel.inbox.message import InboxMessage, Number
 from conjoin.kernel.inbox.settings import EXPRESSION_MARK, MESSAGE_ID, InboxSettings
 
-OrderKey = tuple[int, float, str, int, int, int]
+OrderKey = tuple[int, Number, str, int, int, int]
 
 # `default=str`: a decimal or a date among the variables still names a group.
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), default=str).encode
@@ -61,7 +61,8 @@ def by_message_id(message: InboxMessage) -> OrderKey:
 def by_value(message: InboxMessage) -> OrderKey:
     """By what the order's expression gave: numbers first, then texts, then messages without a value."""
     value = message.sort_value
-    kind, number, text = 2, 0.0, ""
+    kind, text = 2, ""
+    number: Number = 0
     if isinstance(value, str):
         kind, text = 1, value
     elif value is not None and value == value:  # not a number is not in any order

@@ -6,6 +6,7 @@ tried (payload, hint, times) comes first, what does comes last.
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 from conjoin.kernel.instants import ALWAYS, NEVER
@@ -36,6 +37,7 @@ ATTEMPTS_EXHAUSTED, HELD = "attempts_exhausted", "held"
 """Why a message is parked: its attempts are used up, or its error says that a retry is of no use."""
 
 DEFAULT_TENANT = "<default>"
+Number = int | float | Decimal
 NOTHING: Mapping[str, Any] = {}
 
 
@@ -109,7 +111,7 @@ class InboxMessage(NamedTuple):
     target: str = ""
     """The name of the remote system that it is for; empty: our own engine."""
     group_key: str = ""
-    sort_value: str | int | float | None = None
+    sort_value: str | Number | None = None
     """What the order's expression gave for it."""
     grace_until: int = ALWAYS
     """An error before this instant is not counted."""

@@ -155,7 +155,8 @@ def _corrected(
 def operation_line(operation: Operation) -> tuple[str, dict[str, Any]]:
     """What the history says of an operation: its name and its values; of a payload only the size."""
     detail: dict[str, Any] = {}
-    for name, value in ((field.name, getattr(operation, field.name)) for field in fields(operation)):
+    for each in fields(operation):
+        name, value = each.name, getattr(operation, each.name)
         if isinstance(operation, SetNextRetry):
             detail[name] = instant_text(value)
         elif isinstance(value, bytes):

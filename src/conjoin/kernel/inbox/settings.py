@@ -54,7 +54,7 @@ class InboxSettings:
     max_attempts: int = 100
     max_rule: str = REACHED
     """Given up when the maximum is reached, or only when it is exceeded (one more failure)."""
-    backoff_base: float = 2.0
+    backoff_base: int | float = 2.0
     backoff_unit: int = 60_000
     backoff_cap: int = 180 * 60_000
     backoff_exponent: str = ATTEMPT_MINUS_ONE

@@ -6,6 +6,7 @@ Each is a small mapping with a `kind` from a closed list.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -62,9 +63,8 @@ def _all(
     yield from _on_other_names(space, message.name)
     for tenant in other_tenants:
         theirs = tenant.topics.get(message.name)
-        if tenant is not space and theirs is not None:
-            for subscription in islice(theirs.open_by_rank(), 1):
-                yield {"kind": "other_tenant", "tenant": tenant.tenant_id, **_who(subscription)}
+        if tenant is not space and theirs is not None and theirs.lanes:
+            yield {"kind": "other_tenant", "tenant": tenant.tenant_id, **_who(theirs.first_open())}
 
 
 def _on_the_same_name(topic: Topic, message: Message, at: int) -> Iterator[NearMiss]:
@@ -103,10 +103,15 @@ def _on_other_names(space: KeySpace, wanted: str) -> Iterator[NearMiss]:
     if len(awaited) > MOST_LANES or sum(len(topic.lanes) for topic in awaited.values()) > MOST_LANES:
         return
     others = [topic for name, topic in awaited.items() if name != wanted]
-    for subscription in sorted((next(topic.open_by_rank()) for topic in others), key=lambda s: s.rank):
+    for subscription in sorted((topic.first_open() for topic in others), key=lambda s: s.rank):
         name = subscription.name
-        differs = CASE_OR_BLANKS if folded(wanted) == folded(name) else "name"
-        yield {"kind": "other_name", "name": name, "differs": differs, **_who(subscription)}
+        yield {"kind": "other_name", "name": name, "differs": _differs(wanted, name), **_who(subscription)}
+
+
+@lru_cache(1_000)
+def _differs(wanted: str, name: str) -> str:
+    """Names are few, and the same ones meet again and again."""
+    return CASE_OR_BLANKS if folded(wanted) == folded(name) else "name"
 
 
 def _who(subscription: Subscription) -> NearMiss:
