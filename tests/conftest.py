@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conjoin import fault_points
+from conjoin import fault_points, runs_as
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("interpreted") and runs_as == "compiled":
+            item.add_marker(pytest.mark.skip("it replaces a part of what is compiled: CONJOIN_PURE=1 runs it"))
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,22 @@
 """Stores with a crowd each: what the section "hot" publishes into, and what it publishes there."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
-from benchmarks.broker.state import _HOUR_MS, Sample, key_of, make, paid, sample
+from benchmarks.broker.state import _HOUR_MS, Sample, key_of, make, paid, sample, waiting_instance
 from benchmarks.kernel import MODEL
 from conjoin.kernel.process import commands as c
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance, Deployment
 from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.instance_waits import FIRST, open_wait, subscription_row
+from conjoin.runtime.codec.key_spaces import in_crowd
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
 from conjoin.store.port import Changes, Facts, Head
+from conjoin.store.rows import InstanceRow, SubscriptionRow
 from conjoin.store.schema import VERSION
 
 HOT = "hot"
@@ -110,8 +114,8 @@ def _with_rows(address: str, waiting: int, kept: int = 0) -> Broker:
     store = create_store(address, Facts(1, "zeebe", VERSION, False))
     one = sample()
     rows = {
-        t.INSTANCE: (row for row, _ in _waiting(one, waiting)),
-        t.SUBSCRIPTION: (row for _, row in _waiting(one, waiting)),
+        t.INSTANCE: chain(_others(one), (row for row, _ in _crowd(one, waiting))),
+        t.APART: (row for _, row in _crowd(one, waiting)),
         t.MESSAGE: _kept(one, waiting + OTHERS, kept),
     }
     store.shard(0).load(Head(1, (waiting + OTHERS + kept) * 5 + 10, now_us(), 0), rows)
@@ -121,15 +125,16 @@ def _with_rows(address: str, waiting: int, kept: int = 0) -> Broker:
     return broker
 
 
-def _waiting(one: Sample, count: int) -> Iterator[tuple[Any, Any]]:
-    for number in range(count + OTHERS):
-        key, name = 1 << 51 | number * 5 + 1, key_of(number) if number < OTHERS else HOT
-        body, its = one.instance.body, one.subscription
-        parts = ((one.instance.key, key), (its.element_key, key + 2), (its.key, key + 3), (its.correlation_key, name))
-        for part, other in parts:
-            body = body.replace(str(part), str(other))
-        new = its._replace(correlation_key=name, key=key + 3, instance_key=key, element_key=key + 2)
-        yield one.instance._replace(key=key, tree_key=key, body=body), new
+def _others(one: Sample) -> Iterator[InstanceRow]:
+    return (waiting_instance(one, 1 << 51 | number * 5 + 1, key_of(number)) for number in range(OTHERS))
+
+
+def _crowd(one: Sample, count: int) -> Iterator[tuple[InstanceRow, SubscriptionRow]]:
+    """Where very many wait on one key, their subscriptions stand apart."""
+    for number in range(OTHERS, OTHERS + count):
+        row = waiting_instance(one, 1 << 51 | number * 5 + 1, HOT)
+        its = open_wait(row)
+        yield InstanceRow(*row[:FIRST]), in_crowd(subscription_row((row.tenant_id, HOT), its, None))
 
 
 def _kept(one: Sample, after: int, count: int) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from conjoin.runtime.opening import now_us, open_broker, temporary_broker
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
 from conjoin.store.port import Facts, Head
-from conjoin.store.rows import InstanceRow, MessageRow, SubscriptionRow
+from conjoin.store.rows import InstanceRow, MessageRow
 from conjoin.store.schema import VERSION
 
 _KEYS_EACH = 5
@@ -37,7 +37,6 @@ class Sample(NamedTuple):
     """What the broker writes for one waiting instance, and for one message that nobody takes."""
 
     instance: InstanceRow
-    subscription: SubscriptionRow
     message: MessageRow
 
 
@@ -47,7 +46,7 @@ def sample() -> Sample:
     variables = {"orderId": _SAMPLE, "customer": "c1"}
     assert isinstance(broker.create_instance("order", variables), CreatedInstance)
     assert isinstance(broker.publish(NewMessage("early", _SAMPLE, {"n": 1}, _HOUR_MS)), PublishedMessage)
-    found = [next(iter(broker.store.rows(table, {}, None, 1))) for table in (t.INSTANCE, t.SUBSCRIPTION, t.MESSAGE)]
+    found = [next(iter(broker.store.rows(table, {}, None, 1))) for table in (t.INSTANCE, t.MESSAGE)]
     broker.close()
     return Sample(*found)
 
@@ -61,7 +60,6 @@ def make(address: str, shards: int, instances: int, due: int = 0) -> Broker:
         counter = (len(numbers) + due) * _KEYS_EACH + 10
         rows = {
             t.INSTANCE: _instances(one, index, numbers),
-            t.SUBSCRIPTION: _subscriptions(one, index, numbers),
             t.MESSAGE: _messages(one, index, len(numbers), due // shards),
         }
         store.shard(index).load(Head(1, counter, now_us(), 0), rows)
@@ -76,22 +74,20 @@ def _first_key(shard: int, place: int) -> int:
 
 
 def _instances(one: Sample, shard: int, numbers: list[int]) -> Iterator[InstanceRow]:
-    first = one.instance.key
-    parts = [str(first), str(one.subscription.element_key), str(one.subscription.key), _SAMPLE]
+    """Each with its subscription in its own row, as the broker writes it."""
     for place, number in enumerate(numbers):
-        key = _first_key(shard, place)
-        body = one.instance.body
-        for part, other in zip(parts, (key, key + 2, key + 3, key_of(number)), strict=True):
-            body = body.replace(part, str(other))
-        yield one.instance._replace(key=key, tree_key=key, body=body)
+        yield waiting_instance(one, _first_key(shard, place), key_of(number))
 
 
-def _subscriptions(one: Sample, shard: int, numbers: list[int]) -> Iterator[SubscriptionRow]:
-    for place, number in enumerate(numbers):
-        key = _first_key(shard, place)
-        yield one.subscription._replace(
-            correlation_key=key_of(number), key=key + 3, instance_key=key, element_key=key + 2
-        )
+def waiting_instance(one: Sample, key: int, correlation_key: str) -> InstanceRow:
+    row = one.instance
+    body = row.body
+    others = ((row.key, key), (row.wait_element_key, key + 2), (row.wait_key, key + 3), (_SAMPLE, correlation_key))
+    for part, other in others:
+        body = body.replace(str(part), str(other))
+    return row._replace(
+        key=key, tree_key=key, body=body, wait_on=correlation_key, wait_key=key + 3, wait_element_key=key + 2
+    )
 
 
 def _messages(one: Sample, shard: int, after: int, count: int) -> Iterator[MessageRow]:

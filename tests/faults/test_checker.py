@@ -73,7 +73,7 @@ _COPY = "1000000 + key, tenant_id, correlation_key, name, message_id, business_i
         ),
         ("update message set reason = 'duplicate_id' where reason = 'not_found'", "no other of its id was there"),
         ("insert into outbox values (1, 0, 0, '[]')", "order 1 of shard 0 to shard 0 was not carried out"),
-        ("update subscription set busy_with = 1", "waits for an answer about message 1 for ever"),
+        ("update subscription_apart set busy_with = 1", "waits for an answer about message 1 for ever"),
         ("update instance set incidents = 5", "does not replay to its tables: instance"),
         ("delete from log where version = 9", "does not replay to its tables: the log has a hole"),
         ("update instance set state = 'active' where state = 'terminated'", "which has not ended so"),

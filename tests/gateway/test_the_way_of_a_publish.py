@@ -42,6 +42,7 @@ def told_way() -> list[str]:
     return re.findall(r"^\d+\. `([^`]+)`", way, re.MULTILINE)
 
 
+@pytest.mark.interpreted
 def test_a_publish_passes_the_modules_that_the_architecture_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     passed: dict[str, None] = {}
 

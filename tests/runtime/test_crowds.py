@@ -11,6 +11,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import Explanation
 from conjoin.runtime.replay.replay import verify_store
+from conjoin.runtime.run.home_waits import FEW
 from conjoin.runtime.run.working_set.loaded_instances import NEAR
 from conjoin.runtime.run.working_set.loaded_spaces import MOST_WAITING
 from conjoin.store import tables as t
@@ -31,7 +32,8 @@ class Counted:
         def counting(its: SqliteSnapshot, statement: str, *parameters: object) -> list[tuple[object, ...]]:
             found = read(its, statement, *parameters)
             if get_ident() == here:
-                self.rows[statement] = self.rows.get(statement, 0) + len(found)
+                name = statement.removesuffix("_of_one")
+                self.rows[name] = self.rows.get(name, 0) + len(found)
             return found
 
         monkeypatch.setattr(SqliteSnapshot, "_read", counting)
@@ -61,7 +63,9 @@ def test_a_publish_reads_as_much_of_a_large_crowd_as_of_a_small_one(bench: Bench
     for _ in range(2):
         for _ in range(2 * MOST_WAITING):
             bench.start()
-        bench.publish()
+        for _ in range(FEW):
+            # The first of all stand in the rows of their instances.
+            bench.publish()
         read.append(counted.by(bench.publish))
     assert read[0] == read[1]
     assert read[0]["instances"] == 1
@@ -94,7 +98,8 @@ def test_an_instance_that_waits_very_often_is_read_once(bench: Bench, counted: C
 def test_a_message_to_one_of_many_who_were_called_reads_it_and_its_caller(bench: Bench, counted: Counted) -> None:
     bench.deploy(FAMILY, name="family.bpmn")
     root = bench.start("root", {"list": [f"k-{n}" for n in range(50)]})
-    assert counted.by(lambda: bench.publish("child", "k-7"))["instances"] == 2
+    read = counted.by(lambda: bench.publish("child", "k-7"))
+    assert (read["waiting"], read["instances"]) == (1, 1)
     bench.broker.cancel_instance(root)
     assert {row.state for row in bench.store.rows(t.INSTANCE, {}, None, 100)} == {"completed", "terminated"}
 
@@ -103,8 +108,8 @@ def test_a_crowd_that_an_earlier_version_has_left_is_put_in_order(bench: Bench, 
     for _ in range(CROWD):
         bench.start()
     with closing(connect(bench.store.folder / "shard-00.db")) as connection:
-        connection.execute("update subscription set crowd = ''")
-    assert counted.by(lambda: bench.publish("unheard"))["subscriptions"] > CROWD
+        connection.execute("update subscription_apart set crowd = ''")
+    assert counted.by(lambda: bench.publish("unheard"))["subscriptions"] > CROWD - FEW
     assert counted.by(lambda: bench.publish("unheard"))["subscriptions"] == MOST_WAITING
 
 

@@ -41,7 +41,7 @@ def broker(url: str, clock: FakeClock) -> Iterator[Broker]:
     """One whose store has an index that holds no long key, as an administrator may have made it."""
     broker = create_broker(url, 1, clock=clock)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("create index narrow on shard_00.subscription (correlation_key)")
+        connection.execute("create index narrow on shard_00.instance (wait_on)")
     broker.deploy([("order.bpmn", model(BEGIN + WAIT + catch("paid") + END, "begin>wait wait>paid paid>end", PAID))])
     yield broker
     broker.close()

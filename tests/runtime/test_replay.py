@@ -51,7 +51,8 @@ def test_log_of_a_random_story_replays_to_the_rows_of_the_store(seed: int, numbe
 
 
 def _rows_of(store: Any) -> int:
-    return sum(len(list(store.rows(table, {}, None, 10_000))) for table in t.STATE)
+    tables = (t.SUBSCRIPTION if table is t.APART else table for table in t.STATE)
+    return sum(len(list(store.rows(table, {}, None, 10_000))) for table in tables)
 
 
 @pytest.mark.parametrize("shards", [1, 3])
@@ -107,7 +108,8 @@ def test_row_that_was_not_written_is_found(spoiled: Callable[[str], list[str]], 
     one = f"({', '.join(table.key)}) in (select {', '.join(table.key)} from {table.name} limit 1)"
     found = spoiled(f"delete from {table.name} where {one}")
     assert found
-    assert all(f"{table.name} " in line and "is not in the store, and the log makes it" in line for line in found)
+    name = "subscription" if table is t.APART else table.name
+    assert all(f"{name} " in line and "is not in the store, and the log makes it" in line for line in found)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,10 @@ def test_row_that_was_not_written_is_found(spoiled: Callable[[str], list[str]], 
         ("update message set verdict = 'lost'", "verdict is 'lost' in the store, and"),
         ("update message set record = '[0]'", "record is '[0]' in the store, and"),
         ("update message set live = 1 - live", "live is"),
-        ("update subscription set opened_at = opened_at + 1", "opened_at is"),
+        ("update subscription_apart set opened_at = opened_at + 1", "opened_at is"),
+        ("update instance set wait_opened_at = wait_opened_at + 1 where wait_key > 0", "opened_at is"),
+        ("update instance set wait_on = null where wait_key > 0", "is not in the store, and the log makes it"),
+        ("update instance set closed_waits = '[]', wait_on = null where closed_waits <> '[]'", "is not in the store"),
         ("update start_lock set instance_key = 7", "instance_key is 7 in the store, and"),
         ("update instance set body = replace(body, '\"v\":', '\"w\":')", "body is"),
         ("update job set retries = 99", "retries is 99 in the store, and"),
@@ -142,9 +147,10 @@ def test_what_differs_is_told(spoiled: Callable[[str], list[str]], statement: st
 @pytest.mark.parametrize(
     ("written", "instead", "words"),
     [
-        (b'["MessagePublished",2251799813685249', b'["MessagePublished",7', "event 1 is ['MessagePublished', 7,"),
-        (b'["MessageDiscarded"', b'["MessageExpired"', "event 2 is ['MessageExpired',"),
-        (b"MessagePublished", b"MessageAnswered", "version 1: the block cannot be read"),
+        (b"[0,2251799813685249", b"[0,7", "event 1 is ['MessagePublished', 7,"),
+        (b"[4,2251799813685249", b"[5,2251799813685249", "event 2 is ['MessageExpired',"),
+        (b"[0,2251799813685249", b"[8,2251799813685249", "version 1: the block cannot be read"),
+        (b"[0,2251799813685249", b"[99,2251799813685249", "version 1: the block cannot be read"),
         (b"2251799813685249,[", b"2251799813685250,[", "event 1 is ['MessagePublished', 2251799813685249,"),
     ],
 )

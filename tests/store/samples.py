@@ -52,6 +52,8 @@ ODD_TEXTS = [
 _CARED_FOR: dict[str, Any] = {
     **{"tenant_id": "acme", "correlation_key": "order-1", "process_id": "order", "instance_key": 100},
     **{"live": 1, "due_at": None, "closed_at": None, "ended_at": None, "lock_key": None, "parent_key": 0},
+    **{"wait_on": None, "wait_key": 0, "wait_name": "", "wait_element_key": 0, "wait_element_id": ""},
+    **{"wait_opened_at": 0, "wait_interrupting": 0, "closed_waits": "[]"},
     **{"message_id": "", "business_id": "", "body": "{}", "variables": "{}", "record": "{}"},
 }
 
@@ -70,7 +72,7 @@ def message(key: int, **columns: Any) -> MessageRow:
 
 
 def subscription(key: int, **columns: Any) -> SubscriptionRow:
-    return a_row(t.SUBSCRIPTION, {"key": key, "name": "paid", "crowd": "", **columns})
+    return a_row(t.APART, {"key": key, "name": "paid", "crowd": "", **columns})
 
 
 def lock(correlation_key: str, **columns: Any) -> LockRow:
@@ -110,7 +112,7 @@ def log_row(version: int) -> LogRow:
 
 ONE_OF_EACH: dict[Table, list[Any]] = {
     t.MESSAGE: [message(1)],
-    t.SUBSCRIPTION: [subscription(2)],
+    t.APART: [subscription(2)],
     t.LOCK: [lock("order-1")],
     t.INSTANCE: [instance(100)],
     t.JOB: [job(4)],

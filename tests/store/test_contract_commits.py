@@ -34,7 +34,7 @@ def test_a_commit_touches_no_other_shard(store: Store) -> None:
 
 def test_a_row_with_the_same_key_takes_the_place_of_the_old_one(store: Store) -> None:
     commit(store.shard(0), ONE_OF_EACH)
-    put = {t.SUBSCRIPTION: [subscription(2, closed_at=50)], t.INSTANCE: [instance(100, body='{"changed": 1}')]}
+    put = {t.APART: [subscription(2, closed_at=50)], t.INSTANCE: [instance(100, body='{"changed": 1}')]}
     commit(store.shard(0), put)
     assert all_rows(store) == {**ONE_OF_EACH, **put}
 
@@ -51,7 +51,7 @@ def test_rows_are_dropped_by_their_keys(store: Store) -> None:
 
 def test_dropping_what_is_not_there_changes_nothing(store: Store) -> None:
     commit(store.shard(0), ONE_OF_EACH)
-    commit(store.shard(0), {}, {t.JOB: [(99,)], t.SUBSCRIPTION: [("acme", "order-1", 99)], t.LOCK: []})
+    commit(store.shard(0), {}, {t.JOB: [(99,)], t.APART: [("acme", "order-1", 99)], t.LOCK: []})
     assert all_rows(store) == ONE_OF_EACH
 
 
@@ -68,9 +68,9 @@ def test_a_commit_may_carry_nothing_but_its_head(store: Store) -> None:
 
 
 def test_a_snapshot_does_not_see_what_is_committed_after_it(store: Store, place: Place) -> None:
-    commit(store.shard(0), {t.SUBSCRIPTION: [subscription(1)]})
+    commit(store.shard(0), {t.APART: [subscription(1)]})
     snapshot = place.open().shard(0).begin()
-    commit(store.shard(0), {t.SUBSCRIPTION: [subscription(2)], t.JOB: [job(1)]})
+    commit(store.shard(0), {t.APART: [subscription(2)], t.JOB: [job(1)]})
     assert snapshot.head.version == 1
     assert snapshot.key_rows("acme", ["order-1"], 1, 1_000).subscriptions == [subscription(1)]
     assert snapshot.ready_jobs("acme", "payment", 1) == []

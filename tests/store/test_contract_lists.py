@@ -49,7 +49,7 @@ def test_pages_work_for_keys_of_several_columns_ordered_by_code_point(store: Sto
     ]
     rows += [subscription(n + 9, correlation_key="a") for n in range(4)]
     for index in range(2):
-        commit(store.shard(index), {t.SUBSCRIPTION: rows[index::2]})
+        commit(store.shard(index), {t.APART: rows[index::2]})
     ordered = sorted(rows, key=lambda row: (row.tenant_id, row.correlation_key, row.key))
     assert [row for page in pages(store, t.SUBSCRIPTION, {}, 4) for row in page] == ordered
 
@@ -174,7 +174,7 @@ def _frozen_counts(store: Store) -> tuple[int, int]:
 
 
 def test_an_empty_shard_is_filled_in_bulk(store: Store, place: Place) -> None:
-    rows = {t.MESSAGE: (message(key) for key in range(2_000)), t.SUBSCRIPTION: iter([subscription(1)])}
+    rows = {t.MESSAGE: (message(key) for key in range(2_000)), t.APART: iter([subscription(1)])}
     head = Head(41, 42, 43, 44)
     store.shard(1).load(head, {**rows, t.LOG: [log_row(41)]})
     with place.open().frozen() as frozen:

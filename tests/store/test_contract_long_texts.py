@@ -72,22 +72,23 @@ def test_what_a_correlation_key_has_is_found_by_a_long_one(shard: ShardStore) ->
     mine, others = (
         {
             t.MESSAGE: [message(key + 1, **its, name=ONE, message_id=its["correlation_key"])],
-            t.SUBSCRIPTION: [subscription(key + 2, **its, name=ONE, crowd="m", busy_with=0)],
+            t.APART: [subscription(key + 2, **its, name=ONE, crowd="m", busy_with=0)],
             t.LOCK: [lock(**its, process_id=ONE, since=key)],
+            t.INSTANCE: [instance(key + 3, tenant_id=ONE, wait_on=its["correlation_key"], wait_key=key + 4)],
         }
         for key, its in ((0, texts), (10, {**texts, "correlation_key": TWO}))
     )
     commit(shard, {table: [*rows, *others[table]] for table, rows in mine.items()})
     with reading(shard) as snapshot:
         assert [list(rows) for rows in snapshot.key_rows(ONE, [ONE], 9, 9)] == [
-            mine[table] for table in (t.SUBSCRIPTION, t.MESSAGE, t.LOCK)
+            mine[table] for table in (t.APART, t.MESSAGE, t.LOCK, t.INSTANCE)
         ]
         assert snapshot.messages_with_id(ONE, ONE, ONE, ONE) == mine[t.MESSAGE]
         assert snapshot.messages_with_id(ONE, ONE, ONE, TWO) == []
         assert snapshot.live_messages(ONE, TWO, ONE, 0, 9) == others[t.MESSAGE]
-        assert snapshot.subscriptions(ONE, ONE, [2, 12]) == mine[t.SUBSCRIPTION]
-        assert snapshot.crowd("idle", ONE, TWO, ("a", "z"), 9) == others[t.SUBSCRIPTION]
-        assert snapshot.key_rows(TWO, [ONE, TWO], 9, 9) == ([], [], [])
+        assert snapshot.subscriptions(ONE, ONE, [2, 12]) == mine[t.APART]
+        assert snapshot.crowd("idle", ONE, TWO, ("a", "z"), 9) == others[t.APART]
+        assert snapshot.key_rows(TWO, [ONE, TWO], 9, 9) == ([], [], [], [])
 
 
 def test_other_things_are_found_by_long_texts(shard: ShardStore) -> None:
@@ -130,8 +131,8 @@ def test_the_inbox_finds_long_texts(shard: ShardStore) -> None:
 
 def test_lists_page_over_long_keys_and_ask_for_them(store: Store) -> None:
     rows = [subscription(key, correlation_key=text) for key, text in enumerate((ONE, TWO, "short"))]
-    commit(store.shard(0), {t.SUBSCRIPTION: rows[:1]})
-    commit(store.shard(1), {t.SUBSCRIPTION: rows[1:]})
+    commit(store.shard(0), {t.APART: rows[:1]})
+    commit(store.shard(1), {t.APART: rows[1:]})
     found: list[Any] = []
     while page := list(store.rows(t.SUBSCRIPTION, {}, (found and found[-1][:3]) or None, 1)):
         found += page

@@ -10,6 +10,7 @@ from conjoin.store import tables as t
 from conjoin.store.port import Head, ShardStore, Store
 from conjoin.store.postgres import writes as postgres_writes
 from conjoin.store.rows import ScopeRow
+from conjoin.store.sql.message_parts import KnownParts
 from conjoin.store.sqlite import shard as sqlite_shard
 from conjoin.store.sqlite.files import put_statement
 from tests.store.conftest import Place
@@ -23,10 +24,11 @@ AT_FIRST = {table: rows for table, rows in ONE_OF_EACH.items() if table not in (
 def _then(table: t.Table, columns: int) -> t.Table:
     """With so many columns."""
     fields = list(get_type_hints(table.row).items())[:columns]
-    return t.Table(table.name, NamedTuple(f"{table.name}_then", fields), table.key)  # type: ignore[misc]
+    name = table.name.removesuffix("_apart")
+    return t.Table(name, NamedTuple(f"{table.name}_then", fields), table.key)  # type: ignore[misc]
 
 
-EARLIER = {t.SUBSCRIPTION: _then(t.SUBSCRIPTION, 13)}
+EARLIER = {t.APART: _then(t.APART, 13), t.INSTANCE: _then(t.INSTANCE, 15)}
 """Tables that have columns more by now."""
 
 
@@ -36,6 +38,9 @@ def older(request: pytest.FixtureRequest, place: Place, monkeypatch: pytest.Monk
     with monkeypatch.context() as then:
         then.setattr(schema, "VERSION", request.param)
         then.setattr(t, "SHARD", tuple(EARLIER.get(table, table) for table in AT_FIRST))
+        then.setattr(t, "VIEWS", ())
+        then.setattr(t, "DERIVED", ())
+        then.setattr(KnownParts, "missing", lambda parts, messages: [])
         for before in EARLIER.values():
             then.setitem(sqlite_shard._PUT, before, put_statement(before))
         for table in t.SHARD:
@@ -82,9 +87,22 @@ def test_call_activities_of_an_older_store_are_found_by_their_keys(
     ended = instance(200, body=f'[200,"order",0,null,[1,[{outer.replace("900", "999")}]]]', state="completed")
     with monkeypatch.context() as then:
         then.setattr(schema, "VERSION", 6)
-        then.setattr(t, "SHARD", tuple(table for table in t.SHARD if table is not t.SET_ASIDE))
-        rows = {t.INSTANCE: [instance(100, body=body), ended], t.SCOPE: [ScopeRow(300, 100)]}
+        instances = EARLIER[t.INSTANCE]
+        then.setattr(t, "SHARD", tuple(EARLIER.get(table, table) for table in AT_FIRST))
+        then.setattr(t, "VIEWS", ())
+        then.setattr(t, "DERIVED", ())
+        then.setattr(KnownParts, "missing", lambda parts, messages: [])
+        then.setitem(sqlite_shard._PUT, instances, put_statement(instances))
+        then.setitem(postgres_writes._PUT, instances, postgres_writes._forms(postgres_writes._insert, instances))
+        rows = {instances: [it[:15] for it in (instance(100, body=body), ended)], t.SCOPE: [ScopeRow(300, 100)]}
         commit(place.create().shard(0), rows)
     with reading(place.open().shard(0)) as snapshot:
         found = snapshot.instances_of(t.SCOPE, [100, 110, 300, 900, 901, 999, 500])
     assert found == {300: 100, 900: 100, 901: 100}
+
+
+def test_messages_of_an_older_store_are_found_by_their_names_and_keys(older: Store) -> None:
+    [old] = AT_FIRST[t.MESSAGE]
+    commit(older.shard(0), {t.MESSAGE: [message(10**6, name=old.name, correlation_key=old.correlation_key)]})
+    for where in ({"name": old.name}, {"correlation_key": old.correlation_key}):
+        assert [row.key for row in older.rows(t.MESSAGE, where, None, 9)] == [old.key, 10**6]

@@ -18,7 +18,7 @@ from tests.store.samples import (
 def test_a_new_shard_is_empty_and_at_version_0(shard: ShardStore) -> None:
     with reading(shard) as snapshot:
         assert (snapshot.head.version, snapshot.head.time, snapshot.head.sent) == (0, 0, 0)
-        assert snapshot.key_rows("acme", ["order-1"], 10, 1_000) == ([], [], [])
+        assert snapshot.key_rows("acme", ["order-1"], 10, 1_000) == ([], [], [], [])
         assert snapshot.received() == {}
 
 
@@ -28,7 +28,7 @@ def test_key_rows_are_those_of_the_tenant_and_the_keys_asked_for(shard: ShardSto
     commit(
         shard,
         {
-            t.SUBSCRIPTION: [*here, *others],
+            t.APART: [*here, *others],
             t.MESSAGE: [message(5), message(6, tenant_id="other"), message(7, correlation_key="order-3")],
             t.LOCK: [lock("order-2"), lock("order-2", tenant_id="other"), lock("order-3")],
         },
@@ -159,14 +159,14 @@ def test_an_instance_that_has_ended_is_not_found(shard: ShardStore) -> None:
 
 
 def test_of_each_key_so_many_subscriptions_are_read_at_most(shard: ShardStore) -> None:
-    commit(shard, {t.SUBSCRIPTION: [subscription(n, correlation_key=f"order-{n % 2}") for n in range(10)]})
+    commit(shard, {t.APART: [subscription(n, correlation_key=f"order-{n % 2}") for n in range(10)]})
     with reading(shard) as snapshot:
         found = snapshot.key_rows("acme", ["order-0", "order-1", "order-9"], 10, 3).subscriptions
     assert sorted(row.key for row in found) == [0, 1, 2, 3, 4, 5]
 
 
 def test_subscriptions_are_found_by_their_keys_under_a_correlation_key(shard: ShardStore) -> None:
-    commit(shard, {t.SUBSCRIPTION: [subscription(1), subscription(2, correlation_key="order-2"), subscription(3)]})
+    commit(shard, {t.APART: [subscription(1), subscription(2, correlation_key="order-2"), subscription(3)]})
     with reading(shard) as snapshot:
         assert snapshot.subscriptions("acme", "order-1", [2, 3, 4]) == [subscription(3)]
         assert snapshot.subscriptions("other", "order-1", [3]) == []
@@ -179,7 +179,7 @@ def test_a_crowd_is_read_in_its_order_by_what_each_of_them_does(shard: ShardStor
     awaiting = subscription(7, crowd="6", busy_with=7, closed_at=30)
     no_crowd = subscription(8, crowd="", busy_with=0, closed_at=None)
     elsewhere = subscription(9, crowd="6", busy_with=0, closed_at=None, correlation_key="order-2")
-    commit(shard, {t.SUBSCRIPTION: [*idle, busy, kept, awaiting, no_crowd, elsewhere]})
+    commit(shard, {t.APART: [*idle, busy, kept, awaiting, no_crowd, elsewhere]})
     with reading(shard) as snapshot:
         place = ("acme", "order-1")
         assert [row.key for row in snapshot.crowd("idle", *place, ("5", "a"), 10)] == [3, 2, 1, 0]
@@ -192,7 +192,7 @@ def test_a_crowd_is_read_in_its_order_by_what_each_of_them_does(shard: ShardStor
 def test_thousands_of_keys_are_read_at_once(shard: ShardStore) -> None:
     count = 5_000
     waits = [subscription(n, correlation_key=f"order-{n}", instance_key=10_000 + n) for n in range(count)]
-    commit(shard, {t.SUBSCRIPTION: waits, t.INSTANCE: [instance(10_000 + n) for n in range(count)]})
+    commit(shard, {t.APART: waits, t.INSTANCE: [instance(10_000 + n) for n in range(count)]})
     asked = [f"order-{n}" for n in range(0, 2 * count, 2)]
     with reading(shard) as snapshot:
         assert len(snapshot.key_rows("acme", asked, 1, 1_000).subscriptions) == count // 2
@@ -201,7 +201,7 @@ def test_thousands_of_keys_are_read_at_once(shard: ShardStore) -> None:
 
 def test_texts_of_any_kind_come_back_as_they_were(shard: ShardStore) -> None:
     rows = [subscription(n, correlation_key=text, business_id=text) for n, text in enumerate(ODD_TEXTS)]
-    commit(shard, {t.SUBSCRIPTION: rows, t.POSITION: [PositionRow("ü", text, text) for text in ODD_TEXTS]})
+    commit(shard, {t.APART: rows, t.POSITION: [PositionRow("ü", text, text) for text in ODD_TEXTS]})
     with reading(shard) as snapshot:
         assert sorted(snapshot.key_rows("acme", ODD_TEXTS, 1, 1_000).subscriptions) == sorted(rows)
         assert [snapshot.key_rows("acme", [row.correlation_key], 1, 1_000).subscriptions for row in rows] == [

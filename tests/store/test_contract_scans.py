@@ -97,12 +97,12 @@ def test_what_is_no_table_column_or_comparison_of_ours_is_refused(
 
 
 def test_a_scan_is_one_instant_however_slowly_it_is_read_and_stops_nobody(shard: ShardStore) -> None:
-    commit(shard, {t.SUBSCRIPTION: [subscription(key) for key in range(5_000)]})
+    commit(shard, {t.APART: [subscription(key) for key in range(5_000)]})
     rows = shard.reader().scan("subscription", ["key", "name"])
     first = next(rows)
     for number in range(3):
-        later: dict[Any, Any] = {t.SUBSCRIPTION: [subscription(9_000 + number), subscription(4_999, name="moved")]}
-        commit(shard, {**later, t.LOG: [log_row(number + 1)]}, {t.SUBSCRIPTION: [("acme", "order-1", 4_998)]})
+        later: dict[Any, Any] = {t.APART: [subscription(9_000 + number), subscription(4_999, name="moved")]}
+        commit(shard, {**later, t.LOG: [log_row(number + 1)]}, {t.APART: [("acme", "order-1", 4_998)]})
     assert sorted([first, *rows]) == [(key, "paid") for key in range(5_000)]
     assert len(keys(shard, table="subscription")) == 5_002
 

@@ -64,14 +64,14 @@ def test_plain_texts_are_not_put_into_quotes() -> None:
 
 def test_rows_that_were_read_are_written_again_with_all_their_columns(store: Store) -> None:
     shard = store.shard(0)
-    commit(shard, {t.SUBSCRIPTION: [subscription(1), subscription(2)], t.INSTANCE: [instance(100), instance(200)]})
+    commit(shard, {t.APART: [subscription(1), subscription(2)], t.INSTANCE: [instance(100), instance(200)]})
     changed = instance(100, body='{"n": 2}', version=7, ended_at=5, state="completed")
     closed = subscription(1, closed_at=9, name="shipped")
     snapshot = shard.begin()
     snapshot.key_rows("acme", ["order-1"], 10, 1_000)
     snapshot.instances([100])
     assert snapshot.commit(
-        changes(snapshot.head, {t.SUBSCRIPTION: [closed, subscription(3)], t.INSTANCE: [changed, instance(200)]})
+        changes(snapshot.head, {t.APART: [closed, subscription(3)], t.INSTANCE: [changed, instance(200)]})
     )
     assert store.rows(t.SUBSCRIPTION, {}, None, 10) == [closed, subscription(2), subscription(3)]
     assert store.rows(t.INSTANCE, {}, None, 10) == [changed, instance(200)]
@@ -79,17 +79,15 @@ def test_rows_that_were_read_are_written_again_with_all_their_columns(store: Sto
 
 def test_a_row_that_was_read_and_is_dropped_and_put_in_one_commit_is_there(store: Store) -> None:
     shard = store.shard(0)
-    commit(shard, {t.SUBSCRIPTION: [subscription(1)], t.INSTANCE: [instance(100)]})
+    commit(shard, {t.APART: [subscription(1)], t.INSTANCE: [instance(100)]})
     snapshot = shard.begin()
     snapshot.key_rows("acme", ["order-1"], 10, 1_000)
     snapshot.instances([100])
     put: dict[t.Table, list[Any]] = {
-        t.SUBSCRIPTION: [subscription(1, name="new")],
+        t.APART: [subscription(1, name="new")],
         t.INSTANCE: [instance(100, body="new")],
     }
-    assert snapshot.commit(
-        changes(snapshot.head, put, {t.SUBSCRIPTION: [("acme", "order-1", 1)], t.INSTANCE: [(100,)]})
-    )
+    assert snapshot.commit(changes(snapshot.head, put, {t.APART: [("acme", "order-1", 1)], t.INSTANCE: [(100,)]}))
     assert [row.name for row in store.rows(t.SUBSCRIPTION, {}, None, 10)] == ["new"]
     assert [row.body for row in store.rows(t.INSTANCE, {}, None, 10)] == ["new"]
 
@@ -107,17 +105,17 @@ def test_a_subscription_beyond_those_that_were_read_of_its_key_is_put_in_the_pla
     store: Store,
 ) -> None:
     shard = store.shard(0)
-    commit(shard, {t.SUBSCRIPTION: [subscription(1), subscription(2)]})
+    commit(shard, {t.APART: [subscription(1), subscription(2)]})
     snapshot = shard.begin()
     snapshot.key_rows("acme", ["order-1"], 10, 1)
-    assert snapshot.commit(changes(snapshot.head, {t.SUBSCRIPTION: [subscription(2, name="new"), subscription(3)]}))
+    assert snapshot.commit(changes(snapshot.head, {t.APART: [subscription(2, name="new"), subscription(3)]}))
     assert [row.name for row in store.rows(t.SUBSCRIPTION, {}, None, 10)] == ["paid", "new", "paid"]
 
 
 def test_nothing_is_found_under_no_keys(store: Store) -> None:
-    commit(store.shard(0), {t.MESSAGE: [message(1)], t.SUBSCRIPTION: [subscription(1)], t.INSTANCE: [instance(100)]})
+    commit(store.shard(0), {t.MESSAGE: [message(1)], t.APART: [subscription(1)], t.INSTANCE: [instance(100)]})
     with reading(store.shard(0)) as snapshot:
-        assert snapshot.key_rows("acme", [], 10, 1_000) == ([], [], [])
+        assert snapshot.key_rows("acme", [], 10, 1_000) == ([], [], [], [])
         assert (snapshot.messages([]), snapshot.instances([])) == ([], [])
 
 

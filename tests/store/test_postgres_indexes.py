@@ -11,13 +11,14 @@ from conjoin.store import create_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Store
 from conjoin.store.postgres.dialect import COLUMNS, DIALECT, SQL
+from conjoin.store.sql.message_parts import FILL
 
 ROWS = 100_000
 BOUNDED = {
     # Words of ours.
     *("state", "verdict", "reason", "kind", "reach"),
     # Digests, ranks and beginnings of texts: their makers bound them.
-    *("digest", "crowd", "place"),
+    *("digest", "crowd", "place", "name_start"),
 }
 
 
@@ -28,7 +29,7 @@ def large(postgres_server: Any) -> Iterator[Store]:
     store = create_store(url, Facts(1, "zeebe", 0, unique_business_ids=False))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("set search_path to shard_00")
-        for statement in _filling():
+        for statement in (*_filling(), *FILL):
             connection.execute(statement)
         connection.execute("analyze")
     yield store
@@ -40,7 +41,11 @@ def _filling() -> Iterator[bytes]:
     numbers = f"generate_series(1, {ROWS}) as n"
     values: dict[str, dict[str, str]] = {
         "message": {"correlation_key": "'k-' || n", "live": "1", "message_id": "'m-' || n", "key": "n"},
-        "subscription": {"correlation_key": "'k-' || n", "crowd": "''", "key": "n"},
+        "subscription_apart": {"correlation_key": "'k-' || n", "crowd": "''", "key": "n"},
+        "instance": {
+            **{"key": "n", "wait_on": "'w-' || n", "wait_key": "n", "closed_waits": "'[]'"},
+            **{"state": "'active'", "parent_key": "0", "business_id": "''"},
+        },
         "start_lock": {"correlation_key": "'k-' || n"},
         "job": {"type": "'t-' || n % 100", "state": "'ready'", "key": "n"},
         "signal": {"name": "'s-' || n", "key": "n"},
@@ -59,6 +64,7 @@ def _columns_of(name: str) -> tuple[tuple[str, ...], list[str]]:
 PUBLISHING = {
     "subscriptions": ["{k-7}", "acme", 1_000],
     "messages": ["{k-7}", "acme", 10],
+    "waiting": ["{w-7}", "acme"],
     "locks": ["{k-7}", "acme"],
     "live_messages": ["k-7", "acme", "acme", 0, 10],
     "messages_with_id": ["k-7", "acme", "acme", "m-7"],
@@ -79,6 +85,18 @@ def test_a_publish_reads_few_pages_of_a_large_store(large: Store, name: str) -> 
     assert sum(map(int, pages)) <= 12
 
 
+@pytest.mark.parametrize("where", [{"correlation_key": "k-7"}, {"correlation_key": "k-7", "name": "acme"}])
+def test_messages_are_looked_up_part_by_part(large: Store, where: dict[str, str]) -> None:
+    statement, parameters = DIALECT.list_rows(t.MESSAGE, where, None, 10)
+    with large._connections.borrow() as connection:  # type: ignore[attr-defined]
+        found = connection.execute(f"explain (analyze, costs off, timing off) {statement}", parameters).fetchall()
+    plan = "\n".join(line for (line,) in found)
+    assert "message_key" in plan
+    assert "Seq Scan on message " not in plan
+    assert "Seq Scan on message\n" not in plan
+    assert len(list(large.rows(t.MESSAGE, where, None, 10))) == 1
+
+
 def test_jobs_of_a_type_are_read_in_the_order_of_the_index(large: Store) -> None:
     with large.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
         found = connection.execute(f"explain {SQL['ready_jobs']}", ["t-7", "acme", 10]).fetchall()
@@ -87,11 +105,13 @@ def test_jobs_of_a_type_are_read_in_the_order_of_the_index(large: Store) -> None
 
 
 def test_a_list_of_subscriptions_comes_in_the_order_of_the_index(large: Store) -> None:
-    statement, parameters = DIALECT.list_rows(t.SUBSCRIPTION, after=("acme", "k-7", 7), limit=10)
+    statement, parameters = DIALECT.list_rows(t.SUBSCRIPTION, {"closed_at": None}, ("acme", "k-7", 7), 10)
     with large._connections.borrow() as connection:  # type: ignore[attr-defined]
         plan = str(connection.execute(f"explain {statement}", parameters).fetchall())
     assert "subscription_key" in plan
-    assert "Sort" not in plan
+    assert "instance_wait" in plan
+    # Those of one correlation key are few, and sorted among themselves.
+    assert "Incremental Sort" in plan
 
 
 def test_no_index_holds_a_text_of_a_client_as_it_is(large: Store) -> None:

@@ -175,3 +175,22 @@ def test_a_checkpoint_copies_the_log_into_the_file_while_a_snapshot_is_open(fold
         store.checkpoint(0)
         assert file.stat().st_size > before + 400_000
         snapshot.abandon()
+
+
+def test_a_log_whose_rest_is_copied_between_two_commits_begins_anew(folder: Path) -> None:
+    with closing(SqliteStore.create(folder, FACTS)) as store:
+        shard = store.shard(0)
+        for number in range(1, 13):
+            commit(shard, {t.LOG: [log_row(number)._replace(block=b"x" * 500_000)]})
+            store.checkpoint(0)
+            shard.finish_checkpoint()
+        assert (folder / "shard-00.db-wal").stat().st_size < 2_000_000
+        assert not store.checkpoint(0)
+
+
+def test_the_rest_of_a_checkpoint_waits_for_the_end_of_a_snapshot(folder: Path) -> None:
+    with closing(SqliteStore.create(folder, FACTS)) as store:
+        commit(store.shard(0), {t.LOG: [log_row(1)]})
+        with store.shard(0).begin() as snapshot:
+            store.shard(0).finish_checkpoint()
+            assert snapshot.log_ends() == (1, 1)

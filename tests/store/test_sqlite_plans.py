@@ -69,9 +69,6 @@ def test_a_list_of_some_keys_looks_them_up(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "where", "index"),
     [
-        (t.MESSAGE, {"name": "n"}, "message_name (<expr>=? AND"),
-        (t.MESSAGE, {"correlation_key": "k"}, "message_key (<expr>=? AND"),
-        (t.MESSAGE, {"name": "n", "correlation_key": "k", "verdict": EXPIRED}, "message_key (<expr>=? AND"),
         (t.MESSAGE, {"verdict": EXPIRED, "name": "n"}, "message_verdict (verdict=? AND"),
         (t.MESSAGE, {"verdict": EXPIRED, "reason": "r"}, "message_reason (reason=? AND"),
         (t.INSTANCE, {"state": ACTIVE, "process_id": "p"}, "instance_state (state=? AND"),
@@ -84,3 +81,22 @@ def test_few_of_very_many_are_found_by_an_index_in_the_order_of_their_keys(
     [step] = steps(folder, DIALECT.list_rows(table, {**where, "key": keys}, None, 10, RowOrder(backward=True))[0])
     assert step.startswith(f"SEARCH {table.name} USING INDEX {index}")
     assert step.endswith("key>? AND key<?)")
+
+
+@pytest.mark.parametrize(
+    ("where", "found_by"),
+    [
+        ({"correlation_key": "k"}, "INDEX message_key (<expr>=? AND <expr>=? AND key>? AND key<?)"),
+        ({"name": "n", "correlation_key": "k", "verdict": EXPIRED}, "INDEX message_key (<expr>=? AND <expr>=? AND"),
+        ({"name": "n"}, "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+    ],
+)
+@pytest.mark.parametrize("backward", [False, True])
+def test_messages_are_looked_up_part_by_part_in_the_order_of_their_keys(
+    folder: Path, where: dict[str, object], found_by: str, backward: bool
+) -> None:
+    keys = Meets(((">=", 1), ("<", 2)))
+    statement, _ = DIALECT.list_rows(t.MESSAGE, {**where, "key": keys}, None, 10, RowOrder(backward=backward))
+    parts, messages = steps(folder, statement)
+    assert parts == "SEARCH message_part USING PRIMARY KEY (name_start=? AND part_number>? AND part_number<?)"
+    assert messages.startswith(f"SEARCH message USING {found_by}")

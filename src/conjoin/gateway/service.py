@@ -102,7 +102,7 @@ class Service:
         ready = {row.type for row in commit.jobs if row.state == "ready"}
         if ready:
             self._dispatcher.bridge.call(self._jobs.ready, ready)
-        ended = self._results.awaited_in(commit.instances)
+        ended = self._results.awaited_in(commit.ended)
         if ended:
             self._dispatcher.bridge.call(self._results.ended, ended)
 

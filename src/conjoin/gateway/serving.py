@@ -29,7 +29,7 @@ from conjoin.runtime.inbox.configuration import Configuration
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.schedule import InboxSchedule
 from conjoin.runtime.notices import Notifier, Receiver
-from conjoin.runtime.run.carriers.shard_threads import ShardThreads, shard_threads
+from conjoin.runtime.run.carriers.shard_threads import ANSWER_S, ShardThreads, shard_threads
 from conjoin.runtime.upkeep.garbage_collection import short_pauses
 from conjoin.runtime.upkeep.retention import KEEP_EVERYTHING, KeepFor
 from conjoin.runtime.upkeep.supervision import Repeating, SupervisedJob, Supervisor, supervised
@@ -98,6 +98,7 @@ def serve(broker: Broker, served: Served, on_ready: Callable[[Addresses], None])
 def at_work(broker: Broker, served: Served) -> Iterator[ShardThreads]:
     """A thread for each shard, and one for timers, expiries and retention."""
     with shard_threads(broker) as runner:
+        runner.timeout_s = ANSWER_S
         sweeper = Sweeper(broker, runner, served.sweep_every_s, served.keep_for)
         sweeper.start()
         try:

@@ -14,7 +14,7 @@ from conjoin.store import rows as r
 from conjoin.store import tables as t
 from conjoin.store.catalog import CatalogStore
 from conjoin.store.inbox_port import InboxSnapshot
-from conjoin.store.tables import Table
+from conjoin.store.tables import NarrowUpdate, Table
 
 
 class Head(NamedTuple):
@@ -76,21 +76,39 @@ Standing = Literal["idle", "busy", "kept"]
 """Of a subscription in a crowd: open, open with a message on its way to it, or the last one closed of its name."""
 
 
+class KeysWanted(NamedTuple):
+    """What `key_rows` will be asked for."""
+
+    tenant_id: str
+    keys: tuple[str, ...]
+    most: int
+    most_waiting: int
+
+
+WhatIsWanted = Callable[[], Sequence[KeysWanted]]
+
+
 class KeyRows(NamedTuple):
     """Everything stored under some correlation keys that the rules may look at."""
 
     subscriptions: Sequence[r.SubscriptionRow]
+    """Those that stand apart."""
     messages: Sequence[r.MessageRow]
     locks: Sequence[r.LockRow]
+    instances: Sequence[r.InstanceRow] = ()
+    """Those with subscriptions under these keys in their own rows."""
 
 
 @dataclass(slots=True)
 class Changes:
-    """One commit: rows to put (new ones, or in place of those with the same key) and keys of rows to drop."""
+    """One commit: rows to put (new ones, or in place of those with the same key), keys of rows to drop, and
+    some columns of rows that are there.
+    """
 
     head: Head
     put: dict[Table, list[Any]] = field(default_factory=dict)
     drop: dict[Table, list[tuple[Any, ...]]] = field(default_factory=dict)
+    update: dict[NarrowUpdate, list[tuple[Any, ...]]] = field(default_factory=dict)
 
     def are_committed(self, version: int, logged: r.LogRow | None) -> bool | None:
         """By the version that a shard has reached, and what is logged under the one of these; None: it is unknown."""
@@ -139,12 +157,15 @@ class ShardSnapshot(InboxSnapshot):
         """Nothing is written. One that is over already (a read may have failed) is left as it is."""
 
     def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
-        """Of each key its locks, the oldest `most` live messages, and `most_waiting` subscriptions, open and kept."""
+        """Of each key its locks, the oldest `most` live messages, `most_waiting` subscriptions apart, open and kept,
+        and the instances with some in their own rows.
+        """
         places = (self._many(keys), tenant_id)
         return KeyRows(
             self._rows(r.SubscriptionRow, "subscriptions", *places, tenant_id, most_waiting),
             self._rows(r.MessageRow, "messages", *places, most),
             self._rows(r.LockRow, "locks", *places),
+            self._rows(r.InstanceRow, "waiting", *places),
         )
 
     def subscriptions(self, tenant_id: str, key: str, numbers: Sequence[int]) -> Sequence[r.SubscriptionRow]:
@@ -287,8 +308,11 @@ class ShardStore(Protocol):
 
     index: int
 
-    def begin(self, *, locked: bool = False) -> ShardSnapshot:
-        """`locked`: no other commits until this one has; for those who have lost too many races."""
+    def begin(self, *, locked: bool = False, wanted: WhatIsWanted = tuple) -> ShardSnapshot:
+        """`locked`: no other commits until this one has; for those who have lost too many races.
+
+        `wanted`: what will be read first. Where a database is far away, it comes with the answer to the beginning.
+        """
 
     def reader(self) -> "ShardStore":
         """The same shard with a connection of its own, for another thread for instance."""
@@ -300,6 +324,9 @@ class ShardStore(Protocol):
 
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard, as fast as it goes: all of it or nothing."""
+
+    def finish_checkpoint(self) -> None:
+        """The rest of a checkpoint, which is short, between two commits; in the thread that commits."""
 
     def close(self) -> None: ...
 
@@ -327,6 +354,8 @@ class Store(Protocol):
     address: str
     """Where another process finds it."""
     facts: Facts
+    checkpoint_every_s: float | None
+    """How often `checkpoint` is to be called while there are commits; None: never."""
     lists_go_on: bool
     """Lists leave out a shard that cannot be read, for a server; else they fail. One database is read or not."""
 
@@ -346,8 +375,11 @@ class Store(Protocol):
     def count(self, table: Table, where: Where, most: int) -> int:
         """How many rows there are of these; it looks no further than `most`."""
 
-    def checkpoint(self, index: int) -> None:
-        """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while."""
+    def checkpoint(self, index: int) -> bool:
+        """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while.
+
+        True: there is a rest, for `finish_checkpoint`.
+        """
 
     def frozen(self) -> AbstractContextManager[Frozen]:
         """For a backup, beside the commits of others."""

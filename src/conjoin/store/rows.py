@@ -2,6 +2,9 @@
 
 Some rows are the state itself (message, subscription, lock, instance, start timers), others an index to it (job,
 timer, incident, signal, scope: they say in which instance to look). Instants are microseconds, `NEVER` included.
+
+Where an instance waits for one message, as most do, its subscription stands in its own row (`wait_...`), so that a
+message that takes it on writes one row. All other subscriptions stand apart. The view `subscription` shows both alike.
 """
 
 from typing import NamedTuple
@@ -28,6 +31,13 @@ class MessageRow(NamedTuple):
     decided_at: int
     variables: str
     record: str
+
+
+class MessagePartRow(NamedTuple):
+    """Messages whose names begin so are among those with keys of this part; the empty beginning is that of all."""
+
+    name_start: str
+    part_number: int
 
 
 class SubscriptionRow(NamedTuple):
@@ -62,7 +72,11 @@ class LockRow(NamedTuple):
 
 
 class InstanceRow(NamedTuple):
-    """`tree_key` is the outermost instance; `body` everything alive inside, as JSON; `state` active, completed, ..."""
+    """`tree_key` is the outermost instance; `body` everything alive inside, as JSON; `state` active, completed, ...
+
+    The rest is about subscriptions without a row of their own, on the correlation key `wait_on`: an open one, where
+    `wait_key` is one, and those that were closed, the last one of each name, as a JSON list (`closed_waits`).
+    """
 
     key: int
     tree_key: int
@@ -79,6 +93,14 @@ class InstanceRow(NamedTuple):
     ended_at: int | None
     incidents: int
     body: str
+    wait_on: str | None = None
+    wait_key: int = 0
+    wait_name: str = ""
+    wait_element_key: int = 0
+    wait_element_id: str = ""
+    wait_opened_at: int = 0
+    wait_interrupting: int = 0
+    closed_waits: str = "[]"
 
 
 class JobRow(NamedTuple):

@@ -11,7 +11,7 @@ _seen: dict[str, int] = {}
 
 def make_ready() -> None:
     # Nearly all objects of a fold die with their key and without the collector, which would look in vain.
-    gc.set_threshold(100_000, 20, 20)
+    gc.set_threshold(1_000_000, 20, 20)
     if not gc.get_freeze_count():
         # Spark collects after each task: a twentieth of a second to find all modules still alive.
         gc.collect()

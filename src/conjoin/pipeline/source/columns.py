@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import types as T
 
 from conjoin.kernel.storable import is_text
-from conjoin.pipeline.correlate.fold.row_buffers import LAST_DAY
+from conjoin.pipeline.correlate.fold.deadlines import LAST_DAY
 from conjoin.runtime.broker import Broker
 
 Condition = tuple[str, str, Any]

@@ -1,7 +1,8 @@
 """A key space as rows: its subscriptions, messages and locks, and back.
 
 A subscription that was closed while a message was on its way to it is kept until the answer has come; of the others
-that were closed, the last one of each name, for explanations.
+that were closed, the last one of each name, for explanations. A subscription has a row, or stands in that of its
+instance: see `instance_waits.py`.
 """
 
 from collections.abc import Iterable
@@ -12,10 +13,11 @@ from hashlib import blake2b
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
 from conjoin.kernel.correlation.events import InstanceStarted, SubscriptionClosed
 from conjoin.kernel.correlation.state import Lock
-from conjoin.kernel.keys import key_of_rank, rank_of
+from conjoin.kernel.keys import rank_of
+from conjoin.runtime.codec.instance_waits import closed_waits, open_wait
 from conjoin.runtime.codec.messages import PolicyOf, read_message
 from conjoin.store.port import KeyRows
-from conjoin.store.rows import LockRow, MessageRow, SubscriptionRow
+from conjoin.store.rows import InstanceRow, LockRow, MessageRow, SubscriptionRow
 
 
 @dataclass(slots=True)
@@ -32,12 +34,14 @@ class Loaded:
     """Closed ones that still wait for an answer."""
     kept: dict[str, int] = field(default_factory=dict)
     """The last one closed of each name, by its key."""
+    at_home: dict[int, int] = field(default_factory=dict)
+    """Those that stand in the rows of their instances, kept ones too: by their keys, the keys of the instances."""
     oldest_up_to: int = 0
     """Live messages are here up to this key; 0 when it is all of them."""
     reached: dict[str, int | None] = field(default_factory=dict)
     """Of a name, the last message loaded; None when there are no more."""
     rows: dict[int, SubscriptionRow] = field(default_factory=dict)
-    """Its subscriptions as they were read, by their keys."""
+    """The subscriptions that stand apart as they were read, by their keys."""
 
     def reached_of(self, name: str) -> int | None:
         return self.reached.get(name, self.oldest_up_to)
@@ -54,23 +58,6 @@ def in_crowd(row: SubscriptionRow) -> SubscriptionRow:
     return row._replace(crowd=f"{digest(row.name)}{digest(row.process_id)}{rank:016x}{row.key:016x}")
 
 
-def subscription_row(place: tuple[str, str], its: Subscription, closed_at: int | None) -> SubscriptionRow:
-    return SubscriptionRow(
-        *place,
-        its.key,
-        its.name,
-        its.process_id,
-        its.instance_id,
-        key_of_rank(its.rank),
-        its.element_id or "",
-        its.opened_at,
-        int(its.interrupting),
-        its.business_id,
-        0 if its.busy_with is None else its.busy_with.key,
-        closed_at,
-    )
-
-
 def lock_row(place: tuple[str, str], lock: Lock) -> LockRow:
     return LockRow(*place, lock.process_id, lock.instance_id, lock.since, lock.message.key if lock.message else 0)
 
@@ -78,7 +65,9 @@ def lock_row(place: tuple[str, str], lock: Lock) -> LockRow:
 def read_spaces(tenant_id: str, keys: Iterable[str], rows: KeyRows, policy_of: PolicyOf) -> dict[str, Loaded]:
     """The key spaces of these keys, empty ones included."""
     found = {key: Loaded(KeySpace(tenant_id, key)) for key in keys}
-    subscriptions = {}
+    subscriptions: dict[int, Subscription] = {}
+    for instance in rows.instances:
+        _put_waits(found[instance.wait_on or ""], instance, subscriptions)
     for row in rows.subscriptions:
         subscriptions[row.key] = _put_subscription(found[row.correlation_key], row)
     for message_row in rows.messages:
@@ -92,6 +81,27 @@ def read_spaces(tenant_id: str, keys: Iterable[str], rows: KeyRows, policy_of: P
         message = loaded.messages.get(lock.message_key)
         loaded.space.locks[lock.process_id] = Lock(lock.process_id, lock.instance_key, lock.since, message)
     return found
+
+
+def _put_waits(loaded: Loaded, row: InstanceRow, subscriptions: dict[int, Subscription]) -> None:
+    if row.wait_key:
+        its = open_wait(row)
+        subscriptions[its.key] = its
+        loaded.at_home[its.key] = row.key
+        loaded.space.add_subscription(its)
+    for closed in closed_waits(row):
+        its = closed.subscription
+        subscriptions[its.key] = its
+        loaded.at_home[its.key] = row.key
+        _keep(loaded, closed)
+
+
+def _keep(loaded: Loaded, closed: SubscriptionClosed) -> None:
+    """The last one closed of its name."""
+    its = closed.subscription
+    topic = loaded.space.topics.get(its.name) or loaded.space.new_topic(its.name)
+    topic.last_closed = closed
+    loaded.kept[its.name] = its.key
 
 
 def _put_subscription(loaded: Loaded, row: SubscriptionRow) -> Subscription:
@@ -115,9 +125,7 @@ def _put_subscription(loaded: Loaded, row: SubscriptionRow) -> Subscription:
     if row.busy_with:
         loaded.awaiting[row.key] = its
     else:
-        topic = loaded.space.topics.get(row.name) or loaded.space.new_topic(row.name)
-        topic.last_closed = SubscriptionClosed(its, row.closed_at)
-        loaded.kept[row.name] = row.key
+        _keep(loaded, SubscriptionClosed(its, row.closed_at))
     return its
 
 

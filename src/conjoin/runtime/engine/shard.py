@@ -12,9 +12,9 @@ from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog, NewInstance
 from conjoin.kernel.correlation import KeySpace
 from conjoin.kernel.correlation import commands as correlation
-from conjoin.kernel.correlation.decide import DECIDE as DECIDE_CORRELATION
+from conjoin.kernel.correlation.decide import decide
 from conjoin.kernel.correlation.events import Event, MessageAnswered, MessagePublished, MessageRefused
-from conjoin.kernel.coupling import ORDER_OF, Order, starts_first
+from conjoin.kernel.coupling import Order, order_of, starts_first
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import Keys
 from conjoin.kernel.process import ProcessState
@@ -103,14 +103,14 @@ class Shard:
         space = self._touched.get(place)
         if space is None:
             space = self._touched[place] = self.spaces.at(place)
-        inner, listener = command.command, self.listener
+        listener = self.listener
         orders: list[Order] = []
-        decided = DECIDE_CORRELATION[type(inner)](space, inner, self.catalog)
+        decided = decide(space, command.command, self.catalog)
         for event in decided:
-            kind = type(event)
             event.apply(space)
-            if kind in ORDER_OF:
-                orders.append(ORDER_OF[kind](space, event))
+            order = order_of(space, event)
+            if order is not None:
+                orders.append(order)
             elif isinstance(event, MessagePublished):
                 message = event.message
                 if message.stored:

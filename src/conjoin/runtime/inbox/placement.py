@@ -12,6 +12,7 @@ from typing import Any
 
 from conjoin.kernel.inbox import InboxMessage, InboxSettings
 from conjoin.kernel.inbox.groups import order_of
+from conjoin.kernel.inbox.message import Number
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.store import tables as t
 from conjoin.store.port import Frozen
@@ -91,7 +92,7 @@ def _instant(value: int) -> str:
     return f"{min(max(value + _MIDDLE, 0), 2 * _MIDDLE - 1):016x}"
 
 
-def _number(value: float | str) -> str:
+def _number(value: Number | str) -> str:
     """Sign, magnitude, digits; of a negative number everything is reversed."""
     exact = Decimal(value)
     if exact.is_zero():

@@ -21,7 +21,7 @@ from conjoin.kernel.inbox import InboxSettings, accept
 from conjoin.kernel.inbox.accepting import Arrival, Ignored
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.headers import RejectedRow, header_texts, read_headers
-from conjoin.kernel.inbox.message import Hint
+from conjoin.kernel.inbox.message import Hint, Number
 from conjoin.kernel.inbox.settings import EXPRESSION_MARK
 from conjoin.kernel.policies import Policies
 from conjoin.kernel.storable import whole_number
@@ -271,7 +271,7 @@ class Reception:
         self._dead_letters.setdefault(shard_of(letter.part, self.shards), []).append(letter)
 
 
-def _finite(value: str | float | None) -> str | float | None:
+def _finite(value: str | Number | None) -> str | Number | None:
     """JSON knows no infinity."""
     return min(max(value, -_LARGEST), _LARGEST) if isinstance(value, float) and isinf(value) else value
 

@@ -63,7 +63,8 @@ class Snapshot:
 
 
 def _put_spaces(shard: ReplayedShard, view: CatalogView, tenant_id: str, mine: KeyRows) -> None:
-    keys = dict.fromkeys(row.correlation_key for rows in mine for row in rows)
+    tables = (mine.subscriptions, mine.messages, mine.locks)
+    keys = dict.fromkeys(row.correlation_key for rows in tables for row in rows)
     spaces = read_spaces(tenant_id, keys, mine, view.policy_of)
     closed = {row.key: row.closed_at for row in mine.subscriptions if row.closed_at is not None}
     for key, loaded in spaces.items():

@@ -34,8 +34,8 @@ from conjoin.store.tables import Table
 _EXPLAINED = ("MessageDiscarded", "MessageExpired", "MessageRefused")
 """Events with near misses."""
 _JSON = ("body", "command", "record", "variables")
-_NOT_FROM_LOG = ("crowd",)
-"""An index column, which does not follow from the log."""
+_NOT_FROM_LOG = ("crowd", *t.WAIT_COLUMNS)
+"""Where a row stands does not follow from the log."""
 _LONGEST = 160
 
 
@@ -114,7 +114,7 @@ class _Replay:
             self._known = row.catalog_version
         try:
             entries = list(read_block(row.block))
-        except (ValueError, KeyError, TypeError, zlib.error) as error:
+        except (ValueError, KeyError, IndexError, TypeError, zlib.error) as error:
             raise Different(f"version {row.version}: the block cannot be read ({error})") from error
         for number, entry in enumerate(entries, 1):
             name = type(getattr(entry.request, "command", entry.request)).__name__

@@ -17,8 +17,9 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance, ProcessState
 from conjoin.kernel.verdicts.verdicts import Verdict, verdict_of
+from conjoin.runtime.codec.instance_waits import subscription_row
 from conjoin.runtime.codec.instances import IndexRows, body_of, ended_body, index_rows, instance_row, timer_row
-from conjoin.runtime.codec.key_spaces import lock_row, subscription_row
+from conjoin.runtime.codec.key_spaces import lock_row
 from conjoin.runtime.codec.messages import Standing, message_row
 from conjoin.runtime.engine.key_spaces import Place
 from conjoin.runtime.engine.shard import Decided

@@ -75,9 +75,10 @@ class Commit:
     committed: bool = True
     """False: there was nothing to write."""
     messages: Sequence[MessageRow] = ()
-    """Written by this commit, as are jobs and instances."""
+    """Written by this commit, as are jobs."""
     jobs: Sequence[JobRow] = ()
-    instances: Sequence[InstanceRow] = ()
+    ended: Sequence[InstanceRow] = ()
+    """The instances that have ended."""
     decided: Sequence[MessageRow] = ()
     """Of the messages those whose verdict has changed."""
 

@@ -7,7 +7,7 @@ have left it, still loads, and may become smaller or end.
 """
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from conjoin.errors import InstanceTooLarge
 from conjoin.kernel.correlation import Message, Subscription
@@ -18,16 +18,18 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance
 from conjoin.kernel.verdicts.verdicts import verdict_of
+from conjoin.runtime.codec.instance_waits import FIRST, InstanceWaits, WaitColumns, subscription_row
 from conjoin.runtime.codec.instances import body_of, ended_body, index_rows, instance_row, timer_row
-from conjoin.runtime.codec.key_spaces import Loaded, in_crowd, lock_row, subscription_row
+from conjoin.runtime.codec.key_spaces import Loaded, in_crowd, lock_row
 from conjoin.runtime.codec.messages import NOTHING_SPECIAL, Standing, message_row
 from conjoin.runtime.engine.key_spaces import Place
 from conjoin.runtime.engine.shard import Decided
+from conjoin.runtime.run.home_waits import HomeWaits
 from conjoin.runtime.run.working_set import loaded_spaces
 from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.store import tables as t
 from conjoin.store.rows import InstanceRow, MessageRow, SubscriptionRow
-from conjoin.store.tables import Table
+from conjoin.store.tables import NarrowUpdate, Table
 
 ACTIVE, COMPLETED, TERMINATED = "active", "completed", "terminated"
 MOST_BODY_BYTES = 64 * 1024 * 1024
@@ -62,21 +64,23 @@ class KeyChanges(_RowChanges):
         self._closed: dict[int, int] = {}
         self._answered: set[int] = set()
         self._locks: dict[tuple[Place, str], None] = {}
+        self.homes = HomeWaits(its.state)
 
     def note(self, order: c.ForKey, decided: Decided) -> None:
         """Events of the correlation half."""
         place = (order.tenant_id, order.key)
         for event in decided:
-            if isinstance(event, _WITH_MESSAGE):
-                self._messages[event.message.key] = (place, event.message)
+            concerns = _CONCERNS.get(type(event), 0)
+            if concerns & _MESSAGE:
+                self._messages[event.message.key] = (place, event.message)  # type: ignore[union-attr]
                 if isinstance(event, e.MessagePublished) and event.message.message_id:
                     self._note_successor(place, event.message)
-            if isinstance(event, _WITH_SUBSCRIPTION):
-                self._subscriptions[event.subscription.key] = (place, event.subscription)
+            if concerns & _SUBSCRIPTION:
+                self._subscriptions[event.subscription.key] = (place, event.subscription)  # type: ignore[union-attr]
                 if isinstance(event, e.SubscriptionClosed):
                     self._closed[event.subscription.key] = event.at
-            elif isinstance(event, _WITH_LOCK):
-                self._locks[place, event.process_id] = None
+            elif concerns & _LOCK:
+                self._locks[place, event.process_id] = None  # type: ignore[union-attr]
         command = order.command
         if isinstance(command, correlation.AcknowledgeCorrelation):
             self._note_answer(place, command.message_key, command.subscription_key)
@@ -118,7 +122,12 @@ class KeyChanges(_RowChanges):
     def finish(self) -> None:
         by_place = self._its.spaces.by_place
         for key, (place, subscription) in self._subscriptions.items():
-            self._subscription(key, place, subscription, by_place[place])
+            # What is closed makes room for what is open.
+            if subscription.closed:
+                self._closed_one(key, place, subscription, by_place[place])
+        for key, (place, subscription) in self._subscriptions.items():
+            if not subscription.closed:
+                self._open_one(key, place, subscription, by_place[place])
         self._put_crowds_in_order()
         if self._messages:
             rows = [self._message(place, message, by_place[place]) for place, message in self._messages.values()]
@@ -130,26 +139,45 @@ class KeyChanges(_RowChanges):
             else:
                 self._put(t.LOCK, lock_row(place, lock))
 
-    def _subscription(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
-        if not subscription.closed:
-            self._put_subscription(place, subscription_row(place, subscription, None))
-            return
+    def _open_one(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
+        if key not in loaded.rows and place not in self._its.spaces.crowds and subscription.busy_with is None:
+            leaving = self.homes.open(place, subscription, loaded)
+            if leaving is not None:
+                for other_key, event in leaving:
+                    other = (place[0], other_key)
+                    self._put_apart(other, subscription_row(other, event.subscription, event.at))
+                return
+        self.homes.take_out(loaded, key)
+        self._put_apart(place, subscription_row(place, subscription, None))
+
+    def _closed_one(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
         if subscription.busy_with is not None and key in self._answered:
             subscription.busy_with = None
         waits = subscription.busy_with is not None
         topic = loaded.space.topics.get(subscription.name)
         last = topic.last_closed if topic is not None else None
-        if not waits and (last is None or last.subscription is not subscription):
-            self._drop(t.SUBSCRIPTION, *place, key)
-            return
-        self._put_subscription(place, subscription_row(place, subscription, self._closed.get(key, self._now)))
+        self.homes.take_out(loaded, key)
+        at = self._closed.get(key, self._now)
         if waits:
             loaded.awaiting[key] = subscription
-        elif (before := loaded.kept.get(subscription.name, key)) != key:
-            self._drop(t.SUBSCRIPTION, *place, before)
+        elif last is None or last.subscription is not subscription:
+            self._drop_apart(key, place, loaded)
+            return
+        else:
+            before = loaded.kept.get(subscription.name, key)
+            if before != key and not self.homes.take_out(loaded, before):
+                self._drop_apart(before, place, loaded)
+            if place not in self._its.spaces.crowds and self.homes.keep(place, e.SubscriptionClosed(subscription, at)):
+                self._drop_apart(key, place, loaded)
+                return
+        self._put_apart(place, subscription_row(place, subscription, at))
 
-    def _put_subscription(self, place: Place, row: SubscriptionRow) -> None:
-        self._put(t.SUBSCRIPTION, in_crowd(row) if place in self._its.spaces.crowds else row)
+    def _put_apart(self, place: Place, row: SubscriptionRow) -> None:
+        self._put(t.APART, in_crowd(row) if place in self._its.spaces.crowds else row)
+
+    def _drop_apart(self, key: int, place: Place, loaded: Loaded) -> None:
+        if key in loaded.rows:
+            self._drop(t.APART, *place, key)
 
     def _put_crowds_in_order(self) -> None:
         """Where very many wait from now on, each row gets its place among them; see `Crowd`."""
@@ -158,13 +186,13 @@ class KeyChanges(_RowChanges):
         for place, loaded in self._its.spaces.by_place.items():
             if place in self._its.spaces.crowds or len(loaded.rows) + touched[place] < most:
                 continue
-            written = self.put.get(t.SUBSCRIPTION, [])
-            gone = {key for *_, key in self.drop.get(t.SUBSCRIPTION, ())}
+            written = self.put.get(t.APART, [])
+            gone = {key for *_, key in self.drop.get(t.APART, ())}
             rows = {key: row for key, row in loaded.rows.items() if key not in gone}
             rows |= {row.key: row for row in written if row[:2] == place}
             if len(rows) >= most:
                 others = [row for row in written if row[:2] != place]
-                self.put[t.SUBSCRIPTION] = [*others, *map(in_crowd, rows.values())]
+                self.put[t.APART] = [*others, *map(in_crowd, rows.values())]
 
     def _message(self, place: Place, message: Message, loaded: Loaded) -> MessageRow:
         crowd = self._its.spaces.crowds.get(place)
@@ -195,11 +223,23 @@ class KeyChanges(_RowChanges):
         return Standing(is_held, has_id and remembered_until(message) > self._now, is_on_its_way)
 
 
+class ChangedInstance(NamedTuple):
+    instance: Instance
+    before: InstanceRow | None
+    state: str
+    ended_at: int | None
+    incidents: int
+    body: str
+
+
 class InstanceChanges(_RowChanges):
     def __init__(self, its: WorkingSet) -> None:
         super().__init__(its)
+        self.update: dict[NarrowUpdate, list[tuple[Any, ...]]] = {}
+        self.ended: list[InstanceRow] = []
         self._started: dict[int, int] = {}
         self._ended: dict[int, tuple[str, int]] = {}
+        self._changed: dict[int, ChangedInstance] = {}
 
     def note(self, order: c.Command, decided: Decided) -> None:
         """Events of the process half."""
@@ -212,10 +252,11 @@ class InstanceChanges(_RowChanges):
                 self._ended[event.key] = (TERMINATED, order.at)
 
     def finish(self) -> None:
-        rows = [row for instance in self._its.state.live.values() if (row := self._row(instance)) is not None]
-        if rows:
-            self.put[t.INSTANCE] = rows
         state = self._its.state
+        for instance in state.live.values():
+            changed = self._changes_of(instance)
+            if changed is not None:
+                self._changed[instance.key] = changed
         start_timers = {key: place for place, keys in state.start_timers.items() for key in keys}
         for key, place in start_timers.items():
             if key not in state.start_timer_rows:
@@ -231,7 +272,7 @@ class InstanceChanges(_RowChanges):
             for table in (t.TIMER, t.JOB)
         }
 
-    def _row(self, instance: Instance) -> InstanceRow | None:
+    def _changes_of(self, instance: Instance) -> ChangedInstance | None:
         state, key = self._its.state, instance.key
         before = state.rows.get(key)
         ended = self._ended.get(key)
@@ -251,19 +292,52 @@ class InstanceChanges(_RowChanges):
                 self._drop(table, row_key)
         incidents = sum(table is t.INCIDENT for table, _ in index)
         status, ended_at = ended or (ACTIVE, None)
-        if before is not None:
-            return before._replace(state=status, ended_at=ended_at, incidents=incidents, body=body)
-        times = (self._started[key], ended_at)
-        return instance_row(instance, state.root_of(instance), status, times, incidents, body)
+        return ChangedInstance(instance, before, status, ended_at, incidents, body)
+
+    def write(self, waits: dict[int, InstanceWaits]) -> None:
+        """The rows of instances, with what they hold of subscriptions."""
+        for key, changed in self._changed.items():
+            self._write(key, changed, waits.pop(key, None))
+        for key, others in waits.items():
+            self._update(t.WAITS, (*others.columns(), key))
+
+    def _write(self, key: int, changed: ChangedInstance, waits: InstanceWaits | None) -> None:
+        instance, before, state, ended_at, incidents, body = changed
+        if before is None:
+            times = (self._started[key], ended_at)
+            row = instance_row(instance, self._its.state.root_of(instance), state, times, incidents, body)
+            if waits is not None:
+                row = InstanceRow(*row[:FIRST], *waits.columns())
+            self._put(t.INSTANCE, row)
+            if ended_at is not None:
+                self.ended.append(row)
+            return
+        columns: WaitColumns = before[FIRST:] if waits is None else waits.columns()
+        if ended_at is not None:
+            self._update(t.ENDED, (state, ended_at, incidents, body, *columns, key))
+            self.ended.append(before._replace(state=state, ended_at=ended_at, incidents=incidents, body=body))
+        elif columns[0] == before.wait_on:
+            self._update(t.ADVANCED, (incidents, body, *columns[1:], key))
+        else:
+            self._update(t.MOVED, (incidents, body, *columns, key))
+
+    def _update(self, update: NarrowUpdate, row: tuple[Any, ...]) -> None:
+        self.update.setdefault(update, []).append(row)
 
 
-_WITH_MESSAGE = (
-    *(e.MessagePublished, e.MessageCorrelated, e.InstanceStarted, e.MessageRefused, e.MessageDiscarded),
-    *(e.MessageExpired, e.MessageHeld, e.MessageReleased, e.MessageAnswered, e.CorrelationGivenBack),
-    e.CorrelationAcknowledged,
-)
-_WITH_SUBSCRIPTION = (
-    *(e.SubscriptionOpened, e.SubscriptionClosed, e.MessageCorrelated),
-    *(e.CorrelationAcknowledged, e.CorrelationGivenBack),
-)
-_WITH_LOCK = (e.InstanceStarted, e.LockFreed)
+_MESSAGE, _SUBSCRIPTION, _LOCK = 1, 2, 4
+_CONCERNS: dict[type, int] = {
+    **dict.fromkeys(
+        (e.MessagePublished, e.MessageRefused, e.MessageDiscarded, e.MessageExpired, e.MessageHeld, e.MessageReleased),
+        _MESSAGE,
+    ),
+    e.MessageAnswered: _MESSAGE,
+    e.MessageCorrelated: _MESSAGE | _SUBSCRIPTION,
+    e.CorrelationAcknowledged: _MESSAGE | _SUBSCRIPTION,
+    e.CorrelationGivenBack: _MESSAGE | _SUBSCRIPTION,
+    e.SubscriptionOpened: _SUBSCRIPTION,
+    e.SubscriptionClosed: _SUBSCRIPTION,
+    e.InstanceStarted: _MESSAGE | _LOCK,
+    e.LockFreed: _LOCK,
+}
+"""What an event is about; events have no subclasses."""

@@ -21,13 +21,31 @@ from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.limits import MOST, left_of, order_text
 from conjoin.runtime.run.log import block_of, write_events
 from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, SetAsideRequest
+from conjoin.runtime.run.working_set.loaded_spaces import MOST_MESSAGES, MOST_WAITING
 from conjoin.runtime.run.working_set.working_set import Execution, RequestMark, WorkingSet
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, Head
-from conjoin.store.rows import LogRow, MessageRow, PositionRow, ReceivedRow
+from conjoin.store.port import Changes, Head, KeysWanted
+from conjoin.store.rows import InstanceRow, LogRow, MessageRow, PositionRow, ReceivedRow
 
 _REPEATED = object()
 """In place of a request that an earlier run has carried out."""
+
+
+def _published(requests: Sequence[object]) -> dict[str, list[tuple[str, str]]]:
+    """Keys and names of the messages among requests, by tenant."""
+    published: dict[str, list[tuple[str, str]]] = {}
+    for request in requests:
+        if isinstance(request, NewMessage):
+            published.setdefault(request.tenant_id, []).append((request.key, request.name))
+    return published
+
+
+def wanted_keys(requests: Sequence[object]) -> list[KeysWanted]:
+    """What a fold of these requests will read first, if an earlier run has carried out none of them."""
+    return [
+        KeysWanted(tenant_id, tuple(dict.fromkeys(key for key, _ in some)), MOST_MESSAGES, MOST_WAITING)
+        for tenant_id, some in _published(requests).items()
+    ]
 
 
 class Fold:
@@ -52,6 +70,7 @@ class Fold:
         self._is_carrying_out = False
         self._is_probed = False
         self._decided: Sequence[MessageRow] = ()
+        self._ended: Sequence[InstanceRow] = ()
         self._sent_by_mail = 0
 
     @property
@@ -67,11 +86,7 @@ class Fold:
         """What the messages of the batch touch, in bulk; the rest is fetched when its turn comes."""
         its = self._its
         self._requests = batch.requests if batch.origin is None else self._not_repeated(batch.origin, batch.requests)
-        published: dict[str, list[tuple[str, str]]] = {}
-        for request in self._requests:
-            if isinstance(request, NewMessage):
-                published.setdefault(request.tenant_id, []).append((request.key, request.name))
-        for tenant_id, some in published.items():
+        for tenant_id, some in _published(self._requests).items():
             its.spaces.fetch(tenant_id, (key for key, _ in some))
             its.fetch_receivers(tenant_id, some)
         if its.state.business_ids is None:
@@ -179,6 +194,7 @@ class Fold:
         instances.finish()
         block = block_of(entries)
         keys.finish()
+        instances.write(keys.homes.changed)
         # A row that is due, and that nothing has come of, would be swept for ever, before all others.
         moved = instances.moved() if self._swept else {}
         for kind, key in self._swept:
@@ -186,10 +202,12 @@ class Fold:
             if key not in moved[table]:
                 self._of_set_aside(SetAside(name, key, NO_EFFECT, may_pass=False))
         self._decided = keys.decided
+        self._ended = instances.ended
         sent = self._execution.outbox_rows(head.sent)
         changes = Changes(Head(head.version + 1, its.keys.counter, self._now, head.sent + len(sent)))
         changes.put = {**keys.put, **instances.put}
         changes.drop = {**keys.drop, **instances.drop}
+        changes.update = instances.update
         changes.put[t.LOG] = [LogRow(head.version + 1, self._view.version, self._now, block)]
         if sent:
             changes.put[t.OUTBOX] = sent
@@ -247,6 +265,6 @@ class Fold:
             changes is not None,
             put.get(t.MESSAGE, ()),
             put.get(t.JOB, ()),
-            put.get(t.INSTANCE, ()),
+            self._ended,
             self._decided,
         )

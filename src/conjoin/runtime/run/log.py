@@ -1,14 +1,15 @@
 """The log: one block a commit, with the requests, when each was carried out, and every event that followed.
 
 A block is JSON, compressed unless it is small: a list of entries, each the request as it was received, its instant,
-where the keys stood, and its events in order. An event is a list: its name, then its values by position. Records are
+where the keys stood, and its events in order. An event is a list: the number of its kind (its name, in earlier
+versions), then its values by position. Records are
 written as their keys: a message as the number it got, a subscription as its own. Blocks are only appended; replaying
 them gives the state again (`replay.py`).
 """
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -38,12 +39,61 @@ _PATHS = {
 """What is written of a field that is a record."""
 _TEXT_MESSAGES = (w.JobFailed, w.ErrorThrown)
 """Their `message` is a text."""
-_ALL: list[type] = [
-    kind
-    for module in (e, pe, w)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
-]
+KINDS: tuple[type, ...] = (
+    e.MessagePublished,
+    e.MessageCorrelated,
+    e.InstanceStarted,
+    e.MessageRefused,
+    e.MessageDiscarded,
+    e.MessageExpired,
+    e.MessageHeld,
+    e.MessageReleased,
+    e.MessageAnswered,
+    e.SubscriptionOpened,
+    e.SubscriptionClosed,
+    e.SubscriptionRefused,
+    e.CorrelationAcknowledged,
+    e.CorrelationGivenBack,
+    e.LockFreed,
+    e.OrderRefused,
+    pe.InstanceCreated,
+    pe.InstanceCompleted,
+    pe.InstanceTerminated,
+    pe.ElementEntered,
+    pe.LoopEntered,
+    pe.ElementPassed,
+    pe.ElementCompleted,
+    pe.ElementTerminated,
+    pe.TokenAdded,
+    pe.FlowTaken,
+    pe.TokensJoined,
+    pe.TokenDropped,
+    pe.ElementTriggered,
+    pe.ScopeTerminating,
+    pe.ScopeInterrupted,
+    pe.ScopeEnding,
+    pe.ScopeShut,
+    pe.InterruptionBegun,
+    pe.VariablesWritten,
+    pe.ResultKept,
+    pe.CommandRefused,
+    w.MessageAwaited,
+    w.SignalAwaited,
+    w.TimerStarted,
+    w.TimerEnded,
+    w.JobCreated,
+    w.JobActivated,
+    w.JobCompleted,
+    w.JobFailed,
+    w.ErrorThrown,
+    w.JobReturned,
+    w.RetriesUpdated,
+    w.TimeoutUpdated,
+    w.TaskAssigned,
+    w.IncidentRaised,
+    w.IncidentResolved,
+)
+"""An event is written with its place here as its number: new ones come at the end, and none is taken out."""
 
 
 def _paths(kind: type) -> tuple[str, ...]:
@@ -55,12 +105,13 @@ def _paths(kind: type) -> tuple[str, ...]:
 
 def _values(kind: type) -> Callable[[Any], tuple[Any, ...]]:
     paths = _paths(kind)
-    get = attrgetter(*paths)
+    get: Callable[[Any], Any] = attrgetter(*paths)
     return get if len(paths) > 1 else lambda event: (get(event),)
 
 
-_PATHS_OF = {kind.__name__: _paths(kind) for kind in _ALL}
-_VALUES = {kind: (kind.__name__, _values(kind)) for kind in _ALL}
+_NAMES = tuple(kind.__name__ for kind in KINDS)
+_PATHS_OF = {kind.__name__: _paths(kind) for kind in KINDS}
+_VALUES = {kind: (number, _values(kind)) for number, kind in enumerate(KINDS)}
 
 
 def write_events(decided: Iterable[e.Event | Item], into: list[tuple[Any, ...]]) -> None:
@@ -73,9 +124,10 @@ def write_events(decided: Iterable[e.Event | Item], into: list[tuple[Any, ...]])
 
 
 def written_events(decided: Iterable[e.Event | Item]) -> list[tuple[Any, ...]]:
+    """With the names of their kinds."""
     written: list[tuple[Any, ...]] = []
     write_events(decided, written)
-    return written
+    return [(_NAMES[event[0]], *event[1:]) for event in written]
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -97,6 +149,8 @@ class LoggedEvent:
 
 def read_event(written: list[Any]) -> LoggedEvent:
     kind, *values = written
+    if isinstance(kind, int):
+        kind = _NAMES[kind]
     paths = (path.removesuffix(".key").replace(".", "_") for path in _PATHS_OF[kind])
     return LoggedEvent(kind, dict(zip(paths, values, strict=True)))
 

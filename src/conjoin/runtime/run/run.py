@@ -17,10 +17,10 @@ from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.placement import KeyHomes, Placement, homes_of
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.run.batches import Batch, Commit
-from conjoin.runtime.run.fold import Fold
+from conjoin.runtime.run.fold import Fold, wanted_keys
 from conjoin.runtime.run.isolation import Blame, blame
 from conjoin.runtime.run.working_set.working_set import WorkingSet
-from conjoin.store.port import Changes, Facts, ShardSnapshot, ShardStore
+from conjoin.store.port import Changes, Facts, ShardSnapshot, ShardStore, WhatIsWanted
 
 RACES_BEFORE_LOCKING = 2
 """A large batch is not starved by small ones: after so many lost races it locks the shard before it loads."""
@@ -58,7 +58,8 @@ class Runner:
         # and what a run may make meanwhile is bounded (`limits.py`).
         gc.disable()
         try:
-            return until_committed(self.store, partial(self._try, batch, view), RACES_BEFORE_LOCKING)
+            wanted = partial(wanted_keys, batch.requests)
+            return until_committed(self.store, partial(self._try, batch, view), RACES_BEFORE_LOCKING, wanted)
         finally:
             if collects:
                 gc.enable()
@@ -120,15 +121,18 @@ class Runner:
 
 
 def until_committed(
-    shard: ShardStore, attempt: Callable[[ShardSnapshot], _T | None], races_before_locking: int = RACES_OF_UPKEEP
+    shard: ShardStore,
+    attempt: Callable[[ShardSnapshot], _T | None],
+    races_before_locking: int = RACES_OF_UPKEEP,
+    wanted: WhatIsWanted = tuple,
 ) -> _T:
     """What an attempt answers; None means that another run has committed in the meantime.
 
-    After so many lost races the shard is locked before it is read.
+    After so many lost races the shard is locked before it is read. `wanted` is what will be read first.
     """
     races = 0
     while True:
-        with shard.begin(locked=races >= races_before_locking) as snapshot:
+        with shard.begin(locked=races >= races_before_locking, wanted=wanted) as snapshot:
             answer = attempt(snapshot)
         if answer is not None:
             return answer

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conjoin.errors import InputError
+from conjoin.runtime.codec.instance_waits import FIRST
 from conjoin.runtime.engine import placement
 from conjoin.runtime.engine.business_ids import refuse_unless_one
 from conjoin.runtime.engine.placement import shard_of
@@ -25,10 +26,10 @@ from conjoin.runtime.upkeep.retention import SOURCE as RETENTION
 from conjoin.store import tables as t
 from conjoin.store.opening import create_store
 from conjoin.store.port import Head, Store
-from conjoin.store.rows import PositionRow
+from conjoin.store.rows import InstanceRow, PositionRow
 from conjoin.store.tables import Table
 
-_BY_KEY = (t.MESSAGE, t.SUBSCRIPTION, t.LOCK)
+_BY_KEY = (t.MESSAGE, t.APART, t.LOCK)
 TASK = "conjoin store reshard"
 _FRESH = 1
 """The version of the new shards: their logs begin after it, so replaying them needs a backup, and says so."""
@@ -77,7 +78,7 @@ class _Plan:
         waiting = sum(row.seq > taken.get((index, row.receiver), 0) for index, row in self._all(t.OUTBOX))
         if waiting:
             problems.append(f"orders between shards not delivered yet: {waiting}; conjoin store tick delivers them")
-        busy = sum(bool(row.busy_with) for _, row in self._all(t.SUBSCRIPTION))
+        busy = sum(bool(row.busy_with) for _, row in self._all(t.APART))
         if busy and not waiting:
             problems.append(f"subscriptions with a message on its way to them: {busy}; conjoin store tick finishes it")
         aside = sum(row.state == WAITING for _, row in self._all(t.SET_ASIDE))
@@ -90,8 +91,14 @@ class _Plan:
 
     def _all(self, table: Table) -> Iterator[tuple[int, Any]]:
         for index in range(self.old):
-            for row in self._frozen.rows(index, table):
+            for row in self._read(index, table):
                 yield index, row
+
+    def _read(self, index: int, table: Table) -> Iterator[Any]:
+        """A correlation key and an instance may go to different shards: all subscriptions stand apart at first."""
+        if table is t.INSTANCE:
+            return (InstanceRow(*row[:FIRST]) for row in self._frozen.rows(index, table))
+        return iter(self._frozen.rows(index, t.SUBSCRIPTION if table is t.APART else table))
 
     def fill(self, target: Store, on_progress: OnProgress) -> Tallies:
         read: Tallies = {table.name: Tally() for table in (*t.STATE, *t.KEPT, *t.CATALOG)}
@@ -116,7 +123,7 @@ class _Plan:
                 continue
             stays = placement.moved(old, self.new) == index
             if table in _BY_KEY or table is t.TIMER or stays:
-                for row in self._frozen.rows(old, table):
+                for row in self._read(old, table):
                     if self._goes_to(table, row, old) == index:
                         yield row
 

@@ -29,9 +29,11 @@ FEW = 100
 _PAGE = 1_000
 _LOOKED_AT: dict[Table, Callable[[int], dict[str, Any]]] = {
     t.MESSAGE: lambda cut: {"live": 0},
-    t.SUBSCRIPTION: lambda cut: {"busy_with": 0, "closed_at": Meets((("<", cut),))},
+    t.APART: lambda cut: {"busy_with": 0, "closed_at": Meets((("<", cut),))},
     t.INSTANCE: lambda cut: {"state": ("completed", "terminated")},
 }
+_NAMES = {t.MESSAGE: t.MESSAGE.name, t.APART: t.SUBSCRIPTION.name, t.INSTANCE: t.INSTANCE.name}
+"""By which it is noted up to when a table was cleaned."""
 _BORN_AT = {t.MESSAGE: "published_at", t.INSTANCE: "started_at"}
 """Grows with the keys of one shard, so that the young ones need not be looked at."""
 
@@ -63,7 +65,7 @@ def over_at(table: Table, row: Any) -> int | None:
         if row.live:
             return None
         return int(row.decided_at) if row.deadline == NEVER else max(row.decided_at, row.deadline)
-    if table is t.SUBSCRIPTION:
+    if table in (t.SUBSCRIPTION, t.APART):
         return None if row.busy_with else row.closed_at
     return row.ended_at if table is t.INSTANCE else None
 
@@ -73,6 +75,9 @@ class Cuts:
 
     def __init__(self, positions: Iterable[PositionRow]) -> None:
         self._instants = {row.part: int(row.position) for row in positions if row.source == SOURCE}
+        # A closed one that stands in the row of its instance goes with it.
+        with_instances = self._instants.get(t.INSTANCE.name, 0)
+        self._instants[t.SUBSCRIPTION.name] = max(self._instants.get(t.SUBSCRIPTION.name, 0), with_instances)
 
     def may_be_gone(self, table: Table, row: Any) -> bool:
         over = over_at(table, row)
@@ -96,11 +101,11 @@ class Retention:
     def commits(self, now: int) -> Iterator[Removed]:
         """The same, commit by commit: the caller may rest before each."""
         messages_ms, instances_ms, log_ms = self._keep_for
-        kept = ((t.MESSAGE, messages_ms), (t.SUBSCRIPTION, messages_ms), (t.INSTANCE, instances_ms))
+        kept = ((t.MESSAGE, messages_ms), (t.APART, messages_ms), (t.INSTANCE, instances_ms))
         for table, keep_ms in kept:
             if keep_ms is not None:
                 counts = self._remove(table, now - keep_ms * 1_000)
-                yield from (Removed(**{f"{table.name}s": count}) for count in counts)
+                yield from (Removed(**{f"{_NAMES[table]}s": count}) for count in counts)
         if log_ms is not None:
             for keeper in self._keepers:
                 yield from (Removed(log_blocks=count) for count in keeper.remove_log("at", now - log_ms * 1_000))
@@ -110,7 +115,7 @@ class Retention:
             keeper.close()
 
     def _remove(self, table: Table, cut: int) -> Iterator[int]:
-        cleaned = PositionRow(SOURCE, table.name, str(cut))
+        cleaned = PositionRow(SOURCE, _NAMES[table], str(cut))
         for page in self._over_before(table, cut):
             by_shard: dict[int, list[tuple[Any, ...]]] = {}
             for row in page:

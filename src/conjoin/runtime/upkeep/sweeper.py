@@ -66,6 +66,8 @@ class Sweeper:
         self.cleaning = Cleaning(broker.store, lambda: broker.now, keep_for)
         self._shards = [_ShardSweeper(broker, inline, index, every_s) for index in range(broker.shard_count)]
         self._threads = [it.thread for it in self._shards]
+        if broker.store.checkpoint_every_s is not None:
+            self._threads += [_checkpoints(broker, inline, shard) for shard in range(broker.shard_count)]
         if broker.shard_count > 1:
             mail = Repeating("mail", broker.post.forget_delivered, max(every_s, 1.0), broker.supervisor)
             self._threads.append(mail)
@@ -103,6 +105,18 @@ class Sweeper:
             thread.rest(perf_counter() - started)
 
 
+def _checkpoints(broker: Broker, inline: ShardThreads, shard: int) -> Repeating:
+    """A checkpoint beside the commits never comes to its end while they go on: the shard's thread does the rest."""
+    worker, every_s = inline.workers[shard], broker.store.checkpoint_every_s
+    assert every_s is not None
+
+    def step() -> None:
+        if broker.store.checkpoint(shard):
+            worker.between_batches(worker.runner.store.finish_checkpoint)
+
+    return Repeating(f"checkpoint-{shard}", step, every_s, broker.supervisor)
+
+
 class _ShardSweeper:
     """One shard, which it reads through a connection of its own."""
 
@@ -135,7 +149,6 @@ class _ShardSweeper:
         self._broker.supervisor.set_aside[self._shard] = seen.set_aside
         steps: list[Step] = [(f"sweeping {kind}", partial(self._sweep, kind)) for kind in seen.due]
         steps.append(("scheduling start timers", partial(self._broker.schedule_starts, self._shard, seen)))
-        steps.append(("writing a checkpoint", partial(self._broker.store.checkpoint, self._shard)))
         if seen.to_retry:
             steps.append(("retrying what is set aside", partial(retry_due, self._ask, seen.to_retry)))
         if seen.receivers:

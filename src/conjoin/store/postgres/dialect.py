@@ -2,7 +2,7 @@
 
 A plan is made once, perhaps while the tables are still empty, and must be right when they are large. So each value of
 a parameter is looked up by a subquery of its own (`offset 0` keeps it one), and no large table can come first.
-Subscriptions and instances come with their place as the last column: see `writes.py`.
+Subscriptions apart and instances come with their place as the last column: see `writes.py`.
 
 A row of an index has room for about 2,700 bytes, and a key or a name may have 131,072. So texts of clients stand in
 indexes as `short_text`, a function of the schema: a text itself up to 100 characters, and else its beginning and its
@@ -14,14 +14,14 @@ import re
 
 from conjoin.store import tables as t
 from conjoin.store.sql.dialect import SqlDialect, pieces
-from conjoin.store.sql.statements import ON_KEYS
+from conjoin.store.sql.statements import ON_KEYS, WAITING_ON
 from conjoin.store.tables import Table
 
 SHORT_TEXT = "short_text"
 COLUMNS = frozenset(
     {
         *("tenant_id", "correlation_key", "name", "message_id", "business_id", "process_id", "type"),
-        *("channel", "group_key", "source", "part"),
+        *("wait_on", "channel", "group_key", "source", "part"),
     }
 )
 """In no index does one of these stand as it is."""
@@ -45,6 +45,11 @@ def _like(pattern: str) -> str:
     return "".join(meant[it] if stands else f"\\{it}" if it in "%_\\" else it for it, stands in pieces(pattern))
 
 
+def _closed(place: int, type_: type) -> str:
+    """A value of a closed subscription that stands in the row of its instance."""
+    return f'(closed.value ->> {place}) collate "C"' if type_ is str else f"(closed.value ->> {place})::bigint"
+
+
 DIALECT = SqlDialect(
     texts="unnest(%s::text[]) as many(value)",
     numbers="unnest(%s::bigint[]) as many(value)",
@@ -58,11 +63,17 @@ DIALECT = SqlDialect(
         "child": 'child.value::text collate "C"',
         "key_of_said": "(said::json ->> 0)::bigint",
         "called_by_said": "(said::json ->> 9)::bigint",
+        "empty": "''::text collate \"C\"",
+        "short_tenant_id": f"{SHORT_TEXT}(tenant_id)",
+        "short_wait_on": f"{SHORT_TEXT}(wait_on)",
+        "closed_waits": "json_array_elements(i.closed_waits::json) as closed(value)",
+        **{f"closed_{name}": _closed(place, type_) for place, (name, type_) in enumerate(t.CLOSED_WAIT.items())},
     },
     lookup="cross join lateral (select t.* from {table} as t where {condition} offset 0) as t",
     first="cross join lateral (select t.* from {table} as t where {condition}) as t",
     like="like",
     pattern=_like,
+    same_shard=("message_part.shard = message.shard",),
     short=short,
     asked_short=asked_short,
 )
@@ -92,8 +103,10 @@ def _with_outermost(found: str) -> str:
 SQL = DIALECT.statements() | {
     name: DIALECT.asked_short(statement)
     for name, statement in {
-        "subscriptions": f"select {_columns(t.SUBSCRIPTION)}, t.place"
-        + _each(DIALECT.texts, t.SUBSCRIPTION, f"{_ON_KEYS} order by t.key limit %s"),
+        "subscriptions": f"select {_columns(t.APART)}, t.place"
+        + _each(DIALECT.texts, t.APART, f"{_ON_KEYS} order by t.key limit %s"),
+        "waiting": f"select {_columns(t.INSTANCE)}, t.place"
+        + _each(DIALECT.texts, t.INSTANCE, f"{WAITING_ON.format(p=DIALECT.p)} offset 0"),
         "messages": f"select {_columns(t.MESSAGE)}"
         + _each(DIALECT.texts, t.MESSAGE, f"{_ON_KEYS} and t.live = 1 order by t.key limit %s")
         + " order by t.key",

@@ -62,7 +62,7 @@ def migrate_store(connections: Connections) -> None:
     with _turn(connections) as connection:
         shards = connection.execute(_FACTS).fetchall()[0][0]
         with connection.transaction():
-            for table in t.SHARD:
+            for table in (*t.SHARD, *t.DERIVED, *t.VIEWS):
                 connection.execute(f"drop view if exists {VIEWS}.{table.name}")
         for index in range(shards):
             _take_steps(connection, schema_name(index), "shard")
@@ -106,7 +106,7 @@ def _take_steps(connection: Connection, name: str, part: str) -> None:
 def _make_views(connection: Connection, shards: int) -> None:
     with connection.transaction():
         connection.execute(f"create schema if not exists {VIEWS}")
-        for table in t.SHARD:
+        for table in (*t.SHARD, *t.DERIVED, *t.VIEWS):
             columns = ", ".join(table.columns)
             parts = (
                 f"select {index} as shard, {columns} from {schema_name(index)}.{table.name}" for index in range(shards)

@@ -16,14 +16,15 @@ from psycopg.pq import TransactionStatus
 from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
-from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, ShardSnapshot
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, KeysWanted, ShardSnapshot, WhatIsWanted
 from conjoin.store.postgres.arrays import TYPE_NAMES, number_array, text_array
 from conjoin.store.postgres.commit_outcome import was_committed
 from conjoin.store.postgres.connections import Connection, Connections, is_usable, stoppable, translated_errors
 from conjoin.store.postgres.dialect import DIALECT, SQL
 from conjoin.store.postgres.whole_tables import scan
-from conjoin.store.postgres.writes import SeenRows, writes
+from conjoin.store.postgres.writes import SeenRows, puts, writes
 from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow
+from conjoin.store.sql.message_parts import FILL, KnownParts
 from conjoin.store.tables import Table
 
 _BEGIN = "begin isolation level repeatable read"
@@ -42,8 +43,9 @@ class PostgresShard:
         self.place = f"{self.connections.place} (shard {index})"
         self._connection: Connection | None = None
         self._snapshot: PostgresSnapshot | None = None
+        self.parts = KnownParts()
 
-    def begin(self, *, locked: bool = False) -> "PostgresSnapshot":
+    def begin(self, *, locked: bool = False, wanted: WhatIsWanted = tuple) -> "PostgresSnapshot":
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
         try:
@@ -52,13 +54,14 @@ class PostgresShard:
                 if locked:
                     connection.execute(_LOCK)
                 found = connection.execute(SQL["head"], prepare=True)
+                asked = {it: _ask_for_keys(connection, it) for it in wanted()}
             heads = found.fetchall()
             if not heads:
                 raise StoreDamaged(self.place, NO_HEAD)
         except BaseException:  # whatever it was, the state of the connection is unknown
             self.end(True)
             raise
-        self._snapshot = PostgresSnapshot(self, connection, Head._make(heads[0]))
+        self._snapshot = PostgresSnapshot(self, connection, Head._make(heads[0]), asked)
         return self._snapshot
 
     def reader(self) -> "PostgresShard":
@@ -87,7 +90,12 @@ class PostgresShard:
                 assert moved == 1, f"{self.place} is not empty"
                 for table, some in rows.items():
                     _copy(connection, table, some)
+                for statement in FILL:
+                    connection.execute(statement)
             connection.execute(f"analyze {', '.join(table.name for table in rows)}")
+
+    def finish_checkpoint(self) -> None:
+        """The server does that by itself."""
 
     def close(self) -> None:
         """A connection in the middle of a transaction is not handed on."""
@@ -104,24 +112,41 @@ class PostgresShard:
         return self._connection
 
 
+_Answers = tuple["psycopg.Cursor[tuple[Any, ...]]", ...]
+_OF_KEYS = ("subscriptions", "messages", "locks", "waiting")
+
+
+def _ask_for_keys(connection: Connection, wanted: KeysWanted) -> _Answers:
+    """What lies under some correlation keys; within a pipeline, so that it takes one trip."""
+    places = (text_array(wanted.keys), wanted.tenant_id)
+    limits = {"subscriptions": (wanted.most_waiting,), "messages": (wanted.most,)}
+    return tuple(
+        connection.execute(SQL[name], (*places, *limits.get(name, ())), prepare=True, binary=True) for name in _OF_KEYS
+    )
+
+
 class PostgresSnapshot(ShardSnapshot):
-    def __init__(self, shard: PostgresShard, connection: Connection, head: Head) -> None:
+    def __init__(
+        self, shard: PostgresShard, connection: Connection, head: Head, asked: Mapping[KeysWanted, _Answers]
+    ) -> None:
         super().__init__(head, shard.end)
         self._shard = shard
         self._connection = connection
+        self._asked = dict(asked)
         self._seen = SeenRows()
 
     def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
-        """The three of them in one trip."""
-        places = (text_array(keys), tenant_id)
-        with self._reading(), self._connection.pipeline():
-            subscriptions = self._execute("subscriptions", (*places, most_waiting))
-            messages = self._execute("messages", (*places, most))
-            locks = self._execute("locks", places)
+        wanted = KeysWanted(tenant_id, tuple(keys), most, most_waiting)
+        answers = self._asked.pop(wanted, None)
+        if answers is None:
+            with self._reading(), self._connection.pipeline():
+                answers = _ask_for_keys(self._connection, wanted)
+        subscriptions, messages, locks, waiting = (answer.fetchall() for answer in answers)
         found = KeyRows(
-            self._seen.note(t.SUBSCRIPTION, subscriptions.fetchall()),
-            list(map(MessageRow._make, messages.fetchall())),
-            list(map(LockRow._make, locks.fetchall())),
+            self._seen.note(t.APART, subscriptions),
+            list(map(MessageRow._make, messages)),
+            list(map(LockRow._make, locks)),
+            self._seen.note(t.INSTANCE, waiting),
         )
         if len(found.subscriptions) >= most_waiting:
             counts = Counter(row.correlation_key for row in found.subscriptions)
@@ -151,14 +176,18 @@ class PostgresSnapshot(ShardSnapshot):
         connection = self._connection
         with self._ending(changes), translated_errors(self._shard.place):
             self._shard.check_held()
+            parts = self._shard.parts.missing(changes.put.get(t.MESSAGE, ()))
             try:
                 with connection.pipeline():
                     connection.execute(SQL["move_head"], (*changes.head, self.head.version), prepare=True)
                     passing("writing")
                     for statement, parameters in writes(changes, self._seen):
                         connection.execute(statement, parameters, prepare=True)
+                    for statement, parameters in puts(t.MESSAGE_PART, parts):
+                        connection.execute(statement, parameters, prepare=True)
                     passing("written")
                     connection.execute("commit")
+                self._shard.parts.note(parts)
                 return True
             except (SerializationFailure, DeadlockDetected):
                 connection.execute("rollback")

@@ -8,26 +8,27 @@ snapshot is: the server moves no row that a transaction can see, and does not le
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from conjoin.store import tables as t
 from conjoin.store.port import Changes
 from conjoin.store.postgres.arrays import Arrays, arrays, text_array, unnested
 from conjoin.store.postgres.dialect import asked_short, short
-from conjoin.store.tables import Table
+from conjoin.store.tables import NarrowUpdate, Table
 
 Statement = tuple[str, Sequence[Any]]
 _Forms = dict[bool, str]
 """A statement by whether its texts are to be split."""
+_T = TypeVar("_T")
 _WITHOUT_PLACE = itemgetter(slice(None, -1))
 _PLACE = itemgetter(-1)
-_KEY_OF: dict[Table, Callable[[Any], Any]] = {t.SUBSCRIPTION: itemgetter(0, 1, 2), t.INSTANCE: itemgetter(0)}
+_KEY_OF: dict[Table, Callable[[Any], Any]] = {t.APART: itemgetter(0, 1, 2), t.INSTANCE: itemgetter(0)}
 """The key columns come first in every row, and a row to drop is its key columns."""
 
 
 class SeenRows:
     def __init__(self) -> None:
-        self._places: dict[Table, dict[Any, str]] = {t.SUBSCRIPTION: {}, t.INSTANCE: {}}
+        self._places: dict[Table, dict[Any, str]] = {t.APART: {}, t.INSTANCE: {}}
         self._whole: set[tuple[str, str]] = set()
 
     def note(self, table: Table, found: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -49,7 +50,7 @@ class SeenRows:
     def statements(self, table: Table, rows: Sequence[Any]) -> Iterator[Statement]:
         """How rows are put."""
         places = self._places.get(table)
-        if places or (table is t.SUBSCRIPTION and self._whole):
+        if places or (table is t.APART and self._whole):
             assert places is not None
             # Taken out, so that a row that is put twice is not written twice at one place.
             taken = [places.pop(key, None) for key in map(_KEY_OF[table], rows)]
@@ -60,11 +61,24 @@ class SeenRows:
                 split, values = arrays(behind_key(table.types), map(behind_key, there))
                 found = [place for place in taken if place is not None]
                 yield _UPDATE[table][split], [text_array(found), *values, len(there)]
-            new = [row for row in rows if row[:2] in self._whole] if table is t.SUBSCRIPTION else []
+            new = [row for row in rows if row[:2] in self._whole] if table is t.APART else []
             if new:
                 yield _bulk(_INSERT[table], arrays(table.types, new))
                 rows = [row for row in rows if row[:2] not in self._whole]
         yield from puts(table, rows)
+
+    def updates(self, update: NarrowUpdate, rows: Sequence[Any]) -> Iterator[Statement]:
+        """Some columns of rows, each at its place; a row that was not read here is looked for."""
+        places = self._places[update.table]
+        taken = [places.get(row[-1]) for row in rows]
+        there = [row[:-1] for row, place in zip(rows, taken, strict=True) if place is not None]
+        if there:
+            split, values = arrays(update.types[:-1], there)
+            found = [place for place in taken if place is not None]
+            yield _UPDATE_SOME[update][split], [text_array(found), *values, len(there)]
+        others = [row for row, place in zip(rows, taken, strict=True) if place is None]
+        if others:
+            yield _bulk(_UPDATE_BY_KEY[update], arrays(update.types, others))
 
 
 def writes(changes: Changes, seen: SeenRows) -> Iterator[Statement]:
@@ -75,6 +89,9 @@ def writes(changes: Changes, seen: SeenRows) -> Iterator[Statement]:
             yield _bulk(_DROP[table], arrays(_KEY_TYPES[table], keys))
     for table, rows in changes.put.items():
         yield from seen.statements(table, rows)
+    for update, rows in changes.update.items():
+        if rows:
+            yield from seen.updates(update, rows)
 
 
 def puts(table: Table, rows: Sequence[Any]) -> Iterator[Statement]:
@@ -98,17 +115,34 @@ def _insert(table: Table, split: bool) -> str:
 
 def _put(table: Table, split: bool) -> str:
     others = ", ".join(f"{column} = excluded.{column}" for column in table.columns if column not in table.key)
-    return f"{_insert(table, split)} on conflict ({', '.join(map(short, table.key))}) do update set {others}"
+    instead = f"update set {others}" if others else "nothing"
+    return f"{_insert(table, split)} on conflict ({', '.join(map(short, table.key))}) do {instead}"
 
 
-def _update(table: Table, split: bool) -> str:
+def _update_whole(table: Table, split: bool) -> str:
+    return _update(NarrowUpdate(table, table.columns[len(table.key) :]), split)
+
+
+def _update(update: NarrowUpdate, split: bool) -> str:
     """Fails, and the commit with it, unless every row was where it should be."""
-    columns, types = table.columns[len(table.key) :], table.types[len(table.key) :]
-    values = unnested(types, split=split, before=["%s::tid[]"])
+    table, columns = update.table, update.columns
+    values = unnested(update.types[: len(columns)], split=split, before=["%s::tid[]"])
     return (
         f"with done as (update {table.name} as t set {', '.join(f'{column} = v.{column}' for column in columns)}"
         f" from {values} as v(place, {', '.join(columns)}) where t.ctid = v.place returning 1)"
         " select 1 / (count(*) = %s)::int from done"
+    )
+
+
+def _update_by_key(update: NarrowUpdate, split: bool) -> str:
+    """Each is looked for by itself, as in `_drop`."""
+    table, columns = update.table, update.columns
+    values = f"{unnested(update.types, split=split)} as v({', '.join((*columns, 'row_key'))})"
+    found = f"(select t.ctid from {table.name} as t where t.key = v.row_key offset 0)"
+    return (
+        f"update {table.name} as t set {', '.join(f'{column} = v.{column}' for column in columns)} from"
+        f" (select v.*, found.ctid as place from {values} cross join lateral {found} as found) as v"
+        " where t.ctid = v.place"
     )
 
 
@@ -122,12 +156,14 @@ def _drop(table: Table, split: bool) -> str:
     )
 
 
-def _forms(statement: Callable[[Table, bool], str], table: Table) -> _Forms:
-    return {split: statement(table, split) for split in (False, True)}
+def _forms(statement: Callable[[_T, bool], str], what: _T) -> _Forms:
+    return {split: statement(what, split) for split in (False, True)}
 
 
 _KEY_TYPES = {table: [table.types[table.columns.index(column)] for column in table.key] for table in t.SHARD}
-_PUT = {table: _forms(_put, table) for table in (*t.SHARD, *t.CATALOG)}
-_INSERT = {t.SUBSCRIPTION: _forms(_insert, t.SUBSCRIPTION)}
-_UPDATE = {table: _forms(_update, table) for table in (t.SUBSCRIPTION, t.INSTANCE)}
+_PUT = {table: _forms(_put, table) for table in (*t.SHARD, *t.DERIVED, *t.CATALOG)}
+_INSERT = {t.APART: _forms(_insert, t.APART)}
+_UPDATE = {table: _forms(_update_whole, table) for table in (t.APART, t.INSTANCE)}
+_UPDATE_SOME = {update: _forms(_update, update) for update in t.UPDATES}
+_UPDATE_BY_KEY = {update: _forms(_update_by_key, update) for update in t.UPDATES}
 _DROP = {table: _forms(_drop, table) for table in t.SHARD}

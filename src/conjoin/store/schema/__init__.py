@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-VERSION = 9
+VERSION = 10
 FOLDER: Traversable = files(__name__)
 
 

@@ -11,7 +11,9 @@ from conjoin.store import tables as t
 from conjoin.store.tables import Table
 
 ON_KEYS = "t.correlation_key = many.value and t.tenant_id = {p}"
+WAITING_ON = "t.wait_on = many.value and t.wait_on is not null and t.tenant_id = {p}"
 _BY_KEY = "t.key = many.value"
+_ON_ONE_KEY = ON_KEYS.replace("many.value", "{p}")
 _DUE = (t.TIMER, t.JOB, t.MESSAGE)
 
 
@@ -36,9 +38,10 @@ class Lookup(NamedTuple):
 
 LOOKUPS: dict[str, Lookup] = {
     "subscriptions_by_key": Lookup(
-        t.SUBSCRIPTION, "numbers", f"{_BY_KEY} and t.correlation_key = {{p}} and t.tenant_id = {{p}}"
+        t.APART, "numbers", f"{_BY_KEY} and t.correlation_key = {{p}} and t.tenant_id = {{p}}"
     ),
     "messages_by_key": Lookup(t.MESSAGE, "numbers", _BY_KEY),
+    "waiting": Lookup(t.INSTANCE, "texts", WAITING_ON),
     "locks": Lookup(t.LOCK, "texts", ON_KEYS),
     "instances": Lookup(t.INSTANCE, "numbers", _BY_KEY),
     "timers": Lookup(t.TIMER, "numbers", _BY_KEY),
@@ -83,10 +86,11 @@ _CROWD = {
 """Each has an index of its own."""
 READS: dict[str, tuple[Table, str]] = {
     "subscriptions": (
-        t.SUBSCRIPTION,
+        t.APART,
         # A limit for each key, as for messages.
-        f"from {{texts}} cross join subscription as t where {ON_KEYS} and t.key in (select s.key"
-        " from subscription as s where s.correlation_key = many.value and s.tenant_id = {p} order by s.key limit {p})",
+        f"from {{texts}} cross join subscription_apart as t where {ON_KEYS} and t.key in (select s.key"
+        " from subscription_apart as s where s.correlation_key = many.value and s.tenant_id = {p}"
+        " order by s.key limit {p})",
     ),
     "messages": (
         t.MESSAGE,
@@ -129,8 +133,8 @@ READS: dict[str, tuple[Table, str]] = {
     "outbox": (t.OUTBOX, "from outbox as t where t.receiver = {p} and t.seq > {p} order by t.seq limit {p}"),
     **{
         f"crowd_{kind}": (
-            t.SUBSCRIPTION,
-            "from subscription as t where t.correlation_key = {p} and t.tenant_id = {p} and t.crowd > {p}"
+            t.APART,
+            "from subscription_apart as t where t.correlation_key = {p} and t.tenant_id = {p} and t.crowd > {p}"
             f" and t.crowd < {{p}} and t.crowd <> '' and {condition} order by t.crowd limit {{p}}",
         )
         for kind, condition in _CROWD.items()
@@ -152,6 +156,13 @@ READS: dict[str, tuple[Table, str]] = {
         "from inbox_group as t where t.reach = {p} and t.due_at <= {p} order by t.due_at, {group_key} limit {p}",
     ),
 }
+OF_ONE_KEY: dict[str, tuple[Table, str]] = {
+    "subscriptions": (t.APART, f"{_ON_ONE_KEY} order by t.key limit {{p}}"),
+    "messages": (t.MESSAGE, f"{_ON_ONE_KEY} and t.live = 1 order by t.key limit {{p}}"),
+    "locks": (t.LOCK, _ON_ONE_KEY),
+    "waiting": (t.INSTANCE, WAITING_ON.replace("many.value", "{p}")),
+}
+"""The same as for many correlation keys, for one: that is most of what a single publish costs."""
 QUERIES: dict[str, str] = {
     "head": "select version, next_key, time, sent from shard",
     "move_head": "update shard set version = {p}, next_key = {p}, time = {p}, sent = {p} where version = {p}",

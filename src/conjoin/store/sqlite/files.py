@@ -1,13 +1,14 @@
 """SQLite files: how one is made, opened, brought to the newest schema, and what its errors mean.
 
-The write-ahead log is copied into the file beside the commits (`checkpoint`), not in them.
+The write-ahead log is copied into the file beside the commits (`checkpoint`), not in them. While commits go on, that
+never reaches the end of the log; so whoever commits copies the short rest between two commits.
 """
 
 import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from conjoin.errors import ConjoinError, OutcomeUnknown, StoreDamaged, StoreFail
 from conjoin.store import reading, schema
 from conjoin.store.sql.dialect import SqlDialect, pieces
 from conjoin.store.sqlite.data_folder import BROKEN, FULL, READ_ONLY, is_full, system_error
-from conjoin.store.tables import Table
+from conjoin.store.tables import CLOSED_WAIT, Table
 
 
 def _glob(pattern: str) -> str:
@@ -33,15 +34,21 @@ DIALECT = SqlDialect(
         "child": "child.value",
         "key_of_said": "json_extract(said, '$[0]')",
         "called_by_said": "json_extract(said, '$[9]')",
+        "empty": "''",
+        "short_tenant_id": "tenant_id",
+        "short_wait_on": "wait_on",
+        "closed_waits": "json_each(i.closed_waits) as closed",
+        **{f"closed_{name}": f"json_extract(closed.value, '$[{place}]')" for place, name in enumerate(CLOSED_WAIT)},
     },
     lookup="cross join {table} as t where {condition}",
     first="cross join {table} as t where t.key in (select t.key from {table} as t where {condition})",
+    by_part="indexed by message_key",
     like="glob",
     pattern=_glob,
 )
 WAIT_S = 30
 _CHECKPOINT_PAGES = 20_000
-"""So long a write-ahead log is copied by a commit after all."""
+"""So long a write-ahead log is copied by a commit after all; while a server checkpoints, it never becomes so long."""
 _CACHE_KB = 64 * 1024
 """What a large commit touches stays in memory until it is written; what does not would be written twice."""
 _STEPS_BETWEEN_LOOKS = 4_000
@@ -152,10 +159,14 @@ def is_doubtful(error: sqlite3.OperationalError) -> bool:
     return (error.sqlite_errorcode & 0xFF) == sqlite3.SQLITE_IOERR
 
 
-def checkpoint(file: Path) -> None:
-    """Copy what is committed from the write-ahead log into the file, as far as no reader needs the old."""
-    with closing(connect(file)) as connection, translated_errors(file):
-        connection.execute("pragma wal_checkpoint(passive)")
+def checkpoint(connection: sqlite3.Connection, file: Path) -> bool:
+    """Copy what is committed from the write-ahead log into the file, as far as no reader needs the old. Is some left?
+
+    When none is, the next commit begins the log anew, and it stays short.
+    """
+    with translated_errors(file):
+        is_busy, pages, copied = connection.execute("pragma wal_checkpoint(passive)").fetchone()
+    return bool(is_busy) or pages != copied
 
 
 class translated_errors:  # noqa: N801 - used as a function: with translated_errors(file)

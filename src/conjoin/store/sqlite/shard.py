@@ -17,17 +17,24 @@ from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import reading
 from conjoin.store import tables as t
-from conjoin.store.port import NO_HEAD, Changes, Condition, Head, ShardSnapshot
-from conjoin.store.rows import LogRow
+from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, ShardSnapshot, WhatIsWanted
+from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
+from conjoin.store.sql.message_parts import FILL, KnownParts
 from conjoin.store.sqlite import files
 from conjoin.store.sqlite.commit_outcome import was_committed
 from conjoin.store.tables import Table
 
 _SQL = files.DIALECT.statements()
 _PUT = {table: files.put_statement(table, rewritten=table is t.INBOX) for table in t.SHARD}
+_PUT_PART = files.put_statement(t.MESSAGE_PART)
 _DROP = {
     table: f"delete from {table.name} where {' and '.join(f'{column} = ?' for column in table.key)}"
     for table in t.SHARD
+}
+_UPDATE = {
+    it: f"update {it.table.name} set {', '.join(f'{column} = ?' for column in it.columns)}"
+    f" where {' and '.join(f'{column} = ?' for column in it.table.key)}"
+    for it in t.UPDATES
 }
 _as_json = msgspec.json.Encoder().encode
 _NEW = Head(version=0, next_key=1, time=0, sent=0)
@@ -42,6 +49,7 @@ class SqliteShard:
         self._synced = synced
         self._connection: sqlite3.Connection | None = None
         self._snapshot: SqliteSnapshot | None = None
+        self.parts = KnownParts()
 
     def create(self) -> None:
         with closing(files.create(self.file, synced=self._synced)) as connection, files.writing(connection, self.file):
@@ -52,7 +60,7 @@ class SqliteShard:
         with closing(files.connect(self.file)) as connection, files.writing(connection, self.file):
             files.take_steps(connection, self.file, "shard")
 
-    def begin(self, *, locked: bool = False) -> "SqliteSnapshot":
+    def begin(self, *, locked: bool = False, wanted: WhatIsWanted = tuple) -> "SqliteSnapshot":
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
         if reading.current() is not None:
@@ -96,8 +104,14 @@ class SqliteShard:
                 connection.execute(_SQL["move_head"], (*head, 0))
                 for table, some in rows.items():
                     connection.executemany(_PUT[table], some)
+                for statement in FILL:
+                    connection.execute(statement)
             connection.execute("pragma synchronous = full")
             connection.execute("pragma wal_checkpoint(truncate)")
+
+    def finish_checkpoint(self) -> None:
+        if self._connection is not None and self._snapshot is None:
+            files.checkpoint(self._connection, self.file)
 
     def close(self) -> None:
         connection, self._connection, self._snapshot = self._connection, None, None
@@ -121,6 +135,7 @@ class SqliteSnapshot(ShardSnapshot):
         super().__init__(head, shard.end)
         self._file = shard.file
         self._connection = connection
+        self._parts = shard.parts
 
     def commit(self, changes: Changes) -> bool:
         connection = self._connection
@@ -130,6 +145,9 @@ class SqliteSnapshot(ShardSnapshot):
                 return False
             passing("writing")
             _write(connection, changes)
+            parts = self._parts.missing(changes.put.get(t.MESSAGE, ()))
+            if parts:
+                connection.executemany(_PUT_PART, parts)
             passing("written")
             try:
                 connection.execute("commit")
@@ -141,6 +159,7 @@ class SqliteSnapshot(ShardSnapshot):
                 self._end(True)
                 if not was_committed(self._file, changes, error):
                     raise
+        self._parts.note(parts)
         return True
 
     def _take_turn(self, head: Head) -> bool:
@@ -167,6 +186,17 @@ class SqliteSnapshot(ShardSnapshot):
         finally:
             self._end(self._connection.in_transaction)
 
+    def key_rows(self, tenant_id: str, keys: Sequence[str], most: int, most_waiting: int) -> KeyRows:
+        if len(keys) != 1:
+            return super().key_rows(tenant_id, keys, most, most_waiting)
+        place = (keys[0], tenant_id)
+        return KeyRows(
+            self._rows(SubscriptionRow, "subscriptions_of_one", *place, most_waiting),
+            self._rows(MessageRow, "messages_of_one", *place, most),
+            self._rows(LockRow, "locks_of_one", *place),
+            self._rows(InstanceRow, "waiting_of_one", *place),
+        )
+
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         assert self._open, "this snapshot is over"
         with files.translated_errors(self._file):
@@ -188,3 +218,5 @@ def _write(connection: sqlite3.Connection, changes: Changes) -> None:
         connection.executemany(_DROP[table], keys)
     for table, rows in changes.put.items():
         connection.executemany(_PUT[table], rows)
+    for update, rows in changes.update.items():
+        connection.executemany(_UPDATE[update], rows)

@@ -37,9 +37,11 @@ class SqliteStore:
         self.folder = folder
         self.address = str(folder.absolute())
         self.lists_go_on = False
+        self.checkpoint_every_s: float | None = 0.2
         self.broken: dict[int, ConjoinError] = {}
         """By shard: why it could not be read when it was last tried. For all threads, changed one item at a time."""
         self._temporary: TemporaryDirectory[str] | None = None
+        self._checkpointing: dict[int, sqlite3.Connection] = {}
         self.catalog = SqliteCatalog(folder / CATALOG, synced=synced)
         try:
             self.facts = self.catalog.facts(self._migrate_shards)
@@ -151,12 +153,23 @@ class SqliteStore:
     def check_held(self) -> None:
         """The lock of a file lasts as long as its process."""
 
-    def checkpoint(self, index: int) -> None:
-        checkpoint(self._shards[index].file)
+    def checkpoint(self, index: int) -> bool:
+        file = self._shards[index].file
+        connection = self._checkpointing.get(index)
+        if connection is None:
+            connection = self._checkpointing[index] = connect(file)
+        try:
+            return checkpoint(connection, file)
+        except BaseException:  # whatever it was, the next one begins with a new connection
+            self._checkpointing.pop(index).close()
+            raise
 
     def close(self) -> None:
         for shard in self._shards:
             shard.close()
+        for connection in self._checkpointing.values():
+            connection.close()
+        self._checkpointing.clear()
         self.catalog.close()
         if self._temporary is not None:
             self._temporary.cleanup()

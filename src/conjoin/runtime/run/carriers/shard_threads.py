@@ -24,6 +24,7 @@ from conjoin.runtime.run.mailbox import Mailbox
 from conjoin.runtime.run.run import Runner, Timings
 from conjoin.runtime.run.set_aside import mail_set_aside
 from conjoin.runtime.upkeep.supervision import Supervisor
+from conjoin.store import reading
 from conjoin.store.port import Store
 from conjoin.store.rows import OutboxRow
 
@@ -84,8 +85,10 @@ class ShardThreads:
         self.counter = 0
         self.view = view
         self.supervisor = supervisor or Supervisor()
+        self.timeout_s: float | None = None
+        """Of whoever asks and names none: a server sets it, so that no disk that hangs holds up its threads."""
         self.listener: Callable[[Commit], None] | None = None
-        """Called with every commit, in the thread of its shard."""
+        """Called with every commit, in the thread that has committed."""
         self._counting = Lock()
         self.workers = [_Worker(self, store, clock, index) for index in range(shards)]
         for worker in self.workers:
@@ -104,9 +107,16 @@ class ShardThreads:
         self.hand_in(shard, [(request, future)])
         return future
 
-    def ask(self, shard: int, request: object, timeout_s: float = ANSWER_S) -> Reply:
+    def ask(self, shard: int, request: object, timeout_s: float | None = None) -> Reply:
+        """Without a timeout a shard that is at rest serves it in the thread of the caller, who waits anyway."""
+        future: Future[Reply] = Future()
+        if timeout_s is None:
+            timeout_s = self.timeout_s
+        if timeout_s is not None or not self.workers[shard].serve_now(request, future):
+            self.hand_in(shard, [(request, future)])
+        timeout_s = ANSWER_S if timeout_s is None else timeout_s
         try:
-            return self.submit(shard, request).result(timeout_s)
+            return future.result(timeout_s)
         except TimeoutError:
             raise OutcomeUnknown(f"shard {shard} has not answered within {timeout_s:g} s") from None
 
@@ -138,8 +148,9 @@ class ShardThreads:
             worker.stop()
         for worker in self.workers:
             worker.join()
-            worker.mailbox.close()
-            worker.runner.store.close()
+            with worker.turn:
+                worker.mailbox.close()
+                worker.runner.store.close()
 
 
 @contextmanager
@@ -162,10 +173,15 @@ class _Worker(Thread):
         self._threads = shard_threads
         self._index = index
         self.mailbox = Mailbox(store, index)
+        self.turn = Lock()
+        """Whoever has it carries out what the shard is asked for: this thread, or one that waits for the answer."""
         self._news = Condition()
         self._requests: list[PromisedRequest] = []
         self._senders: dict[int, list[ReplyWait]] = {}
         self._taken: list[int] = []
+        self._chores: list[Callable[[], object]] = []
+        self._is_behind = False
+        """What was handed in has been taken and is not served yet: nothing that came later goes first."""
         self._stopping = False
 
     def hand_in(self, requests: Sequence[PromisedRequest]) -> None:
@@ -175,10 +191,30 @@ class _Worker(Thread):
             self._requests += requests
             self._news.notify()
 
+    def serve_now(self, request: object, promise: ReplyPromise) -> bool:
+        """In this thread, if the shard is at rest. A reading has a deadline, which is none for what is written."""
+        if reading.current() is not None or not self.turn.acquire(blocking=False):
+            return False
+        try:
+            with self._news:
+                if self._is_behind or self._requests or self._senders or self._chores or self._stopping:
+                    return False
+                taken, self._taken = self._taken, []
+            self._serve_all([(request, promise)], {}, taken)
+            return True
+        finally:
+            self.turn.release()
+
     def notice(self, sender: int, tickets: list[ReplyWait]) -> None:
         """There is mail from another shard; each ticket waits for it."""
         with self._news:
             self._senders.setdefault(sender, []).extend(tickets)
+            self._news.notify()
+
+    def between_batches(self, chore: Callable[[], object]) -> None:
+        """It is done by this thread as soon as it carries nothing out."""
+        with self._news:
+            self._chores.append(chore)
             self._news.notify()
 
     def taken(self, numbers: list[int]) -> None:
@@ -193,25 +229,45 @@ class _Worker(Thread):
     def run(self) -> None:
         while (work := self._next()) is not None:
             requests, senders, taken = work
-            with self.job.working(f"carrying out {len(requests)} requests, and mail from {len(senders)} shards"):
-                tickets = [ticket for its in senders.values() for ticket in its]
-                try:
-                    self._serve(requests, senders, taken)
-                except BaseException as error:  # noqa: BLE001 - the border of a thread: it goes on, and all are answered
-                    self.job.count(error)
-                    self._fail(requests, tickets, error)
+            with self.turn:
+                self._do_chores()
+                if requests or senders:
+                    self._serve_all(requests, senders, taken)
+                self._is_behind = False
         self._threads.supervisor.over(self.job)
+
+    def _serve_all(
+        self, requests: list[PromisedRequest], senders: dict[int, list[ReplyWait]], taken: list[int]
+    ) -> None:
+        with self.job.working(f"carrying out {len(requests)} requests, and mail from {len(senders)} shards"):
+            tickets = [ticket for its in senders.values() for ticket in its]
+            try:
+                self._serve(requests, senders, taken)
+            except BaseException as error:  # noqa: BLE001 - the border of a thread: it goes on, and all are answered
+                self.job.count(error)
+                self._fail(requests, tickets, error)
 
     def _next(self) -> tuple[list[PromisedRequest], dict[int, list[ReplyWait]], list[int]] | None:
         with self._news:
-            while not self._requests and not self._senders:
+            while not self._requests and not self._senders and not self._chores:
                 if self._stopping:
                     return None
                 self._news.wait()
             requests, self._requests = self._requests[:MOST_IN_BATCH], self._requests[MOST_IN_BATCH:]
             senders, self._senders = self._senders, {}
             taken, self._taken = self._taken, []
+            self._is_behind = True
         return requests, senders, taken
+
+    def _do_chores(self) -> None:
+        with self._news:
+            chores, self._chores = self._chores, []
+        for chore in chores:
+            with self.job.working("a chore between two batches"):
+                try:
+                    chore()
+                except Exception as error:  # noqa: BLE001 - requests have nothing to do with it
+                    self.job.count(error)
 
     def _serve(self, requests: list[PromisedRequest], senders: dict[int, list[ReplyWait]], taken: list[int]) -> None:
         wanted = [one for one in requests if not one[1].cancelled()]

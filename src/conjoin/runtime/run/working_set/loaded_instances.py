@@ -35,7 +35,7 @@ class LoadedState(ProcessState):
     def __init__(self, definitions: Definitions, keys: Keys, snapshot: ShardSnapshot) -> None:
         super().__init__(definitions, keys)
         self.rows: dict[int, InstanceRow] = {}
-        """As they were loaded."""
+        """As they were read, also those that were only found on a correlation key, and are not loaded."""
         self.indexed: dict[int, IndexRows] = {}
         self.live: dict[int, Instance] = {}
         """Those that were loaded or begun in this run, ended ones too."""
@@ -59,11 +59,21 @@ class LoadedState(ProcessState):
         """Instances, by their keys, with their callers."""
         missing = [key for key in dict.fromkeys(keys) if key not in self.live and self._is_new("instance", key)]
         if missing:
-            rows = self._snapshot.instances(missing)
+            known = [self.rows[key] for key in missing if key in self.rows]
+            others = [key for key in missing if key not in self.rows]
+            others += [row.tree_key for row in known if row.parent_key and row.tree_key not in self.rows]
+            rows = [row for row in known if row.state == "active"]
+            if others:
+                rows += self._snapshot.instances(list(dict.fromkeys(others)))
             self._put(rows)
             between = [row.parent_key for row in rows if row.parent_key and row.parent_key not in self.elements]
             if between:
                 self.fetch(instances_with_elements(self._snapshot, list(dict.fromkeys(between))))
+
+    def know(self, rows: Iterable[InstanceRow]) -> None:
+        """Rows that were found on a correlation key: an instance is made of one when something reaches it."""
+        for row in rows:
+            self.rows[row.key] = row
 
     def fetch_owner(self, table: Table, key: int) -> None:
         """The instance that a job or an incident is in."""
@@ -146,7 +156,7 @@ def _by_log(snapshot: ShardSnapshot, key: int) -> Sequence[int]:
 
 def _entry_that_used(snapshot: ShardSnapshot, key: int, low: int, high: int) -> list[Any] | None:
     """The last one that began when the key was still free; None where the log begins later."""
-    found = None
+    found: list[list[Any]] = []
     while low <= high:
         middle = (low + high) // 2
         block = snapshot.log_from(middle)
@@ -156,4 +166,7 @@ def _entry_that_used(snapshot: ShardSnapshot, key: int, low: int, high: int) -> 
         else:
             found, low = entries, block[0] + 1
     # Of two that began with the same key, the first has used none.
-    return None if found is None else next(entry for entry in reversed(found) if entry[2] <= key)
+    for entry in found[::-1]:
+        if entry[2] <= key:
+            return entry
+    return None

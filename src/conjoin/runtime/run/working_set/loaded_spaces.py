@@ -166,11 +166,12 @@ class Crowd:
 class LoadedSpaces(SpaceStore):
     """The key spaces of a run, by tenant and key."""
 
-    def __init__(self, snapshot: ShardSnapshot, policy_of: PolicyOf) -> None:
+    def __init__(self, snapshot: ShardSnapshot, policy_of: PolicyOf, state: LoadedState) -> None:
         self.by_place: dict[Place, Loaded] = {}
         self.crowds: dict[Place, Crowd] = {}
         self.snapshot = snapshot
         self.policy_of = policy_of
+        self._state = state
 
     def at(self, place: Place) -> KeySpace:
         return self.by_place[place].space
@@ -185,6 +186,7 @@ class LoadedSpaces(SpaceStore):
         if not missing:
             return
         rows = self.snapshot.key_rows(tenant_id, missing, MOST_MESSAGES, MOST_WAITING)
+        self._state.know(rows.instances)
         for place, loaded, crowd in load_spaces(self.snapshot, tenant_id, missing, rows, self.policy_of):
             by_place[place] = loaded
             if crowd is not None:

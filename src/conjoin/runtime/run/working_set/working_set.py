@@ -63,7 +63,7 @@ class WorkingSet:
         self.snapshot = snapshot
         self.keys = keys
         self.state = LoadedState(view.definitions, keys, snapshot)
-        self.spaces = LoadedSpaces(snapshot, view.policy_of)
+        self.spaces = LoadedSpaces(snapshot, view.policy_of, self.state)
         self.shard = Shard(index, self.state, self.spaces)
         self.shard.catalog = catalog.asking(instance_keys(keys))
         self.journal: list[tuple[Order, Decided]] = []
