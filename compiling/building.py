@@ -3,12 +3,14 @@
 What has not changed since the last time is not compiled again, neither in C nor at all.
 """
 
+import io
 import json
 import os
 import shutil
 import sysconfig
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from importlib.util import source_hash
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,18 @@ WORK = ROOT / "build" / "compiling"
 ABI = sysconfig.get_config_var("SOABI")
 TARGET = PACKAGE / "_compiled" / str(ABI)
 
-COMPILED = ("kernel/**/*.py", "runtime/engine/shard.py", "runtime/engine/key_spaces.py")
+COMPILED = (
+    "kernel/**/*.py",
+    "runtime/engine/shard.py",
+    "runtime/engine/key_spaces.py",
+    "runtime/codec/*.py",
+    "runtime/run/working_set/*.py",
+    "runtime/run/changes.py",
+    "runtime/run/fold.py",
+    "runtime/run/home_waits.py",
+    "runtime/run/limits.py",
+    "runtime/run/log.py",
+)
 """What pays. A package's own file only imports, and is left as it is."""
 OPTIMIZATION = "1"
 
@@ -105,16 +118,20 @@ def _translated(paths: Iterable[Path]) -> list[Any]:
         names.append(name)
     before = Path.cwd()
     os.chdir(SRC)
+    said = io.StringIO()
     try:
-        found = mypycify(
-            [*options, *names],
-            opt_level=OPTIMIZATION,
-            debug_level="0",
-            multi_file=True,
-            target_dir=str(WORK / "c"),
-            group_name="conjoin",
-        )
+        # It tells of every generator that becomes a list; where that matters, the source has none.
+        with redirect_stdout(said):
+            found = mypycify(
+                [*options, *names],
+                opt_level=OPTIMIZATION,
+                debug_level="0",
+                multi_file=True,
+                target_dir=str(WORK / "c"),
+                group_name="conjoin",
+            )
     except SystemExit:
+        print(said.getvalue(), end="", flush=True)
         raise NotCompiledError("mypyc refuses it, see above") from None
     finally:
         os.chdir(before)

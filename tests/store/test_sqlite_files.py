@@ -1,5 +1,6 @@
 """SQLite: making and opening the files, and what becomes of damage, a full disk and half a store."""
 
+import os
 import sqlite3
 import threading
 from contextlib import closing
@@ -186,6 +187,25 @@ def test_a_log_whose_rest_is_copied_between_two_commits_begins_anew(folder: Path
             shard.finish_checkpoint()
         assert (folder / "shard-00.db-wal").stat().st_size < 2_000_000
         assert not store.checkpoint(0)
+
+
+def test_what_is_committed_beside_a_checkpoint_is_left_for_the_one_who_commits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite tells of the log as it was when the checkpoint began, as if all of it had been copied."""
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    with closing(SqliteStore.create(folder, FACTS)) as store:
+        shard = store.shard(0)
+        for number in range(1, 4):
+            commit(shard, {t.LOG: [log_row(number)]})
+            assert store.checkpoint(0)
+        assert not store.checkpoint(0)
+        # Where the system tells which descriptor it is.
+        if Path("/proc/self/fd").exists():
+            [descriptor] = set(synced)
+            assert os.path.samestat(os.fstat(descriptor), (folder / "shard-00.db").stat())
+            assert len(synced) == 3
 
 
 def test_the_rest_of_a_checkpoint_waits_for_the_end_of_a_snapshot(folder: Path) -> None:

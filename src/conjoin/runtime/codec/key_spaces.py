@@ -6,7 +6,6 @@ instance: see `instance_waits.py`.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -20,28 +19,41 @@ from conjoin.store.port import KeyRows
 from conjoin.store.rows import InstanceRow, LockRow, MessageRow, SubscriptionRow
 
 
-@dataclass(slots=True)
 class Loaded:
     """A key space as it was loaded, with what is not part of the state proper."""
 
-    space: KeySpace
-    messages: dict[int, Message] = field(default_factory=dict)
-    fates: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Verdict and reason of each message as it was loaded."""
-    versions: dict[int, int] = field(default_factory=dict)
-    """The policies that each message was accepted under."""
-    awaiting: dict[int, Subscription] = field(default_factory=dict)
-    """Closed ones that still wait for an answer."""
-    kept: dict[str, int] = field(default_factory=dict)
-    """The last one closed of each name, by its key."""
-    at_home: dict[int, int] = field(default_factory=dict)
-    """Those that stand in the rows of their instances, kept ones too: by their keys, the keys of the instances."""
-    oldest_up_to: int = 0
-    """Live messages are here up to this key; 0 when it is all of them."""
-    reached: dict[str, int | None] = field(default_factory=dict)
-    """Of a name, the last message loaded; None when there are no more."""
-    rows: dict[int, SubscriptionRow] = field(default_factory=dict)
-    """The subscriptions that stand apart as they were read, by their keys."""
+    __slots__ = (
+        "at_home",
+        "awaiting",
+        "fates",
+        "kept",
+        "messages",
+        "oldest_up_to",
+        "reached",
+        "rows",
+        "space",
+        "versions",
+    )
+
+    def __init__(self, space: KeySpace) -> None:
+        self.space = space
+        self.messages: dict[int, Message] = {}
+        self.fates: dict[int, tuple[str, str]] = {}
+        """Verdict and reason of each message as it was loaded."""
+        self.versions: dict[int, int] = {}
+        """The policies that each message was accepted under."""
+        self.awaiting: dict[int, Subscription] = {}
+        """Closed ones that still wait for an answer."""
+        self.kept: dict[str, int] = {}
+        """The last one closed of each name, by its key."""
+        self.at_home: dict[int, int] = {}
+        """Those that stand in the rows of their instances, kept ones too: by their keys, the keys of the instances."""
+        self.oldest_up_to = 0
+        """Live messages are here up to this key; 0 when it is all of them."""
+        self.reached: dict[str, int | None] = {}
+        """Of a name, the last message loaded; None when there are no more."""
+        self.rows: dict[int, SubscriptionRow] = {}
+        """The subscriptions that stand apart as they were read, by their keys."""
 
     def reached_of(self, name: str) -> int | None:
         return self.reached.get(name, self.oldest_up_to)

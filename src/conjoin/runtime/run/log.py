@@ -103,24 +103,74 @@ def _paths(kind: type) -> tuple[str, ...]:
     return tuple(path for name in names for path in _PATHS.get(name, (name,)))
 
 
-def _values(kind: type) -> Callable[[Any], tuple[Any, ...]]:
+Written = tuple[Any, ...]
+"""An event by position: the number of its kind, then its values."""
+
+
+def _by_paths(number: int, kind: type) -> Callable[[Any], Written]:
     paths = _paths(kind)
     get: Callable[[Any], Any] = attrgetter(*paths)
-    return get if len(paths) > 1 else lambda event: (get(event),)
+    return (lambda event: (number, *get(event))) if len(paths) > 1 else (lambda event: (number, get(event)))
+
+
+def _published(it: e.MessagePublished) -> Written:
+    return 0, it.message.key, it.at
+
+
+def _correlated(it: e.MessageCorrelated) -> Written:
+    return 1, it.message.key, it.subscription.key, it.at, it.reason
+
+
+def _opened(it: e.SubscriptionOpened) -> Written:
+    return 9, it.subscription.key, it.at
+
+
+def _closed(it: e.SubscriptionClosed) -> Written:
+    return 10, it.subscription.key, it.at, it.answered
+
+
+def _entered(it: pe.ElementEntered) -> Written:
+    return 19, it.key, it.element_id, it.scope_key, it.active, it.variables
+
+
+def _completed(it: pe.ElementCompleted) -> Written:
+    return 22, it.key
+
+
+def _flow_taken(it: pe.FlowTaken) -> Written:
+    return 25, it.key, it.element_id, it.scope_key, it.flow_id, it.joins
+
+
+def _triggered(it: pe.ElementTriggered) -> Written:
+    return 28, it.key, it.element_id, it.variables, it.subscription_key
+
+
+def _variables_written(it: pe.VariablesWritten) -> Written:
+    return 34, it.scope_key, it.variables
+
+
+def _awaited(it: w.MessageAwaited) -> Written:
+    return 37, it.key, it.subscription.key
 
 
 _NAMES = tuple(kind.__name__ for kind in KINDS)
 _PATHS_OF = {kind.__name__: _paths(kind) for kind in KINDS}
-_VALUES = {kind: (number, _values(kind)) for number, kind in enumerate(KINDS)}
+BY_PATHS: dict[type, Callable[[Any], Written]] = {kind: _by_paths(number, kind) for number, kind in enumerate(KINDS)}
+WRITERS: dict[type, Callable[[Any], Written]] = BY_PATHS | {
+    **{e.MessagePublished: _published, e.MessageCorrelated: _correlated, e.SubscriptionOpened: _opened},
+    **{e.SubscriptionClosed: _closed, pe.ElementEntered: _entered, pe.ElementCompleted: _completed},
+    **{pe.FlowTaken: _flow_taken, pe.ElementTriggered: _triggered, pe.VariablesWritten: _variables_written},
+    w.MessageAwaited: _awaited,
+}
+"""Those of every message are written out: compiled, that takes a fifth of the time."""
 
 
-def write_events(decided: Iterable[e.Event | Item], into: list[tuple[Any, ...]]) -> None:
+def write_events(decided: Iterable[e.Event | Item], into: list[Written]) -> None:
     """The events among what was decided; the orders that follow have events of their own."""
-    known, append = _VALUES.get, into.append
     for event in decided:
-        its = known(type(event))
-        if its is not None:
-            append((its[0], *its[1](event)))
+        write = WRITERS.get(type(event))
+        if write is not None:
+            into.append(write(event))
 
 
 def written_events(decided: Iterable[e.Event | Item]) -> list[tuple[Any, ...]]:

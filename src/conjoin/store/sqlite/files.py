@@ -159,14 +159,13 @@ def is_doubtful(error: sqlite3.OperationalError) -> bool:
     return (error.sqlite_errorcode & 0xFF) == sqlite3.SQLITE_IOERR
 
 
-def checkpoint(connection: sqlite3.Connection, file: Path) -> bool:
-    """Copy what is committed from the write-ahead log into the file, as far as no reader needs the old. Is some left?
+def checkpoint(connection: sqlite3.Connection, file: Path) -> None:
+    """Copy what is committed from the write-ahead log into the file, as far as no reader needs the old.
 
-    When none is, the next commit begins the log anew, and it stays short.
+    When all of it is copied, the next commit begins the log anew, and it stays short.
     """
     with translated_errors(file):
-        is_busy, pages, copied = connection.execute("pragma wal_checkpoint(passive)").fetchone()
-    return bool(is_busy) or pages != copied
+        connection.execute("pragma wal_checkpoint(passive)").fetchone()
 
 
 class translated_errors:  # noqa: N801 - used as a function: with translated_errors(file)

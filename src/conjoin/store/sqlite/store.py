@@ -21,8 +21,9 @@ from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, Facts, Head, RowOrder, Where
 from conjoin.store.sql.dialect import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
+from conjoin.store.sqlite.checkpointing import Checkpointing
 from conjoin.store.sqlite.data_folder import CATALOG, folder_held, make_folder, require_store
-from conjoin.store.sqlite.files import DIALECT, bound, checkpoint, connect, translated_errors, writing
+from conjoin.store.sqlite.files import DIALECT, bound, connect, translated_errors, writing
 from conjoin.store.sqlite.shard import SqliteShard, read_head
 from conjoin.store.tables import Table
 
@@ -37,11 +38,12 @@ class SqliteStore:
         self.folder = folder
         self.address = str(folder.absolute())
         self.lists_go_on = False
-        self.checkpoint_every_s: float | None = 0.2
+        self.checkpoint_every_s: float | None = 0.1
         self.broken: dict[int, ConjoinError] = {}
         """By shard: why it could not be read when it was last tried. For all threads, changed one item at a time."""
         self._temporary: TemporaryDirectory[str] | None = None
-        self._checkpointing: dict[int, sqlite3.Connection] = {}
+        self._synced = synced
+        self._checkpointing: dict[int, Checkpointing] = {}
         self.catalog = SqliteCatalog(folder / CATALOG, synced=synced)
         try:
             self.facts = self.catalog.facts(self._migrate_shards)
@@ -154,12 +156,11 @@ class SqliteStore:
         """The lock of a file lasts as long as its process."""
 
     def checkpoint(self, index: int) -> bool:
-        file = self._shards[index].file
-        connection = self._checkpointing.get(index)
-        if connection is None:
-            connection = self._checkpointing[index] = connect(file)
+        its = self._checkpointing.get(index)
+        if its is None:
+            its = self._checkpointing[index] = Checkpointing(self._shards[index].file, synced=self._synced)
         try:
-            return checkpoint(connection, file)
+            return its.copy()
         except BaseException:  # whatever it was, the next one begins with a new connection
             self._checkpointing.pop(index).close()
             raise
@@ -167,8 +168,8 @@ class SqliteStore:
     def close(self) -> None:
         for shard in self._shards:
             shard.close()
-        for connection in self._checkpointing.values():
-            connection.close()
+        for checkpointing in self._checkpointing.values():
+            checkpointing.close()
         self._checkpointing.clear()
         self.catalog.close()
         if self._temporary is not None:

@@ -7,12 +7,12 @@ the outbox. Nothing is written here; `changes.py` derives what a run has changed
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import islice
 from time import monotonic
 from typing import Any, NamedTuple
 
 from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog
+from conjoin.kernel.correlation import Subscription
 from conjoin.kernel.correlation import commands as correlation
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.keys import Keys
@@ -138,8 +138,7 @@ class WorkingSet:
             if topic is not None:
                 once = self.catalog.policies.of(name).cardinality == ONCE_PER_PROCESS
                 for lane in topic.lanes.values():
-                    idle = (it.instance_id for it in lane if it.busy_with is None)
-                    found += islice(idle, count) if once else idle
+                    found += _first_idle(lane, count if once else lane.open)
         if self.is_one_of_many:
             home = self._placement.homes.shard_of_record
             found = [key for key in found if home(key) == self.index]
@@ -185,6 +184,17 @@ class WorkingSet:
                 fetch_next_receiver(crowd, loaded, self.catalog, command)
         if loaded.oldest_up_to:
             fetch_more(self.spaces, loaded, command, self.catalog)
+
+
+def _first_idle(lane: Iterable[Subscription], count: int) -> list[int]:
+    """The instances of the first who wait; many more may stand behind them."""
+    found: list[int] = []
+    for it in lane:
+        if len(found) == count:
+            break
+        if it.busy_with is None:
+            found.append(it.instance_id)
+    return found
 
 
 def _fetch_receiver(its: WorkingSet, order: c.DeliverMessage | c.RefuseSubscription) -> None:
