@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -20,6 +21,7 @@ from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.carriers.shard_threads import shard_threads
 from conjoin.runtime.run.set_aside import NO_EFFECT
+from conjoin.runtime.run.working_set import working_set
 from conjoin.runtime.run.working_set.working_set import WorkingSet
 from conjoin.runtime.upkeep.sweeper import Sweeper
 from conjoin.store import tables as t
@@ -41,15 +43,17 @@ class Poison:
         self.keys: set[int] = set()
         self.error: Exception = OverflowError("too large for the store")
         self.struck = 0
-        real = WorkingSet.carry_out
+        for kind in (c.FireTimers, c.DeliverMessage):
+            fetch = partial(self._fetch, working_set._FETCH.get(kind))
+            monkeypatch.setitem(working_set._FETCH, kind, fetch)
 
-        def carry_out(its: WorkingSet, command: Any) -> Any:
-            if self._instance(its, command) in self.keys:
-                self.struck += 1
-                raise self.error
-            return real(its, command)
-
-        monkeypatch.setattr(WorkingSet, "carry_out", carry_out)
+    def _fetch(self, real: Callable[[WorkingSet, Any], None] | None, its: WorkingSet, command: Any) -> None:
+        """What every order does before it is carried out."""
+        if self._instance(its, command) in self.keys:
+            self.struck += 1
+            raise self.error
+        if real is not None:
+            real(its, command)
 
     def _instance(self, its: WorkingSet, command: Any) -> int:
         if type(command) is c.FireTimers:

@@ -17,7 +17,7 @@ from conjoin.runtime.opening import create_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, TaskRow, run_task, take_rows
 from conjoin.runtime.run.fold import Fold
-from conjoin.runtime.run.working_set.working_set import Execution
+from conjoin.runtime.run.working_set import working_set
 from conjoin.store import tables as t
 
 BAD = "bad"
@@ -32,14 +32,14 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 
 
 def while_it_is_carried_out(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    real = Execution.publish
+    real = working_set.accepted
 
-    def publish(its: Execution, new: NewMessage) -> Any:
+    def accepted(new: NewMessage, *about: Any) -> Any:
         if new.key.startswith(BAD):
             raise error
-        return real(its, new)
+        return real(new, *about)
 
-    monkeypatch.setattr(Execution, "publish", publish)
+    monkeypatch.setattr(working_set, "accepted", accepted)
 
 
 def while_it_is_loaded(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
