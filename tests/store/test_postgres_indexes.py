@@ -2,18 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import psycopg
 import pytest
 
+from conjoin.runtime.client_api.answers import PublishedMessage
+from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.opening import open_broker
 from conjoin.store import create_store
 from conjoin.store import tables as t
-from conjoin.store.port import Facts, Store
+from conjoin.store.port import Facts, Head, Store
 from conjoin.store.postgres.dialect import COLUMNS, DIALECT, SQL
 from conjoin.store.sql.message_parts import FILL
 
 ROWS = 100_000
+RUNS = 700
 BOUNDED = {
     # Words of ours.
     *("state", "verdict", "reason", "kind", "reach"),
@@ -129,3 +134,19 @@ def test_no_index_holds_a_text_of_a_client_as_it_is(large: Store) -> None:
     # The names of leases are ours.
     assert {meaning for index, meaning in raw if not index.endswith("lease_pkey")} <= BOUNDED
     assert not BOUNDED & COLUMNS
+
+
+def test_a_plan_made_for_empty_tables_does_not_stay(postgres_server: Any) -> None:
+    url = postgres_server.new_database()
+    with closing(create_store(url, Facts(1, "zeebe", 0, unique_business_ids=False))) as store:
+        # As a restored store has it: the server knows that there is nothing in it.
+        store.shard(0).load(Head(1, 1, 0, 0), {t.MESSAGE: [], t.INSTANCE: []})
+    with closing(open_broker(url)) as broker:
+        for number in range(RUNS):
+            assert isinstance(broker.publish(NewMessage("paid", f"k-{number}", {}, 3_600_000)), PublishedMessage)
+    with psycopg.connect(url, autocommit=True) as connection:
+        asked = "select idx_tup_read from pg_stat_user_indexes where indexrelname = 'message_pkey'"
+        found = connection.execute(asked).fetchone()
+    # The walk of all in every run would be a quarter of a million.
+    assert found is not None
+    assert found[0] < 50 * RUNS

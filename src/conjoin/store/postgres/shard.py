@@ -43,16 +43,22 @@ class PostgresShard:
         self.place = f"{self.connections.place} (shard {index})"
         self._connection: Connection | None = None
         self._snapshot: PostgresSnapshot | None = None
+        self._begun = 0
         self.parts = KnownParts()
 
     def begin(self, *, locked: bool = False, wanted: WhatIsWanted = tuple) -> "PostgresSnapshot":
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
         try:
+            self._begun += 1
             with translated_errors(self.place), connection.pipeline():
                 connection.execute(_BEGIN)
                 if locked:
                     connection.execute(_LOCK)
+                # In the first, the second, the fourth and so on: a plan made for an empty table would do to find
+                # the oldest of a key by walking all, and stay when the table has grown.
+                if self._begun & (self._begun - 1) == 0:
+                    connection.execute("discard plans")
                 found = connection.execute(SQL["head"], prepare=True)
                 asked = {it: _ask_for_keys(connection, it) for it in wanted()}
             heads = found.fetchall()
