@@ -12,6 +12,8 @@ import pytest
 from conjoin.errors import StoreDamaged, StoreExists, StoreFailed, StoreMissing
 from conjoin.store import open_store
 from conjoin.store import tables as t
+from conjoin.store.port import ShardStore
+from conjoin.store.sqlite import checkpointing
 from conjoin.store.sqlite import shard as sqlite_shard
 from conjoin.store.sqlite.store import SqliteStore
 from tests.store.samples import ONE_OF_EACH, changes, commit, instance, job, log_row
@@ -167,40 +169,50 @@ def test_a_commit_that_meets_a_full_disk_writes_nothing_and_can_be_tried_again(f
         assert commit(store.shard(0), {t.JOB: [job(3)]}).version == 2
 
 
-def test_a_checkpoint_copies_the_log_into_the_file_while_a_snapshot_is_open(folder: Path) -> None:
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every commit begins a checkpoint, unless one is under way."""
+    monkeypatch.setattr(checkpointing, "COMMITS", 1)
+
+
+def copied(shard: ShardStore) -> None:
+    """Wait until the checkpoint that a commit has begun comes to its rest."""
+    assert isinstance(shard, sqlite_shard.SqliteShard)
+    thread = shard.checkpointing._copying
+    assert thread is not None
+    thread.join()
+
+
+def test_a_checkpoint_copies_the_log_into_the_file_while_a_snapshot_is_open(folder: Path, eager: None) -> None:
     with closing(SqliteStore.create(folder, FACTS)) as store:
-        commit(store.shard(0), {t.LOG: [log_row(1)._replace(block=b"x" * 500_000)]})
         file = folder / "shard-00.db"
         before = file.stat().st_size
-        snapshot = store.shard(0).begin()
-        store.checkpoint(0)
-        assert file.stat().st_size > before + 400_000
-        snapshot.abandon()
+        commit(store.shard(0), {t.LOG: [log_row(1)._replace(block=b"x" * 500_000)]})
+        with store.shard(0).reader().begin() as snapshot:
+            copied(store.shard(0))
+            assert file.stat().st_size > before + 400_000
+            assert snapshot.log_ends() == (1, 1)
 
 
-def test_a_log_whose_rest_is_copied_between_two_commits_begins_anew(folder: Path) -> None:
+def test_a_log_whose_rest_is_copied_between_two_commits_begins_anew(folder: Path, eager: None) -> None:
     with closing(SqliteStore.create(folder, FACTS)) as store:
         shard = store.shard(0)
         for number in range(1, 13):
             commit(shard, {t.LOG: [log_row(number)._replace(block=b"x" * 500_000)]})
-            store.checkpoint(0)
-            shard.finish_checkpoint()
+            copied(shard)
         assert (folder / "shard-00.db-wal").stat().st_size < 2_000_000
-        assert not store.checkpoint(0)
+        assert shard.trouble() is None
 
 
-def test_what_is_committed_beside_a_checkpoint_is_left_for_the_one_who_commits(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_was_copied_is_synced_by_the_one_who_copies(
+    folder: Path, eager: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite tells of the log as it was when the checkpoint began, as if all of it had been copied."""
     synced: list[int] = []
     monkeypatch.setattr(os, "fdatasync", synced.append)
     with closing(SqliteStore.create(folder, FACTS)) as store:
-        shard = store.shard(0)
         for number in range(1, 4):
-            commit(shard, {t.LOG: [log_row(number)]})
-            assert store.checkpoint(0)
-        assert not store.checkpoint(0)
+            commit(store.shard(0), {t.LOG: [log_row(number)]})
+            copied(store.shard(0))
         # Where the system tells which descriptor it is.
         if Path("/proc/self/fd").exists():
             [descriptor] = set(synced)
@@ -208,9 +220,22 @@ def test_what_is_committed_beside_a_checkpoint_is_left_for_the_one_who_commits(
             assert len(synced) == 3
 
 
-def test_the_rest_of_a_checkpoint_waits_for_the_end_of_a_snapshot(folder: Path) -> None:
+def test_a_checkpoint_that_fails_is_told_once_and_commits_go_on(
+    folder: Path, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise StoreFailed("the disk is full")
+
     with closing(SqliteStore.create(folder, FACTS)) as store:
-        commit(store.shard(0), {t.LOG: [log_row(1)]})
-        with store.shard(0).begin() as snapshot:
-            store.shard(0).finish_checkpoint()
-            assert snapshot.log_ends() == (1, 1)
+        shard = store.shard(0)
+        with monkeypatch.context() as patch:
+            patch.setattr("conjoin.store.sqlite.files.checkpoint", failing)
+            commit(shard, {t.LOG: [log_row(1)]})
+            copied(shard)
+            commit(shard, {t.LOG: [log_row(2)]})
+            copied(shard)
+        assert str(shard.trouble()) == "the disk is full"
+        assert shard.trouble() is None
+        commit(shard, {t.LOG: [log_row(3)]})
+        copied(shard)
+        assert shard.trouble() is None

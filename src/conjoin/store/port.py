@@ -325,8 +325,8 @@ class ShardStore(Protocol):
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard, as fast as it goes: all of it or nothing."""
 
-    def finish_checkpoint(self) -> None:
-        """The rest of a checkpoint, which is short, between two commits; in the thread that commits."""
+    def trouble(self) -> Exception | None:
+        """What failed lately of what is done beside the commits, and is tried again; told once. For any thread."""
 
     def close(self) -> None: ...
 
@@ -354,8 +354,6 @@ class Store(Protocol):
     address: str
     """Where another process finds it."""
     facts: Facts
-    checkpoint_every_s: float | None
-    """How often `checkpoint` is to be called while there are commits; None: never."""
     lists_go_on: bool
     """Lists leave out a shard that cannot be read, for a server; else they fail. One database is read or not."""
 
@@ -374,12 +372,6 @@ class Store(Protocol):
 
     def count(self, table: Table, where: Where, most: int) -> int:
         """How many rows there are of these; it looks no further than `most`."""
-
-    def checkpoint(self, index: int) -> bool:
-        """Housekeeping beside the commits of a shard, in a thread of the caller's; it may take a while.
-
-        True: there is a rest, for `finish_checkpoint`.
-        """
 
     def frozen(self) -> AbstractContextManager[Frozen]:
         """For a backup, beside the commits of others."""

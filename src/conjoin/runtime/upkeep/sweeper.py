@@ -66,8 +66,7 @@ class Sweeper:
         self.cleaning = Cleaning(broker.store, lambda: broker.now, keep_for)
         self._shards = [_ShardSweeper(broker, inline, index, every_s) for index in range(broker.shard_count)]
         self._threads = [it.thread for it in self._shards]
-        if broker.store.checkpoint_every_s is not None:
-            self._threads += [_checkpoints(broker, inline, shard) for shard in range(broker.shard_count)]
+        self._threads += [_watch(broker, inline, shard, every_s) for shard in range(broker.shard_count)]
         if broker.shard_count > 1:
             mail = Repeating("mail", broker.post.forget_delivered, max(every_s, 1.0), broker.supervisor)
             self._threads.append(mail)
@@ -105,16 +104,16 @@ class Sweeper:
             thread.rest(perf_counter() - started)
 
 
-def _checkpoints(broker: Broker, inline: ShardThreads, shard: int) -> Repeating:
-    """A checkpoint beside the commits never comes to its end while they go on: the shard's thread does the rest."""
-    worker, every_s = inline.workers[shard], broker.store.checkpoint_every_s
-    assert every_s is not None
+def _watch(broker: Broker, inline: ShardThreads, shard: int, every_s: float) -> Repeating:
+    """What fails beside the commits of a shard is seen as any other trouble is."""
+    store = inline.workers[shard].runner.store
 
     def step() -> None:
-        if broker.store.checkpoint(shard):
-            worker.between_batches(worker.runner.store.finish_checkpoint)
+        trouble = store.trouble()
+        if trouble is not None:
+            raise trouble
 
-    return Repeating(f"checkpoint-{shard}", step, every_s, broker.supervisor)
+    return Repeating(f"beside-{shard}", step, every_s, broker.supervisor)
 
 
 class _ShardSweeper:

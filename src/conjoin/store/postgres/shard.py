@@ -100,8 +100,8 @@ class PostgresShard:
                     connection.execute(statement)
             connection.execute(f"analyze {', '.join(table.name for table in rows)}")
 
-    def finish_checkpoint(self) -> None:
-        """The server does that by itself."""
+    def trouble(self) -> None:
+        """Nothing is done beside the commits but by the server."""
 
     def close(self) -> None:
         """A connection in the middle of a transaction is not handed on."""

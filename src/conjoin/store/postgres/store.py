@@ -70,7 +70,6 @@ class PostgresStore:
     def __init__(self, url: str) -> None:
         self.address = url
         self.lists_go_on = False
-        self.checkpoint_every_s: float | None = None
         self._holdings: list[Holding] = []
         self._connections = _connections(url)
         self._stoppable = _connections(url)
@@ -131,10 +130,6 @@ class PostgresStore:
     def check_held(self) -> None:
         for holding in tuple(self._holdings):
             holding.check()
-
-    def checkpoint(self, index: int) -> bool:
-        """The server does that by itself."""
-        return False
 
     def close(self) -> None:
         for shard in self._shards:

@@ -1,8 +1,4 @@
-"""SQLite files: how one is made, opened, brought to the newest schema, and what its errors mean.
-
-The write-ahead log is copied into the file beside the commits (`checkpoint`), not in them. While commits go on, that
-never reaches the end of the log; so whoever commits copies the short rest between two commits.
-"""
+"""SQLite files: how one is made, opened, brought to the newest schema, and what its errors mean."""
 
 import json
 import os
@@ -48,7 +44,7 @@ DIALECT = SqlDialect(
 )
 WAIT_S = 30
 _CHECKPOINT_PAGES = 20_000
-"""So long a write-ahead log is copied by a commit after all; while a server checkpoints, it never becomes so long."""
+"""So long a write-ahead log is copied by a commit after all; `checkpointing.py` keeps it shorter."""
 _CACHE_KB = 64 * 1024
 """What a large commit touches stays in memory until it is written; what does not would be written twice."""
 _STEPS_BETWEEN_LOOKS = 4_000

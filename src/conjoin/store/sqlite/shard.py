@@ -21,6 +21,7 @@ from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, Shard
 from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
 from conjoin.store.sql.message_parts import FILL, KnownParts
 from conjoin.store.sqlite import files
+from conjoin.store.sqlite.checkpointing import Checkpointing
 from conjoin.store.sqlite.commit_outcome import was_committed
 from conjoin.store.tables import Table
 
@@ -49,6 +50,7 @@ class SqliteShard:
         self._synced = synced
         self._connection: sqlite3.Connection | None = None
         self._snapshot: SqliteSnapshot | None = None
+        self.checkpointing = Checkpointing(file, synced=synced)
         self.parts = KnownParts()
 
     def create(self) -> None:
@@ -63,6 +65,7 @@ class SqliteShard:
     def begin(self, *, locked: bool = False, wanted: WhatIsWanted = tuple) -> "SqliteSnapshot":
         assert self._snapshot is None, "one snapshot of a shard at a time"
         connection = self._connected()
+        self.checkpointing.before_transaction(connection)
         if reading.current() is not None:
             files.make_stoppable(connection)
         try:
@@ -109,11 +112,11 @@ class SqliteShard:
             connection.execute("pragma synchronous = full")
             connection.execute("pragma wal_checkpoint(truncate)")
 
-    def finish_checkpoint(self) -> None:
-        if self._connection is not None and self._snapshot is None:
-            files.checkpoint(self._connection, self.file)
+    def trouble(self) -> Exception | None:
+        return self.checkpointing.trouble()
 
     def close(self) -> None:
+        self.checkpointing.close()
         connection, self._connection, self._snapshot = self._connection, None, None
         if connection is not None:
             connection.close()
@@ -136,6 +139,7 @@ class SqliteSnapshot(ShardSnapshot):
         self._file = shard.file
         self._connection = connection
         self._parts = shard.parts
+        self._checkpointing = shard.checkpointing
 
     def commit(self, changes: Changes) -> bool:
         connection = self._connection
@@ -160,6 +164,7 @@ class SqliteSnapshot(ShardSnapshot):
                 if not was_committed(self._file, changes, error):
                     raise
         self._parts.note(parts)
+        self._checkpointing.after_commit()
         return True
 
     def _take_turn(self, head: Head) -> bool:

@@ -21,7 +21,6 @@ from conjoin.store import tables as t
 from conjoin.store.port import BY_KEY, Facts, Head, RowOrder, Where
 from conjoin.store.sql.dialect import places_of
 from conjoin.store.sqlite.catalog import SqliteCatalog, make_catalog
-from conjoin.store.sqlite.checkpointing import Checkpointing
 from conjoin.store.sqlite.data_folder import CATALOG, folder_held, make_folder, require_store
 from conjoin.store.sqlite.files import DIALECT, bound, connect, translated_errors, writing
 from conjoin.store.sqlite.shard import SqliteShard, read_head
@@ -38,12 +37,9 @@ class SqliteStore:
         self.folder = folder
         self.address = str(folder.absolute())
         self.lists_go_on = False
-        self.checkpoint_every_s: float | None = 0.1
         self.broken: dict[int, ConjoinError] = {}
         """By shard: why it could not be read when it was last tried. For all threads, changed one item at a time."""
         self._temporary: TemporaryDirectory[str] | None = None
-        self._synced = synced
-        self._checkpointing: dict[int, Checkpointing] = {}
         self.catalog = SqliteCatalog(folder / CATALOG, synced=synced)
         try:
             self.facts = self.catalog.facts(self._migrate_shards)
@@ -155,22 +151,9 @@ class SqliteStore:
     def check_held(self) -> None:
         """The lock of a file lasts as long as its process."""
 
-    def checkpoint(self, index: int) -> bool:
-        its = self._checkpointing.get(index)
-        if its is None:
-            its = self._checkpointing[index] = Checkpointing(self._shards[index].file, synced=self._synced)
-        try:
-            return its.copy()
-        except BaseException:  # whatever it was, the next one begins with a new connection
-            self._checkpointing.pop(index).close()
-            raise
-
     def close(self) -> None:
         for shard in self._shards:
             shard.close()
-        for checkpointing in self._checkpointing.values():
-            checkpointing.close()
-        self._checkpointing.clear()
         self.catalog.close()
         if self._temporary is not None:
             self._temporary.cleanup()

@@ -179,7 +179,6 @@ class _Worker(Thread):
         self._requests: list[PromisedRequest] = []
         self._senders: dict[int, list[ReplyWait]] = {}
         self._taken: list[int] = []
-        self._chores: list[Callable[[], object]] = []
         self._is_behind = False
         """What was handed in has been taken and is not served yet: nothing that came later goes first."""
         self._stopping = False
@@ -197,7 +196,7 @@ class _Worker(Thread):
             return False
         try:
             with self._news:
-                if self._is_behind or self._requests or self._senders or self._chores or self._stopping:
+                if self._is_behind or self._requests or self._senders or self._stopping:
                     return False
                 taken, self._taken = self._taken, []
             self._serve_all([(request, promise)], {}, taken)
@@ -209,12 +208,6 @@ class _Worker(Thread):
         """There is mail from another shard; each ticket waits for it."""
         with self._news:
             self._senders.setdefault(sender, []).extend(tickets)
-            self._news.notify()
-
-    def between_batches(self, chore: Callable[[], object]) -> None:
-        """It is done by this thread as soon as it carries nothing out."""
-        with self._news:
-            self._chores.append(chore)
             self._news.notify()
 
     def taken(self, numbers: list[int]) -> None:
@@ -230,9 +223,7 @@ class _Worker(Thread):
         while (work := self._next()) is not None:
             requests, senders, taken = work
             with self.turn:
-                self._do_chores()
-                if requests or senders:
-                    self._serve_all(requests, senders, taken)
+                self._serve_all(requests, senders, taken)
                 self._is_behind = False
         self._threads.supervisor.over(self.job)
 
@@ -249,7 +240,7 @@ class _Worker(Thread):
 
     def _next(self) -> tuple[list[PromisedRequest], dict[int, list[ReplyWait]], list[int]] | None:
         with self._news:
-            while not self._requests and not self._senders and not self._chores:
+            while not self._requests and not self._senders:
                 if self._stopping:
                     return None
                 self._news.wait()
@@ -258,16 +249,6 @@ class _Worker(Thread):
             taken, self._taken = self._taken, []
             self._is_behind = True
         return requests, senders, taken
-
-    def _do_chores(self) -> None:
-        with self._news:
-            chores, self._chores = self._chores, []
-        for chore in chores:
-            with self.job.working("a chore between two batches"):
-                try:
-                    chore()
-                except Exception as error:  # noqa: BLE001 - requests have nothing to do with it
-                    self.job.count(error)
 
     def _serve(self, requests: list[PromisedRequest], senders: dict[int, list[ReplyWait]], taken: list[int]) -> None:
         wanted = [one for one in requests if not one[1].cancelled()]
