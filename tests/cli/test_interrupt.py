@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MARK = "CONJOIN_TEST_FAMILY"
 COMMAND = "from conjoin.cli.main import main; main()"
 PATIENCE_S = 60.0
+AGAIN_S = 6.0
 
 
 class Interrupt(NamedTuple):
@@ -70,7 +71,11 @@ class Started:
     def interrupt(self, when: Interrupt) -> None:
         wait_for(lambda: when.seen in self.said.read_text() or any(when.seen in it for it in self.family().values()))
         assert self.process.poll() is None, self.said.read_text()
-        (os.killpg if when.whole else os.kill)(self.process.pid, signal.SIGINT)
+        for _ in range(3):
+            (os.killpg if when.whole else os.kill)(self.process.pid, signal.SIGINT)
+            # Python loses one that comes while a finalizer runs, as others do; people then press it again.
+            if wait_for(lambda: self.process.poll() is not None, AGAIN_S):
+                return
 
 
 def wait_for(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> bool:
@@ -95,7 +100,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_java(tmp_path: Path) -> None:
         thread.join()
     try:
         for it, when in zip(started, INTERRUPTS, strict=True):
-            assert it.process.wait(timeout=10) == 130, (when, it.said.read_text())
+            assert it.process.poll() == 130, (when, it.said.read_text())
             assert wait_for(lambda it=it: not it.family(), 5), (when, it.family())  # type: ignore[misc]
             lines = it.said.read_text().splitlines()
             assert [line for line in lines if not line.startswith("conjoin: ")] == [], when

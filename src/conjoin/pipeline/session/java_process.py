@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from pyspark import SparkContext, java_gateway
+from pyspark.core import context as spark_context
 
 _BANNER = re.compile(rb"WARNING: (Using incubator modules|package sun\.security\.action)[^\n]*\n?")
 _CHUNK = 65_536
@@ -87,17 +88,25 @@ def _interrupt_after() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+class _NoSignals:
+    """What Spark gets in place of Python's module, where it sets a handler."""
+
+    SIGINT = signal.SIGINT
+
+    @staticmethod
+    def signal(*_: object) -> None:
+        pass
+
+
 @contextmanager
 def _own_interrupt() -> Iterator[None]:
-    """Spark's handler of Ctrl-C talks to the JVM in the midst of another call and fails: keep the one that was set."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGINT)
+    """Spark's handler of Ctrl-C talks to the JVM in the midst of another call, and fails or waits: it sets none."""
+    its = cast(Any, spark_context)
+    module, its.signal = its.signal, _NoSignals
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        its.signal = module
 
 
 @contextmanager
