@@ -83,10 +83,10 @@ bench-bulk: setup ## measure correlate against bare Spark joins
 	@$(PYTHON_IN_VENV) -m benchmarks.bulk
 
 bench-kernel: setup ## measure the engine in memory: publish, correlate, advance
-	@$(PYTHON_IN_VENV) -m benchmarks.kernel
+	@$(PYTHON_IN_VENV) -m benchmarks.kernel --write
 
 bench-broker: setup ## measure the durable broker against the home-made solution (needs PostgreSQL: scripts/setup-postgres)
-	@$(PYTHON_IN_VENV) -m benchmarks.broker
+	@$(PYTHON_IN_VENV) -m benchmarks.broker --write
 	@$(PYTHON_IN_VENV) -m benchmarks.broker.hot --write
 
 bench-pipeline: setup ## measure the pipeline on Spark against the broker alone

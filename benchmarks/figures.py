@@ -13,7 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.broker.__main__ import table as broker_table
 from benchmarks.broker.hot import table
+from benchmarks.kernel import table as kernel_table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -74,6 +76,28 @@ def hot(results: Results) -> str:
     return f"{table(results)}\n\nCommit `{results['commit']}`."
 
 
+def broker(results: Results) -> str:
+    """The durable broker against the baseline."""
+    return broker_table(results)
+
+
+def kernel(results: Results) -> str:
+    """The engine in memory."""
+    return f"{kernel_table(results)}\n\nCommit `{results['commit']}`."
+
+
+def broker_line(results: Results) -> str:
+    """One sentence for README."""
+    (rate, ratio), (other_rate, other_ratio) = (
+        (its["batches"]["rate"], its["batches"]["ratio"]) for its in results["stores"].values()
+    )
+    return (
+        f"- **Broker**: {rate:,} messages/s on SQLite and {other_rate:,} on PostgreSQL in batches of 1,000 with\n"
+        f"  {results['open']:,} open instances, {ratio} and {other_ratio} of a hand-made table without rules\n"
+        "  (`make bench-broker`)."
+    )
+
+
 def _from(results: Results) -> str:
     return f"Ratios of rates by CPU time, in brackets by wall time. Commit `{results['commit']}`."
 
@@ -84,6 +108,9 @@ WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "bulk_near": ("bulk.json", bulk_near),
     "hot": ("hot.json", hot),
     "bulk_line": ("bulk.json", bulk_line),
+    "broker": ("broker.json", broker),
+    "kernel": ("kernel.json", kernel),
+    "broker_line": ("broker.json", broker_line),
 }
 
 

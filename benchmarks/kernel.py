@@ -1,19 +1,26 @@
 """The kernel in memory, on one core: publish, correlate, advance to the next wait or to the end.
 
-    python -m benchmarks.kernel [--instances 10000 1000000] [--messages 20000]
+    python -m benchmarks.kernel [--instances 10000 1000000] [--messages 20000] [--write]
 
-Prints a line for each number of open instances: messages a second, the cost of one in wall and in CPU time, and the
-memory of an instance that waits (of a small number of them mostly the engine's own). The first line is the yardstick
-for the cost of the others. What is wanted: 40,000 messages a second with 10,000 open instances, with a million at most
-1.5 times the cost, and less than 1.5 KB an instance. `CONJOIN_PURE=1` measures the source as it is.
+A line for each number of open instances: messages a second, the cost of one in wall and in CPU time, and the memory of
+an instance that waits (of a small number of them mostly the engine's own). The first line is the yardstick for the cost
+of the others. What is wanted: 40,000 messages a second with 10,000 open instances, with a million at most 1.5 times the
+cost, and less than 1.5 KB an instance. `CONJOIN_PURE=1` measures the source as it is; `--write` measures both and keeps
+the figures in benchmarks/results/kernel.json.
 """
 
 import argparse
 import gc
+import json
+import os
 import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from conjoin import runs_as
 from conjoin.runtime import Engine
@@ -45,30 +52,46 @@ MODEL = b"""<?xml version="1.0" encoding="UTF-8"?>
 </bpmn:definitions>
 """
 ROUND = 500
+RESULTS = Path(__file__).parent / "results" / "kernel.json"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--instances", type=int, nargs="+", default=[10_000, 1_000_000])
     parser.add_argument("--messages", type=int, default=20_000)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--json", action="store_true", help="one line for another process")
     wanted = parser.parse_args()
-    for line in report(wanted.instances, wanted.messages):
-        print(line)
+    found = list(report(wanted.instances, wanted.messages))
+    if wanted.write:
+        there = {**os.environ, "CONJOIN_PURE": "1"}
+        again = [sys.executable, "-m", "benchmarks.kernel", "--json"]
+        found += json.loads(subprocess.run(again, env=there, check=True, capture_output=True, text=True).stdout)
+        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+        RESULTS.write_text(json.dumps({"commit": commit, "figures": found}, indent=1) + "\n")
+    print(json.dumps(found) if wanted.json else table({"figures": found}))
 
 
-def report(sizes: Sequence[int], messages: int) -> Iterator[str]:
-    first_us = 0.0
-    yield runs_as
+def table(results: dict[str, Any]) -> str:
+    """What the page shows, in Markdown."""
+    lines = [
+        "| runs as | open instances | messages/s | µs a message | of it CPU | bytes an instance |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in results["figures"]:
+        rate = f"{row['rate']:,} | {row['wall_us']} | {row['cpu_us']}"
+        lines.append(f"| {row['runs_as']} | {row['open']:,} | {rate} | {row['bytes']:,} |")
+    return "\n".join(lines)
+
+
+def report(sizes: Sequence[int], messages: int) -> Iterator[dict[str, Any]]:
     for size in sizes:
         before = _resident_bytes()
         engine = _engine(size)
         each_bytes = (_resident_bytes() - before) / size
         cost_us, cpu_us = _costs_us(engine, size, messages)
-        first_us = first_us or cost_us
-        yield (
-            f"{size:>9,} open instances: {1e6 / cost_us:>8,.0f} messages/s, {cost_us:.1f} us each, {cpu_us:.1f} of CPU "
-            f"({cost_us / first_us:.2f} of the first), {each_bytes:,.0f} bytes an instance"
-        )
+        row = {"runs_as": runs_as, "open": size, "rate": round(1e6 / cost_us)}
+        yield row | {"wall_us": round(cost_us, 1), "cpu_us": round(cpu_us, 1), "bytes": round(each_bytes)}
         del engine
         gc.unfreeze()
 

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import Future
+from statistics import median
 from typing import Any
 
 from benchmarks.broker.state import key_of, paid
@@ -15,7 +16,7 @@ from conjoin.runtime.upkeep.sweeper import Sweeper
 def at_a_steady_rate(
     broker: Broker, numbers: list[int], a_second: int = 1_000, sweep_every_s: float = 1.0, expiring: bool = False
 ) -> list[float]:
-    """Milliseconds from the instant at which each was due to be published until it was committed, sorted.
+    """Milliseconds from the instant at which each was due to be published until it was committed, in their order.
 
     The sweeper runs and the garbage collector rests as they do in a server.
     """
@@ -39,7 +40,17 @@ def at_a_steady_rate(
             future.result()
         sweeper.stop()
         assert bool(sweeper.swept) == expiring, "what expired while it was measured is not what should have"
-    return sorted(took_ms)
+    return took_ms
+
+
+def typical(took_ms: list[float]) -> float:
+    return round(percentile(sorted(took_ms), 0.5), 2)
+
+
+def steady_p99(took_ms: list[float]) -> float:
+    """The median of the p99 of each second: a second in which the machine itself stood still does not decide it."""
+    seconds = [sorted(took_ms[first : first + 1_000]) for first in range(0, len(took_ms), 1_000)]
+    return round(median(percentile(second, 0.99) for second in seconds), 2)
 
 
 def percentile(sorted_ms: list[float], share: float) -> float:

@@ -29,8 +29,8 @@ def key_of(number: int) -> str:
     return f"order-{number:08}"
 
 
-def paid(number: int) -> NewMessage:
-    return NewMessage("paid", key_of(number), {"amount": 100.5, "paid": True}, 0)
+def paid(number: int, ttl_ms: int = 0, message_id: str = "") -> NewMessage:
+    return NewMessage("paid", key_of(number), {"amount": 100.5, "paid": True}, ttl_ms, message_id)
 
 
 class Sample(NamedTuple):

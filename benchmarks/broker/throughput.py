@@ -3,7 +3,7 @@
 import random
 import time
 from concurrent.futures import ProcessPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.broker.state import key_of, paid
 from conjoin.runtime.broker import Broker
@@ -17,32 +17,41 @@ BATCH = 1_000
 
 
 class Measured(NamedTuple):
-    rate: float
+    wall_s: float
+    cpu_s: float
     timings: Timings
     messages: int
 
-    def told(self) -> str:
+    @property
+    def rate(self) -> float:
+        return self.messages / self.wall_s
+
+    def told(self) -> dict[str, Any]:
         """Where the time goes, in microseconds a message."""
-        parts = ((name, getattr(self.timings, name)) for name in ("load", "decide", "encode", "commit"))
-        return ", ".join(f"{name} {seconds * 1e6 / self.messages:.0f}" for name, seconds in parts)
+        steps = ("load", "decide", "encode", "commit")
+        each_us = {name: round(getattr(self.timings, name) * 1e6 / self.messages, 1) for name in steps}
+        cpu_us = round(self.cpu_s * 1e6 / self.messages, 1)
+        return {"rate": round(self.rate), "cpu_us": cpu_us, "steps_us": each_us}
 
 
 def in_batches(broker: Broker, numbers: list[int]) -> Measured:
     """One shard, one after the other."""
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     for first in range(0, len(numbers), BATCH):
         done = broker.post.run(0, Batch([paid(number) for number in numbers[first : first + BATCH]]))
         assert len(done.replies) == len(numbers[first : first + BATCH])
-    return Measured(len(numbers) / (time.perf_counter() - started), broker.post.runners[0].timings, len(numbers))
+    spent = time.perf_counter() - started, time.process_time() - cpu
+    return Measured(*spent, broker.post.runners[0].timings, len(numbers))
 
 
 def one_by_one(broker: Broker, numbers: list[int]) -> Measured:
     """Through the inline runner; each is committed before the next is published."""
     with shard_threads(broker) as runner:
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.process_time()
         for number in numbers:
             broker.publish(paid(number))
-        return Measured(len(numbers) / (time.perf_counter() - started), runner.timings[0], len(numbers))
+        spent = time.perf_counter() - started, time.process_time() - cpu
+        return Measured(*spent, runner.timings[0], len(numbers))
 
 
 def side_by_side(address: str, shards: int, numbers: list[int]) -> float:
