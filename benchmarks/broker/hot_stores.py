@@ -10,7 +10,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance, Deployment
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.codec.instance_waits import FIRST, open_wait, subscription_row
+from conjoin.runtime.codec.instance_waits import FIRST, NOTHING, open_wait, subscription_row
 from conjoin.runtime.codec.key_spaces import in_crowd
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.store import tables as t
@@ -71,8 +71,9 @@ def ended_children(address: str, count: int) -> Crowd:
     broker = _family(make(address, 1, OTHERS), 50, STEADY)
     root = next(row for row in broker.store.rows(t.INSTANCE, {"process_id": "root"}, None, 1))
     child = next(row for row in broker.store.rows(t.INSTANCE, {"process_id": "child"}, None, 1))
-    ended = {"state": "completed", "ended_at": now_us(), "tree_key": root.key}
-    _put(broker, t.INSTANCE, (child._replace(key=10**6 + n, **ended) for n in range(count)))
+    # What has ended waits for nothing any more.
+    ended = InstanceRow(*child[:FIRST], *NOTHING)._replace(state="completed", ended_at=now_us(), tree_key=root.key)
+    _put(broker, t.INSTANCE, (ended._replace(key=10**6 + n) for n in range(count)))
     return Crowd(broker, lambda n: NewMessage("child", f"k-{n % 50}", {}, 0))
 
 
