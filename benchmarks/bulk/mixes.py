@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.pipeline.correlate import correlate
-from examples.order_to_cash.tables import BEGIN_US, tables
+from examples.order_to_cash.tables import BEGIN_US, TABLES, write_tables
 
 Frames = dict[str, DataFrame]
 
@@ -26,7 +26,7 @@ class Mix(NamedTuple):
 
 
 def example(spark: SparkSession, events: int, folder: Path) -> Mix:
-    return Mix(_stored(tables(spark, events // 2), folder), {})
+    return Mix(_stored(_day(spark, events // 2, folder), folder), {})
 
 
 def as_of_given(spark: SparkSession, events: int, folder: Path) -> Mix:
@@ -47,7 +47,7 @@ def second_day(spark: SparkSession, events: int, folder: Path) -> Mix:
     """Half of the rows were kept by a run before: messages and subscriptions that nobody took, and ids."""
     noon = F.timestamp_micros(F.lit(BEGIN_US + 12 * 3_600 * 1_000_000))
     before, after = folder / "before", folder / "after"
-    both = _stored(_waiting(spark, events // 2, events // 2), before)
+    both = _stored(_waiting(_day(spark, events // 2, folder)), before)
     cut = datetime.fromtimestamp(BEGIN_US / 1e6 + 12 * 3_600)
     yesterday = {name: frame.where(F.col(_AT[name]) <= noon) for name, frame in both.items()}
     with correlate(**yesterday, as_of=cut) as run:
@@ -112,7 +112,7 @@ def fifty_start_versions(spark: SparkSession, events: int, folder: Path) -> Mix:
 
 def hot_key(spark: SparkSession, events: int, folder: Path) -> Mix:
     """Every fifth row is on one key."""
-    frames = dict(tables(spark, events // 2))
+    frames = _day(spark, events // 2, folder)
     for name in ("messages", "subscriptions"):
         number = F.xxhash64(F.col("position" if name == "messages" else "subscription_id"))
         key = F.when(F.pmod(number, F.lit(5)) == 0, "hot").otherwise(F.col("correlation_key"))
@@ -122,7 +122,7 @@ def hot_key(spark: SparkSession, events: int, folder: Path) -> Mix:
 
 def slips_in_keys(spark: SparkSession, events: int, folder: Path) -> Mix:
     """Of the messages 3% have another case, a blank, or no prefix in their key, so that nobody takes them."""
-    frames = dict(tables(spark, events // 2))
+    frames = _day(spark, events // 2, folder)
     key = F.col("correlation_key")
     slips = [F.upper(key), F.concat(key, F.lit(" ")), F.regexp_replace(key, "^[a-z]+-", "")]
     number = F.pmod(F.xxhash64("position", F.lit(7)), F.lit(100))
@@ -134,9 +134,14 @@ def slips_in_keys(spark: SparkSession, events: int, folder: Path) -> Mix:
 _AT = {"messages": "published_at", "subscriptions": "opened_at"}
 
 
-def _waiting(spark: SparkSession, first: int, second: int) -> Frames:
+def _day(spark: SparkSession, n: int, folder: Path) -> Frames:
+    """The example's tables, in the order in which they were made."""
+    write_tables(folder / "made", n)
+    return {name: spark.read.parquet(str(folder / "made" / name)) for name in TABLES}
+
+
+def _waiting(frames: Frames) -> Frames:
     """Messages and subscriptions spread over a day, so that at noon half of them still wait."""
-    frames = tables(spark, first)
     message, subscription = frames["messages"], frames["subscriptions"]
     long = message.withColumn("ttl_ms", F.lit(48 * 3_600_000).cast("bigint"))
     # Half of the pairs are torn apart by twelve hours: what comes in the morning waits for the afternoon.

@@ -2,16 +2,16 @@
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from conjoin.cli.progress import progress
 from conjoin.cli.spark.correlate import run_and_close
 from conjoin.errors import ConjoinError
 from conjoin.pipeline.correlate.job import TableJob
-from conjoin.pipeline.files.output_files import write_table
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
-from examples.order_to_cash.tables import tables
+from examples.order_to_cash.tables import TABLES, write_tables
 
 MESSAGES = 100_000
 FOLDER = Path("output/order-to-cash")
@@ -25,18 +25,15 @@ What to try next, after `. .venv/bin/activate`:
 
 def main() -> None:
     count = int(os.environ.get("MESSAGES") or MESSAGES)
-    with progress() as step:
-        step("starting Spark")
+    with progress() as step, ThreadPoolExecutor(1) as beside:
+        step(f"starting Spark, and making tables in {FOLDER / 'in'}")
+        made = beside.submit(write_tables, FOLDER / "in", count)
         spark = session(load(), "order to cash")
-    made = tables(spark, count)
-    with progress(spark) as step:
-        for name, frame in made.items():
-            step(f"making {name} in {FOLDER / 'in'}")
-            write_table(frame, str(FOLDER / "in" / name), "parquet", overwrite=True)
+        made.result()
     print(
         f"A shop's day: {count:,} messages such as 'Money collected', and {count:,} subscriptions that wait for them."
     )
-    inputs = {name: (str(FOLDER / "in" / name),) for name in made}
+    inputs = {name: (str(FOLDER / "in" / name),) for name in TABLES}
     run_and_close(spark, TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True))
     print(NEXT.rstrip())
 

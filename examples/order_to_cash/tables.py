@@ -1,15 +1,19 @@
-"""The tables of the example, for any number of messages, made by Spark alone and the same every time.
+"""The tables of the example, for any number of messages, and the same every time.
 
 Row number i belongs to place i % 100 of block i // 100; the blocks are spread over one day. A few rows in a thousand
 are broken on purpose and must end as dead letters.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from examples.order_to_cash.cases import ENDED_S, ENDING, PLACED, PLACES, SHOP, cases
+from examples.order_to_cash.cases import ENDED_S, ENDING, PLACED, PLACES, SHOP, Message, Subscription, cases
 
 DAY_US = 24 * 3_600 * 1_000_000
 BEGIN_US = 1_772_438_400_000_000
@@ -19,96 +23,108 @@ BROKEN_EVERY = 1_000
 NO_TIME, NO_JSON = 99, 199
 """Of every thousand messages these two are broken: one has no time, one no JSON object as its variables."""
 
-_MESSAGE = "place int, at_s long, name string, ttl_ms long, order_place long, id_place long, key string"
-_SUBSCRIPTION = (
-    "place int, opened_s long, closed_s long, name string, process_id string, order_place long, interrupting boolean"
-)
+ROWS_A_FILE = 500_000
+_INSTANT = pa.timestamp("us", tz="UTC")
+
+Numbers = Any
+"""An array of whole numbers."""
 
 
-def tables(spark: SparkSession, n: int) -> dict[str, DataFrame]:
+def write_tables(folder: Path, n: int) -> None:
+    """A folder of Parquet files for each table."""
+    for name, rows in (("messages", n), ("subscriptions", n), ("starts", 1), ("ends", n)):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for old in (folder / name).glob("*.parquet"):
+            old.unlink()
+        for part, first in enumerate(range(0, max(rows, 1), ROWS_A_FILE)):
+            table = TABLES[name](n, np.arange(first, min(first + ROWS_A_FILE, rows)))
+            pq.write_table(table, folder / name / f"part-{part:05d}.parquet")
+
+
+def tables(n: int) -> dict[str, pa.Table]:
     """`messages` and `subscriptions` of n rows each, with the `starts` and `ends` that go with them."""
-    return {
-        "messages": _messages(spark, n),
-        "subscriptions": _subscriptions(spark, n),
-        "starts": spark.createDataFrame(
-            [(SHOP, PLACED, "order-placed")], "process_id string, name string, element_id string"
-        ),
-        "ends": _ends(spark, n),
-    }
+    return {name: make(n, np.arange(n)) for name, make in TABLES.items()}
 
 
-def _messages(spark: SparkSession, n: int) -> DataFrame:
-    plan = [
-        (
-            place,
-            m.at_s,
-            m.name,
-            m.ttl_ms,
-            place if m.order is None else m.order,
-            place if m.copy_of is None else m.copy_of,
-            m.key,
-        )
-        for place, m in enumerate(case.message for case in cases())
-    ]
-    rows = _planned(spark, n, plan, _MESSAGE)
-    number = F.col("i")
-    broken = number % BROKEN_EVERY
-    order = _order_of("order_place")
-    variables = F.format_string('{"orderId":"order-%d","amount":%d.90,"currency":"EUR"}', order, 10 + number % 490)
-    return rows.select(
-        "name",
-        F.replace("key", F.lit("{}"), order.cast("string")).alias("correlation_key"),
-        F.when(broken != NO_TIME, _instant(n, "at_s")).alias("published_at"),
-        F.concat(F.lit("m-"), _order_of("id_place").cast("string")).alias("message_id"),
-        "ttl_ms",
-        F.when(broken == NO_JSON, F.lit("[]")).otherwise(variables).alias("variables"),
-        number.alias("position"),
+def _messages(n: int, number: Numbers) -> pa.Table:
+    plan, place = [case.message for case in cases()], number % PLACES
+    order = _order_of(number, plan)
+    copied = np.array([at if m.copy_of is None else m.copy_of for at, m in enumerate(plan)])
+    before, after = (_planned(place, [m.key.split("{}")[part] for m in plan]) for part in (0, 1))
+    variables = _text('{"orderId":"order-', order, '","amount":', 10 + number % 490, '.90,"currency":"EUR"}')
+    return pa.table(
+        {
+            "name": _planned(place, [m.name for m in plan]),
+            "correlation_key": _text(before, order, after),
+            "published_at": _instant(n, number, [m.at_s for m in plan], missing=number % BROKEN_EVERY == NO_TIME),
+            "message_id": _text("m-", number - place + copied[place]),
+            "ttl_ms": _planned(place, [m.ttl_ms for m in plan]),
+            "variables": pc.if_else(pa.array(number % BROKEN_EVERY == NO_JSON), "[]", variables),
+            "position": pa.array(number),
+        }
     )
 
 
-def _subscriptions(spark: SparkSession, n: int) -> DataFrame:
-    plan = [
-        (place, s.opened_s, s.closed_s, s.name, s.process, place if s.order is None else s.order, s.interrupting)
-        for place, s in enumerate(case.subscription for case in cases())
-    ]
-    rows = _planned(spark, n, plan, _SUBSCRIPTION)
-    number = F.col("i").cast("string")
-    return rows.select(
-        "process_id",
-        "name",
-        F.concat(F.lit("order-"), _order_of("order_place").cast("string")).alias("correlation_key"),
-        _instant(n, "opened_s").alias("opened_at"),
-        _instant(n, "closed_s").alias("closed_at"),
-        F.concat(F.lit("s-"), number).alias("subscription_id"),
-        F.concat(F.lit("i-"), number).alias("instance_id"),
-        F.lower(F.replace("name", F.lit(" "), F.lit("-"))).alias("element_id"),
-        "interrupting",
+def _subscriptions(n: int, number: Numbers) -> pa.Table:
+    plan, place = [case.subscription for case in cases()], number % PLACES
+    open_ended = np.array([s.closed_s is None for s in plan])
+    return pa.table(
+        {
+            "process_id": _planned(place, [s.process for s in plan]),
+            "name": _planned(place, [s.name for s in plan]),
+            "correlation_key": _text("order-", _order_of(number, plan)),
+            "opened_at": _instant(n, number, [s.opened_s for s in plan]),
+            "closed_at": _instant(n, number, [s.closed_s or 0 for s in plan], missing=open_ended[place]),
+            "subscription_id": _text("s-", number),
+            "instance_id": _text("i-", number),
+            "element_id": _planned(place, [s.name.lower().replace(" ", "-") for s in plan]),
+            "interrupting": _planned(place, [s.interrupting for s in plan]),
+        }
     )
 
 
-def _ends(spark: SparkSession, n: int) -> DataFrame:
-    blocks = spark.range((n + PLACES - 1 - ENDING) // PLACES).select((F.col("id") * PLACES + ENDING).alias("i"))
-    at = blocks.select("i", (F.col("i") % PLACES).alias("place"), F.lit(ENDED_S).alias("ended_s"))
-    return at.select(
-        F.lit(SHOP).alias("process_id"),
-        F.concat(F.lit("order-"), F.col("i").cast("string")).alias("correlation_key"),
-        _instant(n, "ended_s").alias("ended_at"),
+def _starts(_: int, __: Numbers) -> pa.Table:
+    return pa.table({"process_id": [SHOP], "name": [PLACED], "element_id": ["order-placed"]})
+
+
+def _ends(n: int, number: Numbers) -> pa.Table:
+    ending = number[number % PLACES == ENDING]
+    return pa.table(
+        {
+            "process_id": pa.array([SHOP] * len(ending), pa.string()),
+            "correlation_key": _text("order-", ending),
+            "ended_at": _instant(n, ending, [ENDED_S] * PLACES),
+        }
     )
 
 
-def _planned(spark: SparkSession, n: int, plan: Sequence[tuple[object, ...]], schema: str) -> DataFrame:
-    """Each row number beside the plan of its place."""
-    numbers = spark.range(n).select(F.col("id").alias("i"), (F.col("id") % PLACES).cast("int").alias("place"))
-    return numbers.join(F.broadcast(spark.createDataFrame(plan, schema)), "place")
+TABLES: dict[str, Callable[[int, Numbers], pa.Table]] = {
+    "messages": _messages,
+    "subscriptions": _subscriptions,
+    "starts": _starts,
+    "ends": _ends,
+}
 
 
-def _order_of(place: str) -> Column:
-    """The number of the order at another place of the same block."""
-    return F.col("i") - F.col("place") + F.col(place)
+def _planned(place: Numbers, values: list[Any]) -> pa.Array:
+    """What the plan says for the place of each row."""
+    return pa.array(values).take(pa.array(place))
 
 
-def _instant(n: int, seconds: str) -> Column:
+def _order_of(number: Numbers, plan: Sequence[Message | Subscription]) -> Numbers:
+    """The number of the order that each row is about: its own, or that of another place of its block."""
+    orders = np.array([place if row.order is None else row.order for place, row in enumerate(plan)])
+    return number - number % PLACES + orders[number % PLACES]
+
+
+def _text(*parts: Any) -> pa.Array:
+    texts = [pa.array(part).cast(pa.string()) if isinstance(part, np.ndarray) else part for part in parts]
+    return pc.binary_join_element_wise(*texts, "")
+
+
+def _instant(n: int, number: Numbers, seconds: list[int], missing: Any = None) -> pa.Array:
     """Seconds after the block's begin; the places of a block follow each other by a second."""
+    block, place = np.divmod(number, PLACES)
     blocks = (n + PLACES - 1) // PLACES
-    begin = F.lit(BEGIN_US) + F.floor(F.col("i") / PLACES) * (DAY_US // max(blocks, 1)) + F.col("place") * 1_000_000
-    return F.timestamp_micros((begin + F.col(seconds) * 1_000_000).cast("bigint"))
+    at = BEGIN_US + block * (DAY_US // max(blocks, 1)) + (place + np.array(seconds)[place]) * 1_000_000
+    return pa.array(at, pa.int64(), mask=missing).cast(_INSTANT)
