@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "markup": set(),
     "plots": {"markup"},
     "shown_urls": set(),
+    "spark_daemon": set(),
     "settings": {"errors", "plain_yaml", "shown_urls"},
     "setting_tables": {"errors", "shown_urls"},
     "client": {"errors"},

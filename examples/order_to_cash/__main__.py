@@ -4,16 +4,18 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conjoin.cli.progress import progress
-from conjoin.cli.spark.correlate import run_and_close
 from conjoin.errors import ConjoinError
-from conjoin.pipeline.correlate.job import TableJob
-from conjoin.pipeline.session.session import session
+from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, session
 from conjoin.settings import load
-from examples.order_to_cash.tables import TABLES, write_tables
+
+if TYPE_CHECKING:
+    from conjoin.pipeline.correlate.job import TableJob
 
 MESSAGES = 100_000
+MANY = 1_000_000
 FOLDER = Path("output/order-to-cash")
 NEXT = """
 What to try next, after `. .venv/bin/activate`:
@@ -27,15 +29,27 @@ def main() -> None:
     count = int(os.environ.get("MESSAGES") or MESSAGES)
     with progress() as step, ThreadPoolExecutor(1) as beside:
         step(f"starting Spark, and making tables in {FOLDER / 'in'}")
-        made = beside.submit(write_tables, FOLDER / "in", count)
-        spark = session(load(), "order to cash")
-        made.result()
+        made = beside.submit(job_of, count)
+        spark = session(load(), "order to cash", FOR_A_SHORT_JOB if count < MANY else "")
+        job = made.result()
     print(
         f"A shop's day: {count:,} messages such as 'Money collected', and {count:,} subscriptions that wait for them."
     )
-    inputs = {name: (str(FOLDER / "in" / name),) for name in TABLES}
-    run_and_close(spark, TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True))
+    from conjoin.cli.spark.correlate import run_and_close
+
+    run_and_close(spark, job)
     print(NEXT.rstrip())
+
+
+def job_of(count: int) -> "TableJob":
+    """Its tables made, and all imported that it needs: Java takes seconds to start."""
+    from conjoin.cli.spark import correlate  # noqa: F401
+    from conjoin.pipeline.correlate.job import TableJob
+    from examples.order_to_cash.tables import TABLES, write_tables
+
+    write_tables(FOLDER / "in", count)
+    inputs = {name: (str(FOLDER / "in" / name),) for name in TABLES}
+    return TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True)
 
 
 if __name__ == "__main__":

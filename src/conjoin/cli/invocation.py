@@ -225,14 +225,14 @@ class CommandCall:
         for line in lines:
             typer.echo(line)
 
-    def spark(self, name: str) -> Any:
+    def spark(self, name: str, java_options: str = "") -> Any:
         """A session for the command of this name, which checks first whether Spark is installed (`check_spark`)."""
         from conjoin.cli.progress import progress
         from conjoin.pipeline.session.session import session
 
         with progress() as step:
             step("starting Spark")
-            return session(self.settings, name)
+            return session(self.settings, name, java_options)
 
 
 def check_spark(name: str) -> None:

@@ -124,7 +124,9 @@ def correlate(
     try:
         if not _done_locally(job, engine, settings):
             check_spark("conjoin spark correlate")
-            run_and_close(call.spark("conjoin spark correlate"), job)
+            from conjoin.pipeline.session.session import FOR_A_SHORT_JOB
+
+            run_and_close(call.spark("conjoin spark correlate", FOR_A_SHORT_JOB if job.is_short else ""), job)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 

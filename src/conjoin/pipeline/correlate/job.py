@@ -5,12 +5,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from conjoin.pipeline.correlate import correlate
-from conjoin.pipeline.correlate.correlate import inputs_of, policies_of
+from conjoin.pipeline.correlate.correlate import correlate, inputs_of, policies_of
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.results import NAMES
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from conjoin.pipeline.files.tables import FileTable
+
+
+_SHORT_BYTES = 64 * 1024 * 1024
+"""Three million events in Parquet, half a million as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,16 @@ class TableJob:
     near: bool = True
     names: ColumnNames = field(default_factory=ColumnNames)
     partition_by: tuple[str, ...] = ()
+
+    @property
+    def is_short(self) -> bool:
+        """Are all its files here, and few?"""
+        files = [path for paths in self.inputs.values() for given in paths for path in _inside(Path(given))]
+        return sum(path.stat().st_size if path.is_file() else _SHORT_BYTES for path in files) < _SHORT_BYTES
+
+
+def _inside(path: Path) -> list[Path]:
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 import os
 import re
+from typing import TYPE_CHECKING
 
-from conjoin.settings import Settings
+if TYPE_CHECKING:
+    from conjoin.settings import Settings
 
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
@@ -23,6 +25,6 @@ def is_master(master: str) -> bool:
     return local_cores(master) is not None or _ELSEWHERE.fullmatch(master.strip()) is not None
 
 
-def will_run_here(settings: Settings) -> bool:
+def will_run_here(settings: "Settings") -> bool:
     """Will plain paths be paths of this machine? Under spark-submit nobody knows before the session is there."""
     return local_cores(settings.master) is not None and SUBMITTED not in os.environ

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -21,19 +22,27 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from conjoin.errors import SparkFailed
+from conjoin.pipeline.session.class_archive import options_with_archive
 from conjoin.pipeline.session.java import ensure_java
 from conjoin.pipeline.session.java_process import StartedJava, starting_java
 from conjoin.pipeline.session.master import SUBMITTED, local_cores
-from conjoin.settings import Settings
+
+if TYPE_CHECKING:
+    from conjoin.settings import Settings
 
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+# The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
+_JAVA_OPTIONS = ("-XX:+UseParallelGC", f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
+FOR_A_SHORT_JOB = "-XX:TieredStopAtLevel=1"
+"""Java's second compiler pays after some ten seconds; on two cores it takes one of them until then."""
 
 
-def session(settings: Settings, app_name: str) -> SparkSession:
-    """The active session if there is one, else a new one with these settings."""
+def session(settings: "Settings", app_name: str, java_options: str = "") -> SparkSession:
+    """The active session if there is one, else a new one with these settings. `java_options` are further ones for a
+    Java that is started here, such as FOR_A_SHORT_JOB."""
     running = SparkSession.getActiveSession()
     if running is not None:
         return running
@@ -45,7 +54,7 @@ def session(settings: Settings, app_name: str) -> SparkSession:
         return builder.remote(settings.master).getOrCreate()
     ensure_java()
     _keep_python_logs_quiet()
-    for key, value in options(settings).items():
+    for key, value in options(settings, java_options).items():
         builder = builder.config(key, value)
     with spark_errors(), starting_java() as java:
         spark = builder.getOrCreate()
@@ -72,13 +81,13 @@ def _keep_python_logs_quiet() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
 
 
-def options(settings: Settings) -> dict[str, str]:
+def options(settings: "Settings", java_options: str = "") -> dict[str, str]:
     """Everything that a session of ours is made with."""
+    java = (*_JAVA_OPTIONS, options_with_archive(), java_options)
     chosen = {
         "spark.master": settings.master,
         "spark.driver.memory": settings.driver_memory,
-        # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
-        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        "spark.driver.extraJavaOptions": " ".join(filter(None, java)),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "true",
         # What correlate caches may come in fewer partitions than asked for when there is little of it.
@@ -118,6 +127,7 @@ def _local_options() -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(scratch),
+        "spark.python.daemon.module": "conjoin.spark_daemon",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
 
