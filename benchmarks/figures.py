@@ -59,6 +59,15 @@ def bulk_near(results: Results) -> str:
     return "\n".join(lines)
 
 
+def bulk_cold(results: Results) -> str:
+    """`make run` after set-up."""
+    took = [row["wall_s"] for row in results["cold"]]
+    return (
+        f"`make run` after set-up, 200,000 events, a JVM started for it: {took[len(took) // 2]} s of wall time,"
+        f" the median of {len(took)} ({took[0]} to {took[-1]})."
+    )
+
+
 def bulk_line(results: Results) -> str:
     """One sentence for README."""
     row = max((row for row in results["joins"] if row["what"] == "correlate"), key=lambda row: row["events"])
@@ -105,6 +114,7 @@ def _from(results: Results) -> str:
 WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "bulk_joins": ("bulk.json", bulk_joins),
     "bulk_mixes": ("bulk.json", bulk_mixes),
+    "bulk_cold": ("bulk.json", bulk_cold),
     "bulk_near": ("bulk.json", bulk_near),
     "hot": ("hot.json", hot),
     "bulk_line": ("bulk.json", bulk_line),

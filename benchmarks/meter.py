@@ -64,7 +64,7 @@ class Meter:
 
     def _look_at_memory(self, pid: int) -> None:
         try:
-            if b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"pyspark.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 status = Path(f"/proc/{pid}/status").read_text()
                 self.worker_peak_mib = max(self.worker_peak_mib, int(status.split("VmHWM:")[1].split()[0]) // 1024)
         except (OSError, IndexError):

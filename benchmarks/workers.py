@@ -13,7 +13,7 @@ def _peaks_kib() -> dict[int, int]:
     peaks = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"pyspark.daemon" in (process / "cmdline").read_bytes():
+            if b"pyspark.worker" in (process / "cmdline").read_bytes():
                 status = (process / "status").read_text()
                 peaks[int(process.name)] = int(status.split("VmHWM:")[1].split()[0])
         except (OSError, IndexError):

@@ -30,6 +30,7 @@ from conjoin.settings import load
 
 SIZES = [int(size) for size in os.environ.get("SIZES", "1000000,10000000").split(",") if size]
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
+COLD_ROUNDS = int(os.environ.get("COLD_ROUNDS", "5"))
 MIX_SIZE = int(os.environ.get("MIX_SIZE", "2000000"))
 WANTED = os.environ.get("MIXES", "").split(",")
 """Parts of the names of mixes; the first is always measured, as the others are compared with it."""
@@ -117,6 +118,16 @@ def near_apart(spark: SparkSession, events: int, folder: Path, rounds: int) -> l
     return rows
 
 
+def cold_runs(rounds: int) -> list[Figures]:
+    """What `make run` does after set-up, each time in processes of its own: an event is a message or a subscription."""
+    rows: list[Figures] = []
+    for _ in range(rounds):
+        with Meter() as meter:
+            subprocess.run([sys.executable, "-m", "examples.order_to_cash"], capture_output=True, check=True)
+        rows.append({"wall_s": round(meter.wall_s, 2), "cpu_s": round(meter.cpu_s, 2)})
+    return sorted(rows, key=lambda row: row["wall_s"])
+
+
 def show(joins: list[Figures], mixes: list[Figures], near: list[Figures]) -> None:
     table = Table(title="correlate and what people write instead")
     for column in ("events", "what", "wall s", "CPU s", "events/s", "to rank-join", "to peer", "worker MiB"):
@@ -144,6 +155,9 @@ def show(joins: list[Figures], mixes: list[Figures], near: list[Figures]) -> Non
 
 
 def main() -> None:
+    # Before anything else runs: it has the machine to itself.
+    cold = cold_runs(COLD_ROUNDS)
+    print("make run, cold:", *(f"{row['wall_s']} s" for row in cold))
     spark = session(load(master="local[2]", driver_memory="4g", partitions=8), "conjoin-bench-bulk")
     folder = Path(tempfile.mkdtemp(prefix="conjoin-bench-"))
     try:
@@ -157,6 +171,7 @@ def main() -> None:
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "machine": platform.machine()}
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     found = {"commit": commit.stdout.strip(), "machine": machine, "joins": joins, "mixes": mixes, "near": near}
+    found["cold"] = cold
     if "--write" in sys.argv:
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
     else:
