@@ -49,6 +49,15 @@ def test_workers_read_an_installed_pyspark_and_no_zip_of_it(tmp_path: Path) -> N
     assert path_without_zips([*zips, mine, str(installed.parent)]) == [mine, str(installed.parent)]
 
 
+def test_a_daemon_that_somebody_has_named_is_his(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "spark.python.daemon.module"
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    assert session.options(Settings())[module] == "conjoin.spark_daemon"
+    assert module not in session.options(Settings(master="spark://host:7077"))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {module}=mine pyspark-shell")
+    assert module not in session.options(Settings())
+
+
 def test_without_an_installed_pyspark_the_zips_stay(tmp_path: Path) -> None:
     path = [str(tmp_path / "pyspark" / "python" / "lib" / "pyspark.zip"), str(tmp_path)]
     assert path_without_zips(path) == path

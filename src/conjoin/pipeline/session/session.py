@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
+_DAEMON = "spark.python.daemon.module"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
 _JAVA_OPTIONS = ("-XX:+UseParallelGC", f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
@@ -105,6 +106,9 @@ def options(settings: "Settings", java_options: str = "") -> dict[str, str]:
     cores = local_cores(settings.master)
     if cores is not None:
         chosen |= _local_options()
+        # Whoever has one of his own for Spark's workers keeps it.
+        if _DAEMON not in os.environ.get("PYSPARK_SUBMIT_ARGS", ""):
+            chosen[_DAEMON] = "conjoin.spark_daemon"
     partitions = settings.partitions or (2 * cores if cores else None)
     if partitions:
         chosen["spark.sql.shuffle.partitions"] = str(partitions)
@@ -127,7 +131,6 @@ def _local_options() -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(scratch),
-        "spark.python.daemon.module": "conjoin.spark_daemon",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
     }
 
