@@ -26,6 +26,7 @@ TARGET = PACKAGE / "_compiled" / str(ABI)
 
 COMPILED = (
     "kernel/**/*.py",
+    "pipeline/correlate/fold/walk.py",
     "runtime/engine/shard.py",
     "runtime/engine/key_spaces.py",
     "runtime/codec/*.py",

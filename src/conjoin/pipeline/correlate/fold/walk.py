@@ -7,9 +7,7 @@ the state of one correlation key and the rows still without a final verdict, nev
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Protocol
 
 from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation.events import (
@@ -31,6 +29,9 @@ from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies, Policy
 from conjoin.pipeline.correlate.fold.rows import Rows
 from conjoin.pipeline.correlate.shape import END, ID, LOCK, OPEN, PUBLISH, TABLE_OF
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MANY = 20_000
 """So many rows at most are gathered before they are handed over."""
@@ -57,7 +58,7 @@ class Sink(Protocol):
     def dead(self, rows: Rows, row: int, table: str, reason: str, told: dict[str, Any]) -> None: ...
     def later(self, rows: Rows, row: int, table: str) -> None: ...
     def end_ignored(self) -> None: ...
-    def finished(self) -> Iterator[pa.RecordBatch]: ...
+    def finished(self) -> "Iterator[pa.RecordBatch]": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Walk:
         self._positions: set[int] = set()
         self._count = 0
 
-    def take(self, rows: Rows) -> Iterator[pa.RecordBatch]:
+    def take(self, rows: Rows) -> "Iterator[pa.RecordBatch]":
         take, spaces, closings, as_of = self._take, self._spaces, self._closings, self.as_of
         kinds, instants, tenants = rows.kind, rows.at, rows.tenant
         ends = [*rows.starts[1:], len(kinds)]
@@ -121,7 +122,7 @@ class Walk:
                     take[kind](rows, row, space, at)
         self._settle_early()
 
-    def finish(self) -> Iterator[pa.RecordBatch]:
+    def finish(self) -> "Iterator[pa.RecordBatch]":
         """The last row of the current key was taken."""
         if self._count > MANY:
             yield from self._finish_large_key()
@@ -291,7 +292,7 @@ class Walk:
                 pass
         self._forget_key()
 
-    def _finish_large_key(self) -> Iterator[pa.RecordBatch]:
+    def _finish_large_key(self) -> "Iterator[pa.RecordBatch]":
         """The same, slice by slice, so that the rows of a million messages are never held at once."""
         self._pass_time()
         for tenant_id, space in self._spaces.items():
