@@ -45,6 +45,13 @@ _OPTIONS = (
 )
 _METADATA = REQUEST_ID_HEADER.lower()
 _log = logging.getLogger(__name__)
+_LIBRARY_LOG = logging.getLogger("grpc._cython.cygrpc")
+
+
+def is_about_us(record: logging.LogRecord) -> bool:
+    """gRPC logs an error with its trace when a connection breaks just while an answer goes out: not so, then."""
+    error = record.exc_info[1] if record.exc_info else None
+    return type(error).__name__ != "ExecuteBatchError"
 
 
 class GrpcServer:
@@ -72,6 +79,8 @@ class GrpcServer:
                 bound = self._server.add_secure_port(address, credentials)
         except RuntimeError:
             raise InputError([f"{host}:{port} cannot be listened on: is another server there?"]) from None
+        # Added once, however many servers are started.
+        _LIBRARY_LOG.addFilter(is_about_us)
         await self._server.start()
         await self.report(True)
         return bound
