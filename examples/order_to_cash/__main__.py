@@ -12,6 +12,7 @@ from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, session
 from conjoin.settings import load
 
 if TYPE_CHECKING:
+    from conjoin.pipeline.correlate.correlated import FirstPass
     from conjoin.pipeline.correlate.job import TableJob
 
 MESSAGES = 100_000
@@ -31,25 +32,27 @@ def main() -> None:
         step(f"starting Spark, and making tables in {FOLDER / 'in'}")
         made = beside.submit(job_of, count)
         spark = session(load(), "order to cash", FOR_A_SHORT_JOB if count < MANY else "")
-        job = made.result()
+        job, first = made.result()
     print(
         f"A shop's day: {count:,} messages such as 'Money collected', and {count:,} subscriptions that wait for them."
     )
     from conjoin.cli.spark.correlate import run_and_close
 
-    run_and_close(spark, job)
+    run_and_close(spark, job, first)
     print(NEXT.rstrip())
 
 
-def job_of(count: int) -> "TableJob":
-    """Its tables made, and all imported that it needs: Java takes seconds to start."""
+def job_of(count: int) -> "tuple[TableJob, FirstPass | None]":
+    """Its tables made and looked over, and all imported that it needs: Java takes seconds to start."""
     from conjoin.cli.spark import correlate  # noqa: F401
     from conjoin.pipeline.correlate.job import TableJob
+    from conjoin.pipeline.correlate.local.first_pass import look_over_files
     from examples.order_to_cash.tables import TABLES, write_tables
 
     write_tables(FOLDER / "in", count)
     inputs = {name: (str(FOLDER / "in" / name),) for name in TABLES}
-    return TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True)
+    job = TableJob(inputs=inputs, out=str(FOLDER / "out"), overwrite=True)
+    return job, look_over_files(job)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 
 from conjoin.kernel.instants import ALWAYS
 from conjoin.kernel.policies import Policies, read_policies
-from conjoin.pipeline.correlate.alike import learnt
+from conjoin.pipeline.correlate.alike import learnt, patterns
 from conjoin.pipeline.correlate.fold import fold as folding
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts, merged
 from conjoin.pipeline.correlate.fold.fold import FoldPlan, PartitionFold
@@ -165,7 +165,7 @@ def outcome(
 @pytest.fixture(autouse=True)
 def ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learnt, "OFTEN", 1)
-    monkeypatch.setattr(learnt, "FEW_ROWS", 1)
+    monkeypatch.setattr(patterns, "FEW_ROWS", 1)
     monkeypatch.setattr(folding, "BATCH_ROWS", 400)
 
 
@@ -271,7 +271,7 @@ def test_an_ordinary_day_is_answered_together(
     rows_a_key: int, kept: bool, policy: dict[str, Any], starts: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learnt, "OFTEN", 8)
-    monkeypatch.setattr(learnt, "FEW_ROWS", 16)
+    monkeypatch.setattr(patterns, "FEW_ROWS", 32)
     monkeypatch.setattr(folding, "BATCH_ROWS", 50_000)
     policies, _ = read_policies("zeebe", {"*": policy} if policy else {})
     begin = 1_700_000_000_000_000

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
@@ -12,8 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+from conjoin.pipeline.correlate.columns import types_of
+from conjoin.pipeline.correlate.first_pass import look_over
 from conjoin.pipeline.correlate.job import TableJob, run_job, run_locally
+from conjoin.pipeline.correlate.local.first_pass import look_over_files
 from conjoin.pipeline.correlate.results import NAMES
+from conjoin.pipeline.files.tables import read_table
 from tests.cli.tabular import Row, read, write
 from tests.oracle.history import generate
 from tests.pipeline.many import SCHEMAS, moved
@@ -55,6 +60,9 @@ BROKEN: list[Row] = [
     {"name": "n", "published_at": "2026-01-01", "ttl_ms": "for ever"},
     {"name": "n", "published_at": "2026-01-01", "position": "first"},
     {"name": "n", "published_at": "2026-01-01 08:30", "ttl_ms": " 5 "},
+    {"name": "n", "published_at": "2026-01-01 08:30:00+02:00"},
+    {"name": "n", "published_at": "2026-01-01 08:30:00-0200"},
+    {"name": "n", "published_at": "2026-01-01 08:30:00ZZ"},
     {"name": "n", "published_at": "2027-02-01T00:00:00+02:00", "variables": "[1]"},
     {"name": "n" * 40_000, "published_at": "2026-01-01"},
 ]
@@ -151,6 +159,30 @@ def test_two_days_are_the_same_by_either_engine(
         inputs["subscriptions"] += (str(kept / "open"),)
         inputs |= {name: (str(kept / name),) for name in ("locks", "ids")}
         both(spark, tmp_path / f"two-{kept.name}", inputs=inputs, since=iso(noon), policies=policies)
+
+
+def test_what_is_found_before_is_the_same_by_either_engine(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    job = TableJob(inputs=stored(tmp_path, tables(seed), "parquet"), out=str(tmp_path / "out"))
+    frames = {name: read_table(spark, name, paths).rows for name, paths in job.inputs.items()}
+    types = {name: types_of(frame) for name, frame in frames.items()}
+    expected, found = look_over(frames, types, None, False), look_over_files(job)
+    assert found is not None
+    assert expected.repeated > 0
+    assert expected.starts
+    assert (found.as_of, found.repeated, found.longest) == (expected.as_of, expected.repeated, expected.longest)
+    assert sorted(map(str, found.starts)) == sorted(map(str, expected.starts))
+    whole = [
+        run_job(spark, replace(job, out=str(tmp_path / name)), lambda _: None, it)
+        for name, it in (("looked over here", found), ("by Spark", None))
+    ]
+    assert whole[0].tallies == whole[1].tallies
+    assert outputs(tmp_path / "looked over here") == outputs(tmp_path / "by Spark")
+
+
+def test_text_files_and_those_of_elsewhere_are_looked_over_by_spark(tmp_path: Path) -> None:
+    inputs = stored(tmp_path, tables(1), "csv")
+    assert look_over_files(TableJob(inputs=inputs, out="out")) is None
+    assert look_over_files(TableJob(inputs={"messages": (str(tmp_path / "none"),)}, out="out")) is None
 
 
 def test_no_rows_at_all_are_the_same_by_either_engine(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,7 @@ from conjoin.settings import Settings
 
 if TYPE_CHECKING:
     from conjoin.kernel.policies import Policies
+    from conjoin.pipeline.correlate.correlated import FirstPass
     from conjoin.pipeline.correlate.job import TableJob
 
 _POLICY = re.compile(r"(?P<name>.+):(?P<question>[a-z_]+)=(?P<value>.+)", re.DOTALL)
@@ -124,9 +126,13 @@ def correlate(
     try:
         if not _done_locally(job, engine, settings):
             check_spark("conjoin spark correlate")
+            from conjoin.pipeline.correlate.local.first_pass import look_over_files
             from conjoin.pipeline.session.session import FOR_A_SHORT_JOB
 
-            run_and_close(call.spark("conjoin spark correlate", FOR_A_SHORT_JOB if job.is_short else ""), job)
+            with ThreadPoolExecutor(1) as beside:
+                first = beside.submit(look_over_files, job)
+                spark = call.spark("conjoin spark correlate", FOR_A_SHORT_JOB if job.is_short else "")
+            run_and_close(spark, job, first.result())
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
 
@@ -185,12 +191,12 @@ def _done_locally(job: "TableJob", engine: str, settings: Settings) -> bool:
     return True
 
 
-def run_and_close(spark: Any, job: "TableJob") -> None:
-    """With progress, and at the end the closing table."""
+def run_and_close(spark: Any, job: "TableJob", first: "FirstPass | None" = None) -> None:
+    """With progress, and at the end the closing table. `first`: what was found in the tables while Spark started."""
     from conjoin.pipeline.correlate.job import run_job
 
     with progress(spark) as step:
-        summary = run_job(spark, job, step)
+        summary = run_job(spark, job, step, first)
     show_closing(Console(), summary, job.out)
 
 

@@ -95,6 +95,9 @@ TABLES: dict[str, tuple[Contract, ...]] = {
     ),
 }
 
+TIMES = {"messages": ("published_at",), "subscriptions": ("opened_at", "closed_at"), "ends": ("ended_at",)}
+"""The columns that the latest time of the tables is found in."""
+
 _BAD = {
     "text": UNREADABLE,
     "checked_text": UNREADABLE,
@@ -106,6 +109,7 @@ _BAD = {
 }
 # Raw in SQL as well: how it reads a backslash otherwise depends on a setting.
 _HAS_DATE = r"r'^[+-]?\d{4}'"
+_HAS_ZONE = r"r'(Z|:.*[+-]\d{2}(:?\d{2})?)$'"
 _BLANK = r"r'(?U)^\s*$'"
 
 PRIOR = (
@@ -258,9 +262,11 @@ def _instant_of_text(column: str) -> Read:
 
 
 def _utc_of(text: str) -> str:
-    """A text without a zone is UTC: tried first with one added, then as it is."""
+    """A text without a zone is UTC: tried first with one added, then as it is. Not so where a zone is plain to see, as
+    one that Spark does not know costs it an exception, ten times the rest of the row."""
     tried = (f"concat({text}, 'Z')", f"concat({text}, 'T00:00:00Z')", text)
-    return f"coalesce({', '.join(f'try_to_timestamp({one})' for one in tried)})"
+    one_of = f"coalesce({', '.join(f'try_to_timestamp({one})' for one in tried)})"
+    return f"case when {text} rlike {_HAS_ZONE} then try_to_timestamp({text}) else {one_of} end"
 
 
 def _long(kind: str) -> Reader | None:

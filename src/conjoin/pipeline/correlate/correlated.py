@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 import pyarrow as pa
@@ -27,8 +27,18 @@ from conjoin.pipeline.session.worker import make_ready
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from conjoin.pipeline.correlate.first_pass import FirstPass
     from conjoin.pipeline.correlate.writing.run_record import WrittenRun
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPass:
+    """What every partition must know before rows are folded. `repeated`: how many positions occur more than once.
+    `longest`: the bytes of the longest variables; None: it was not looked for."""
+
+    as_of: int
+    starts: list[dict[str, Any]] = field(default_factory=list)
+    repeated: int = 0
+    longest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,8 @@ class CorrelateInputs:
     unreadable: "dict[str, DataFrame]" = field(default_factory=dict)
     near: bool = True
     """Are near misses on other keys looked for?"""
+    first: FirstPass | None = None
+    """If somebody has looked the tables over already."""
 
     @property
     def spark(self) -> "SparkSession":
@@ -73,7 +85,7 @@ class CorrelateInputs:
         rows += [events.unreadable_rows(name, frame) for name, frame in self.unreadable.items()]
         return rows
 
-    def plan(self, first: "FirstPass") -> FoldPlan:
+    def plan(self, first: FirstPass) -> FoldPlan:
         return FoldPlan(self.layout, self.policies, first.as_of, self.since, first.starts)
 
 
@@ -86,7 +98,7 @@ class Correlated:
         self._counts: PartitionCounts | None = None
 
     @property
-    def first_pass(self) -> "FirstPass":
+    def first_pass(self) -> FirstPass:
         return self._looked_over[0]
 
     @property
@@ -100,6 +112,8 @@ class Correlated:
         from conjoin.pipeline.correlate.first_pass import beside, look_over
 
         inputs = self.inputs
+        if inputs.first is not None:
+            return inputs.first, inputs.rows(inputs.first.repeated)
         with temporarily(inputs.spark, FEW_TASKS), beside(inputs.spark, lambda: inputs.rows(0)) as rows:
             first = look_over(inputs.tables, inputs.types, inputs.as_of, inputs.unique_positions)
         return first, inputs.rows(first.repeated) if first.repeated else rows.result()

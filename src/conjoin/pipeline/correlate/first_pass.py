@@ -9,7 +9,6 @@ import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -20,10 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from conjoin.pipeline.correlate import events
-from conjoin.pipeline.correlate.columns import TABLES, Types, read_column
+from conjoin.pipeline.correlate.columns import TABLES, TIMES, Types, read_column
+from conjoin.pipeline.correlate.correlated import FirstPass
 from conjoin.pipeline.correlate.local.hashing import xxhash64
 
-_TIMES = {"messages": ("published_at",), "subscriptions": ("opened_at", "closed_at"), "ends": ("ended_at",)}
 _AT_ONCE = 1 << 20
 _MANY = 1 << 23
 """So many numbers are hashed here; more of them by Spark."""
@@ -33,24 +32,13 @@ T = TypeVar("T")
 _FOUND = ("latest", "longest", "positions", "lowest", "highest", "checksum")
 
 
-@dataclass(frozen=True, slots=True)
-class FirstPass:
-    """`repeated`: how many positions occur more than once. `longest`: the bytes of the longest variables; None: it was
-    not looked for."""
-
-    as_of: int
-    starts: list[dict[str, Any]] = field(default_factory=list)
-    repeated: int = 0
-    longest: int | None = None
-
-
 def look_over(
     tables: dict[str, DataFrame], types: dict[str, Types], as_of: int | None, unique_positions: bool
 ) -> FirstPass:
     """Nothing is run where everything is known."""
     # A text: numbers become part of the code that Spark makes, which would be made anew for each run.
     seed = f"{random.getrandbits(63):x}"
-    wanted = {name: _wanted(name, types[name], as_of, unique_positions, seed) for name in _TIMES if name in tables}
+    wanted = {name: _wanted(name, types[name], as_of, unique_positions, seed) for name in TIMES if name in tables}
     frames = [_one_row(tables[name], some) for name, some in wanted.items() if some]
     found: dict[str, int] = {}
     with beside(tables["messages"].sparkSession, lambda: _starts(tables)) as starts:
@@ -85,7 +73,7 @@ def _wanted(table: str, types: Types, as_of: int | None, unique_positions: bool,
     read = {contract.name: read_column(contract, types).value for contract in TABLES[table]}
     wanted: dict[str, str] = {}
     if as_of is None:
-        latest = [f"max({read[name]})" for name in _TIMES[table]]
+        latest = [f"max({read[name]})" for name in TIMES[table]]
         wanted["latest"] = f"greatest({', '.join(latest)})" if len(latest) > 1 else latest[0]
     if table == "messages" and "position" in types and not unique_positions:
         at = read["position"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from conjoin.pipeline.correlate.correlate import correlate, inputs_of, policies_of
+from conjoin.pipeline.correlate.correlate import inputs_of, policies_of
+from conjoin.pipeline.correlate.correlated import Correlated, CorrelateInputs, FirstPass
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import iso
 from conjoin.pipeline.correlate.results import NAMES
@@ -91,8 +92,8 @@ class TableSummary:
     """The share of rows whose histories shared an answer."""
 
 
-def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
-    """Writes all outputs; `step` is told what is being done."""
+def run_job(spark: "SparkSession", job: TableJob, step: Step, first: FirstPass | None = None) -> TableSummary:
+    """Writes all outputs; `step` is told what is being done. `first`: if somebody has looked the tables over."""
     from conjoin.pipeline.files.tables import read_table
     from conjoin.pipeline.session.session import spark_errors
 
@@ -101,28 +102,20 @@ def run_job(spark: "SparkSession", job: TableJob, step: Step) -> TableSummary:
         tables = {name: read_table(spark, name, paths, job.names) for name, paths in job.inputs.items() if paths}
         job.names.check_all_seen()
     try:
-        return _correlate(job, tables, step)
+        return _correlate(job, tables, step, first)
     finally:
         for table in tables.values():
             table.release()
 
 
-def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step) -> TableSummary:
+def _correlate(job: TableJob, tables: "dict[str, FileTable]", step: Step, first: FirstPass | None) -> TableSummary:
     from conjoin.pipeline.session.session import spark_errors
 
     rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
+    unreadable: dict[str, Any] = {name: it.unreadable for name, it in tables.items() if it.unreadable is not None}
     began = time.monotonic()
     with _noted() as notes, spark_errors():
-        correlated = correlate(
-            **rows,
-            policies=job.policies,
-            as_of=job.as_of,
-            since=job.since,
-            profile=job.profile,
-            partitions=job.partitions,
-            near=job.near,
-            unreadable={name: table.unreadable for name, table in tables.items() if table.unreadable is not None},
-        )
+        correlated = Correlated(_inputs(job, rows, unreadable, partitions=job.partitions, first=first))
     with correlated, spark_errors():
         step("looking over the tables")
         starts = len(correlated.first_pass.starts)
@@ -157,14 +150,18 @@ def run_locally(job: TableJob, step: Step, any_size: bool = False) -> TableSumma
     tables = {name: read_locally(name, paths, allowance, job.names) for name, paths in job.inputs.items() if paths}
     job.names.check_all_seen()
     rows: dict[str, Any] = {name: table.rows for name, table in tables.items()}
-    unreadable = {name: table.unreadable for name, table in tables.items() if table.unreadable.height}
+    unreadable: dict[str, Any] = {name: it.unreadable for name, it in tables.items() if it.unreadable.height}
     with _noted() as notes:
-        book = policies_of(job.policies, job.profile)
-        inputs = inputs_of(rows, book, True, job.as_of, job.since, unreadable=unreadable, near=job.near)
+        inputs = _inputs(job, rows, unreadable)
     run = prepared(inputs)
     step("correlating and writing")
     written = run.write(job.out, job.file_format, job.overwrite)
     return _summary(written, len(run.plan.starts), time.monotonic() - began, notes, "local")
+
+
+def _inputs(job: TableJob, rows: dict[str, Any], unreadable: dict[str, Any], **more: Any) -> CorrelateInputs:
+    policies = policies_of(job.policies, job.profile)
+    return inputs_of(rows, policies, True, job.as_of, job.since, unreadable=unreadable, near=job.near, **more)
 
 
 @contextmanager

@@ -134,9 +134,6 @@ class _Recorder(Gathered):
     def faulty(self, rows: Rows, row: int, table: str) -> None:
         raise NotShareable("fault")
 
-    def later(self, rows: Rows, row: int, table: str) -> None:
-        raise NotShareable("later")
-
 
 class Inquiry:
     """Asks the kernel about patterns."""

@@ -14,9 +14,6 @@ from conjoin.pipeline.correlate.fold.walk import FoldSetting
 OFTEN = 8
 """A pattern seen less often is walked: asking costs as much as walking a few histories."""
 
-FEW_ROWS = 16
-"""Fewer rows than that in a batch are walked: filling an answer costs as much, however few histories it is for."""
-
 MOST_ANSWERS = 5_000
 
 
@@ -33,8 +30,6 @@ class Learnt:
     def answer_to(self, alike: Alike) -> PatternAnswer | None:
         """None: these histories are walked."""
         pattern = alike.pattern
-        if len(alike.starts) * pattern.rows < FEW_ROWS:
-            return None
         if pattern in self.answers:
             return self.answers[pattern]
         self._seen[pattern] = seen = self._seen.get(pattern, 0) + len(alike.starts)

@@ -18,6 +18,10 @@ from conjoin.pipeline.correlate.alike.traits import Traits, same_rows
 MOST_ROWS = 12
 """Histories longer than this are seldom alike."""
 
+FEW_ROWS = 32
+"""Histories of a pattern with fewer rows than that in a batch are walked: filling an answer costs as much, however few
+histories it is for."""
+
 _EQUAL_BITS = 4
 _ODD = 1_000
 
@@ -121,7 +125,7 @@ def _of_length(
     told += [kinds, *(_first_equal(texts, rows) for texts in (traits.ids, traits.businesses, traits.instances))]
     table = np.stack(told, axis=1)
     found = []
-    for members in same_rows(table):
+    for members in same_rows(table, -(-FEW_ROWS // length)):
         if kinds[members[0]] >= 0:
             words = tuple(word & (2**64 - 1) for word in table[members[0]].tolist())
             pattern = Pattern(length, len(traits.instants), words)

@@ -117,12 +117,6 @@ class Traits:
     def at(self) -> np.ndarray:
         return self.instants[0]
 
-    def leave_out_of_time(self, as_of: int, since: int | None) -> None:
-        """Rows after `as_of`, and those before `since` that no earlier run has kept, are not decided on."""
-        self.ordinary &= self.at <= as_of
-        if since is not None:
-            self.ordinary &= (self.at >= since) | self.kept | (self.kind == LOCK) | (self.kind == ID)
-
     def name_and_process(self, words: int) -> tuple[str | None, str | None]:
         return self._words.texts[words & (1 << _WORD_BITS) - 1], self._words.texts[words >> _WORD_BITS]
 
@@ -182,17 +176,20 @@ def numbers_of(batch: pa.RecordBatch, slot: str, missing: int) -> np.ndarray:
     return np.array(pc.fill_null(column, missing).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def same_rows(table: np.ndarray) -> list[np.ndarray]:
-    """Which rows of a table of numbers are the same, group by group. Those that a hash alone takes for the same as the
-    first of their group are in none."""
+def same_rows(table: np.ndarray, fewest: int = 1) -> list[np.ndarray]:
+    """Which rows of a table of numbers are the same, group by group, of groups with so many rows. Those that a hash
+    alone takes for the same as the first of their group are in none."""
     mixed = np.zeros(len(table), dtype=np.uint64)
     for column in table.T:
         mixed = (mixed ^ column.astype(np.int64, copy=False).view(np.uint64)) * _SPREAD
         mixed ^= mixed >> np.uint64(29)
     found, places = distinct(mixed)
+    counts = np.bincount(places)
     # Small numbers are sorted by their digits, several times as fast.
     order = np.argsort(places.astype(np.int16) if len(found) < 2**15 else places, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(places))[:-1])
+    large = counts >= fewest
+    order = order[np.repeat(large, counts)]
+    groups = np.split(order, np.cumsum(counts[large])[:-1]) if len(order) else []
     return [members[(table[members] == table[members[0]]).all(axis=1)] for members in groups]
 
 

@@ -21,6 +21,7 @@ from conjoin.pipeline.correlate.alike.patterns import alike_in
 from conjoin.pipeline.correlate.alike.traits import Traits
 from conjoin.pipeline.correlate.fold.deadlines import filled
 from conjoin.pipeline.correlate.fold.instance_names import Cause, InstanceNames
+from conjoin.pipeline.correlate.fold.out_of_time import late_rows, later_rows
 from conjoin.pipeline.correlate.fold.outputs import Outputs, OutputSink
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT, Rows, runs_of
 from conjoin.pipeline.correlate.fold.utf8 import readable
@@ -63,8 +64,13 @@ class PartitionFold:
 
     def take(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for given in _put_together(batches):
-            left = batch = readable(given, self._plan.layout)
-            starts = self._count(batch)
+            read = readable(given, self._plan.layout)
+            starts = self._count(read)
+            left = batch = yield from self._in_time(read)
+            if not batch.num_rows:
+                continue
+            if batch is not read:
+                starts, _ = runs_of(batch)
             # Spark can be told to send texts with wide offsets; those are walked. So are the first key and the last,
             # which may have begun before and go on: between them, in a batch of a crowded key, there is nothing.
             if self._shares and len(starts) > 2 and batch.schema.field("key").type == pa.string():
@@ -95,6 +101,16 @@ class PartitionFold:
         self._last = (int(lengths[-1]), last)
         return starts
 
+    def _in_time(self, batch: pa.RecordBatch) -> Generator[pa.RecordBatch, None, pa.RecordBatch]:
+        """The rows that are decided on; the others are told of at once."""
+        later, late = later_rows(batch, self._plan.as_of), late_rows(batch, self._plan.since)
+        if later.any():
+            yield from self._outputs.later(batch, np.flatnonzero(later))
+        if late.any():
+            yield from self._outputs.late(batch, np.flatnonzero(late))
+        left = ~(later | late)
+        return batch if left.all() else batch.take(pa.array(np.flatnonzero(left)))
+
     def _walked(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         self._outputs.begin_batch(batch)
         yield from self._walk.take(Rows(batch, self._plan.policies))
@@ -105,7 +121,6 @@ class PartitionFold:
         """Answer the histories that are alike; the rows of the others are what is returned."""
         learnt = self.learnt
         traits = Traits(batch, starts, learnt.words, learnt.tenants, self._plan.policies)
-        traits.leave_out_of_time(self._plan.as_of, self._plan.since)
         found, left = alike_in(batch, starts, traits, learnt.versions)
         filling = Filling()
         walked = [left]

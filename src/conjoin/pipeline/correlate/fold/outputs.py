@@ -6,7 +6,7 @@ verdict is not final when their batch ends are kept in chunks of their own until
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -17,9 +17,10 @@ from conjoin.kernel.catalog import Catalog
 from conjoin.kernel.correlation.messages import Message
 from conjoin.kernel.correlation.state import KeySpace
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
-from conjoin.pipeline.correlate.fold.detail import detail_text, encode, iso
+from conjoin.pipeline.correlate.fold.detail import detail_text, encode
 from conjoin.pipeline.correlate.fold.row_buffers import Gathered
-from conjoin.pipeline.correlate.fold.rows import Rows, interrupting_of, read_texts
+from conjoin.pipeline.correlate.fold.row_texts import row_texts
+from conjoin.pipeline.correlate.fold.rows import Rows, read_texts
 from conjoin.pipeline.correlate.fold.taken import TakenMessages
 from conjoin.pipeline.correlate.fold.walk import NO_ROW
 from conjoin.pipeline.correlate.results import (
@@ -36,13 +37,22 @@ from conjoin.pipeline.correlate.results import (
     VERDICTS,
     arrow_types,
 )
-from conjoin.pipeline.correlate.shape import Layout, columns_of
+from conjoin.pipeline.correlate.shape import KIND, TABLE_OF, Layout
 from conjoin.pipeline.session.arrow_rows import to_arrays
 
 _INSTANCE = list(PAIR).index("instance_id")
 _CHUNK = 32
 _ROW = (1 << _CHUNK) - 1
 _PRIOR = ("verdict", "reason", "detail", "decided_at", "correlated_to")
+
+
+class DeadRow(NamedTuple):
+    """A row of the current batch that cannot be used."""
+
+    table: str
+    row: int
+    reason: str
+    detail: bytes
 
 
 class OutputSink(Protocol):
@@ -69,6 +79,7 @@ class Outputs(Gathered):
         self._living: dict[int, int] = {}
         self._chunk = 0
         self._taken = TakenMessages()
+        self._dead: list[DeadRow] = []
 
     def message(
         self, message: Message, space: KeySpace, as_of: int, catalog: Catalog, other_tenants: tuple[KeySpace, ...]
@@ -93,33 +104,41 @@ class Outputs(Gathered):
         if about.startswith("{"):
             detail: str | bytes = about
         else:
-            raw = raw or self._text_of(rows, row, table)
+            raw = raw or row_texts(rows.batch, np.array([row]), table, self.layout)[0].as_py()
             value = msgspec.json.decode(raw).get(about)
             detail = encode({"column": about} if value is None else {"column": about, "value": str(value)[:200]})
         self.kept[DEAD].append((table, raw, reason, detail))
         self.counts.add_dead(table, reason)
 
     def dead(self, rows: Rows, row: int, table: str, reason: str, told: dict[str, Any]) -> None:
-        self.kept[DEAD].append((table, self._text_of(rows, row, table), reason, encode(told)))
+        self._dead.append(DeadRow(table, row, reason, encode(told)))
         self.counts.add_dead(table, reason)
 
-    def later(self, rows: Rows, row: int, table: str) -> None:
-        self.kept[LATER].append((table, self._text_of(rows, row, table)))
-        self.counts.later[table] = self.counts.later.get(table, 0) + 1
+    def late(self, batch: pa.RecordBatch, rows: np.ndarray) -> Iterator[pa.RecordBatch]:
+        """Dead letters all of them; no row of the batch has been told of yet."""
+        for table, some in _by_table(batch, rows):
+            self.counts.add_dead(table, "late", len(some))
+            told = [table, row_texts(batch, some, table, self.layout), "late", "{}"]
+            arrays = [one if isinstance(one, pa.Array) else pa.repeat(one, len(some)) for one in told]
+            yield from self.of_kept(DEAD, arrays)
 
-    def _text_of(self, rows: Rows, row: int, table: str) -> str:
-        """The row as a JSON object, as it came."""
-        slots = columns_of(table, self.layout)
-        values = {name: _value(rows.batch, slot, row) for name, slot in slots.items()}
-        for name, value in values.items():
-            if name.endswith("_at") and isinstance(value, int):
-                values[name] = iso(value)
-        if "interrupting" in values:
-            values["interrupting"] = interrupting_of(values["interrupting"])
-        present = {name: value for name, value in values.items() if value is not None}
-        return msgspec.json.encode(present, enc_hook=str).decode()
+    def later(self, batch: pa.RecordBatch, rows: np.ndarray) -> Iterator[pa.RecordBatch]:
+        for table, some in _by_table(batch, rows):
+            self.counts.later[table] = self.counts.later.get(table, 0) + len(some)
+            texts = row_texts(batch, some, table, self.layout)
+            yield from self.of_kept(LATER, [pa.repeat(table, len(some)), texts])
+
+    def _tell_dead(self) -> None:
+        batch = self._chunks[self._chunk]
+        for table in {one.table for one in self._dead}:
+            of_table = [one for one in self._dead if one.table == table]
+            texts = row_texts(batch, np.array([one.row for one in of_table]), table, self.layout).to_pylist()
+            self.kept[DEAD] += [(table, text, it.reason, it.detail) for it, text in zip(of_table, texts, strict=True)]
+        self._dead = []
 
     def finished(self) -> Iterator[pa.RecordBatch]:
+        if self._dead:
+            self._tell_dead()
         if self.references:
             yield from self._messages()
         if self._taken.rows:
@@ -280,15 +299,10 @@ def _with_prior(columns: dict[str, pa.Array], source: pa.RecordBatch, rows: pa.A
 
 
 def _value(batch: pa.RecordBatch, slot: str, row: int) -> Any:
-    """The value as Python has it, or as text where Python has none (a year after 9999, bytes that are no UTF-8)."""
-    if slot not in batch.schema.names:
-        return None
-    value = batch.column(slot)[row]
-    try:
-        return value.as_py()
-    except (OverflowError, ValueError):
-        if pa.types.is_timestamp(value.type):
-            return str(value.cast(pa.int64()).as_py())
-        if pa.types.is_string(value.type):
-            return value.as_buffer().to_pybytes().decode(errors="replace")
-        return f"<{value.type}>"
+    return batch.column(slot)[row].as_py() if slot in batch.schema.names else None
+
+
+def _by_table(batch: pa.RecordBatch, rows: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    kinds = batch.column("kind").to_numpy()[rows] & KIND
+    for kind in np.flatnonzero(np.bincount(kinds)).tolist():
+        yield TABLE_OF[kind], rows[kinds == kind]

@@ -15,7 +15,7 @@ from conjoin.kernel.correlation.messages import deadline_of
 from conjoin.kernel.policies import Policies, Policy
 from conjoin.pipeline.correlate.fold.deadlines import BEYOND, deadlines_of, filled
 from conjoin.pipeline.correlate.fold.variables import leave_out_bad_variables, problem_of_variables
-from conjoin.pipeline.correlate.shape import INTERRUPTING_GIVEN, KIND, NOT_INTERRUPTING, PUBLISH, REPEATED
+from conjoin.pipeline.correlate.shape import KIND, NOT_INTERRUPTING, PUBLISH, REPEATED
 
 DEFAULT_TENANT = "<default>"
 
@@ -90,11 +90,6 @@ class Rows:
 def read_texts(array: str) -> list[str]:
     """The texts of a JSON array; a null is none."""
     return [text for text in _texts_in(array) if text is not None]
-
-
-def interrupting_of(kind: int) -> bool | None:
-    """As the flags of a row have it; None: nothing was given."""
-    return not abs(kind) & NOT_INTERRUPTING if abs(kind) & INTERRUPTING_GIVEN else None
 
 
 def _value_of(batch: pa.RecordBatch, name: str, row: int) -> Any:

@@ -14,12 +14,12 @@ def readable(batch: pa.RecordBatch, layout: Layout) -> pa.RecordBatch:
     """The batch itself, if all its texts can be read; else one in which the other rows are faulty."""
     for slot in _TEXT_SLOTS:
         place = batch.schema.get_field_index(slot)
-        if place >= 0 and not _is_valid(batch.column(place)):
+        if place >= 0 and not is_utf8(batch.column(place)):
             batch = _without_unreadable(batch, slot, layout)
     return batch
 
 
-def _is_valid(column: pa.Array) -> bool:
+def is_utf8(column: pa.Array) -> bool:
     if _is_ascii(column):
         return True
     try:

@@ -56,7 +56,6 @@ class Sink(Protocol):
     def id(self, space: KeySpace, it: Message, until_at: int) -> None: ...
     def faulty(self, rows: Rows, row: int, table: str) -> None: ...
     def dead(self, rows: Rows, row: int, table: str, reason: str, told: dict[str, Any]) -> None: ...
-    def later(self, rows: Rows, row: int, table: str) -> None: ...
     def end_ignored(self) -> None: ...
     def finished(self) -> "Iterator[pa.RecordBatch]": ...
 
@@ -100,7 +99,7 @@ class Walk:
         self._count = 0
 
     def take(self, rows: Rows) -> "Iterator[pa.RecordBatch]":
-        take, spaces, closings, as_of = self._take, self._spaces, self._closings, self.as_of
+        take, spaces, closings = self._take, self._spaces, self._closings
         kinds, instants, tenants = rows.kind, rows.at, rows.tenant
         ends = [*rows.starts[1:], len(kinds)]
         for start, end, key in zip(rows.starts, ends, rows.keys, strict=True):
@@ -111,8 +110,6 @@ class Walk:
                 kind, at = kinds[row], instants[row]
                 if kind < 0:
                     self.sink.faulty(rows, row, TABLE_OF[-kind])
-                elif at > as_of:
-                    self.sink.later(rows, row, TABLE_OF[kind])
                 else:
                     space = spaces.get(tenants[row]) or self._new_space(tenants[row])
                     if closings and closings[0][0] <= at:
@@ -154,8 +151,8 @@ class Walk:
 
     def _publish(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
         plain, since = rows.plain[row], self.since
-        if not plain or (since is not None and at < since):
-            if self._is_dead(rows, row, at):
+        if not plain:
+            if self._is_dead(rows, row):
                 return
             plain = rows.taken_by[row] is None and rows.kept[row] is None
         self._count = count = self._count + 1
@@ -171,14 +168,12 @@ class Walk:
                 return
         self._carry_out(space, publish(space, message, at, self.catalog))
 
-    def _is_dead(self, rows: Rows, row: int, at: int) -> bool:
+    def _is_dead(self, rows: Rows, row: int) -> bool:
         """Is it no message that can be decided on? Then the sink is told why."""
         if rows.name[row] is None:
             self.sink.dead(rows, row, "messages", "missing_name", {"column": "name"})
         elif problem := rows.problem_of_variables(row):
             self.sink.dead(rows, row, "messages", problem, {"column": "variables"})
-        elif self.since is not None and at < self.since and rows.taken_by[row] is None and rows.kept[row] is None:
-            self.sink.dead(rows, row, "messages", "late", {})
         elif rows.repeated[row] and not self._is_first(rows.position[row]):
             self.sink.dead(rows, row, "messages", "duplicate_position", {"column": "position"})
         else:
@@ -205,9 +200,6 @@ class Walk:
             self.sink.dead(rows, row, "subscriptions", "missing_name", {"column": column})
             return
         kept = rows.kept[row] is not None
-        if self.since is not None and at < self.since and not kept:
-            self.sink.dead(rows, row, "subscriptions", "late", {})
-            return
         closed_at = rows.until[row]
         if closed_at is not None and closed_at <= at:
             return
@@ -236,9 +228,6 @@ class Walk:
             heappush(self._closings, (closed_at, self._count, subscription, space))
 
     def _end(self, rows: Rows, row: int, space: KeySpace, at: int) -> None:
-        if self.since is not None and at < self.since:
-            self.sink.dead(rows, row, "ends", "late", {})
-            return
         events = end_instance(space, rows.process[row], None, at, self.catalog)
         self._carry_out(space, events)
         if not events:

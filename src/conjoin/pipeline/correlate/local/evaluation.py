@@ -23,6 +23,7 @@ INSTANT = ARROW_OF["timestamp"]
 _UNICODE_SPACE = "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _PATTERNS = {
     r"^[+-]?\d{4}": re.compile(r"^[+-]?[0-9]{4}"),
+    r"(Z|:.*[+-]\d{2}(:?\d{2})?)$": re.compile(r"(Z|:.*[+-][0-9]{2}(:?[0-9]{2})?)$"),
     r"(?U)^\s*$": re.compile(f"^[{_UNICODE_SPACE}]*$"),
 }
 """Java's regular expressions that rules use, as Python writes them."""

@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from conjoin.pipeline.correlate import events
-from conjoin.pipeline.correlate.columns import TABLES, Types, read_column, types_of
+from conjoin.pipeline.correlate.columns import Types, types_of
 from conjoin.pipeline.correlate.correlated import CorrelateInputs
 from conjoin.pipeline.correlate.fold.counts import merged
 from conjoin.pipeline.correlate.fold.fold import BATCH_ROWS, FoldPlan, PartitionFold
+from conjoin.pipeline.correlate.local.first_pass import look_over, positions, read_columns
 from conjoin.pipeline.correlate.local.frame import LocalFrame
 from conjoin.pipeline.correlate.local.text_output import write_text
 from conjoin.pipeline.correlate.local.types import arrow_of
@@ -27,8 +28,6 @@ from conjoin.pipeline.correlate.shape import KIND
 from conjoin.pipeline.correlate.writing.parquet_sink import ParquetSink, PartitionReport, WrittenFile
 from conjoin.pipeline.correlate.writing.run_folder import RunFolder
 from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
-
-_TIMES = {"messages": ("published_at",), "subscriptions": ("opened_at", "closed_at"), "ends": ("ended_at",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,50 +81,28 @@ class LocalRun:
 def prepared(inputs: CorrelateInputs) -> LocalRun:
     """The rows as the fold takes them."""
     tables: dict[str, Any] = dict(inputs.tables)
-    as_of = _latest(tables, inputs.types) if inputs.as_of is None else inputs.as_of
-    starts: list[dict[str, Any]] = []
-    if "starts" in tables:
-        usable: Any = events.usable_starts(tables["starts"])
-        starts = usable.batch().to_pylist()
-    tables["messages"] = _marked(tables["messages"], inputs.types["messages"], inputs.unique_positions)
+    first = look_over(tables, inputs.types, inputs.as_of, inputs.unique_positions)
+    if first.repeated:
+        tables["messages"] = _marked(tables["messages"], inputs.types["messages"])
     marked = _with_tables(inputs, tables)
     frame: Any = events.of_one_shape(marked.row_frames(0), inputs.types["messages"], inputs.layout)
-    plan = FoldPlan(inputs.layout, inputs.policies, as_of, inputs.since, starts)
-    return LocalRun(inputs, plan, _in_order(frame).batch())
+    return LocalRun(inputs, inputs.plan(first), _in_order(frame).batch())
 
 
 def _with_tables(inputs: CorrelateInputs, tables: Mapping[str, Any]) -> CorrelateInputs:
     return replace(inputs, tables=dict(tables))
 
 
-def _latest(tables: Mapping[str, LocalFrame], types: Mapping[str, Types]) -> int:
-    latest = [0]
-    for name in tables.keys() & _TIMES.keys():
-        read = {contract.name: read_column(contract, types[name]).value for contract in TABLES[name]}
-        found = (pc.max(tables[name].value(read[column])).as_py() for column in _TIMES[name])
-        latest += [instant for instant in found if instant is not None]
-    return max(latest)
-
-
-def _marked(messages: LocalFrame, types: Types, unique_positions: bool) -> LocalFrame:
+def _marked(messages: LocalFrame, types: Types) -> LocalFrame:
     """Rows that share a position: true for those that are kept, false for the others, as events.py has it."""
-    if unique_positions or "position" not in types:
-        return messages
-    read = {contract.name: read_column(contract, types).value for contract in TABLES["messages"]}
-    positions = messages.value(read["position"])
-    present = np.flatnonzero(positions.is_valid().to_numpy(zero_copy_only=False))
-    values = positions.take(pa.array(present)).cast(pa.int64()).to_numpy()
+    present, values = positions(messages, types)
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    shared = counts[inverse] > 1
-    if not shared.any():
-        return messages
-    hashes = messages.value(events.told_apart(read)).to_numpy()[present]
+    hashes = messages.value(events.told_apart(read_columns("messages", types))).to_numpy()[present]
     lowest = np.full(len(counts), np.iinfo(np.int64).max)
     np.minimum.at(lowest, inverse, hashes)
     marks: list[bool | None] = [None] * messages.height
-    for row, is_shared, is_kept in zip(
-        present.tolist(), shared.tolist(), (lowest[inverse] == hashes).tolist(), strict=True
-    ):
+    are_kept = (lowest[inverse] == hashes).tolist()
+    for row, is_shared, is_kept in zip(present.tolist(), (counts[inverse] > 1).tolist(), are_kept, strict=True):
         if is_shared:
             marks[row] = is_kept
     return LocalFrame(messages.arrays | {events.REPEATS: pa.array(marks, pa.bool_())}, messages.height)
