@@ -49,9 +49,10 @@ _LIBRARY_LOG = logging.getLogger("grpc._cython.cygrpc")
 
 
 def is_about_us(record: logging.LogRecord) -> bool:
-    """gRPC logs an error with its trace when a connection breaks just while an answer goes out: not so, then."""
+    """gRPC logs an error with its trace when a connection breaks just while an answer goes out: not so, then, but for
+    who looks at everything."""
     error = record.exc_info[1] if record.exc_info else None
-    return type(error).__name__ != "ExecuteBatchError"
+    return type(error).__name__ != "ExecuteBatchError" or logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 class GrpcServer:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import SparkContext
 
-from conjoin.errors import ConjoinError
+from conjoin.errors import ConjoinError, InputError
 from conjoin.pipeline.correlate.job import TableJob, run_job
 from conjoin.pipeline.session.class_archive import ARCHIVE, QUIET
 from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, session
@@ -44,6 +44,8 @@ def make_archive() -> Path:
         # Java ends with this, and has written the archive when it is gone.
         java.stdin.close()
         java.wait()
+        if not made.exists():
+            raise InputError(["this Java writes none (it has no archive of its own classes to build on)"])
         made.replace(ARCHIVE)
     return ARCHIVE
 
