@@ -32,6 +32,8 @@ SIZES = [int(size) for size in os.environ.get("SIZES", "1000000,10000000").split
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 COLD_ROUNDS = int(os.environ.get("COLD_ROUNDS", "5"))
 MIX_SIZE = int(os.environ.get("MIX_SIZE", "2000000"))
+SHORT = 1_000_000
+"""Of so many events a round lasts seconds."""
 WANTED = os.environ.get("MIXES", "").split(",")
 """Parts of the names of mixes; the first is always measured, as the others are compared with it."""
 RESULTS = Path(__file__).parents[1] / "results" / "bulk.json"
@@ -62,9 +64,9 @@ def against_joins(spark: SparkSession, events: int, folder: Path, rounds: int) -
         "peer": partial(peer, frames),
         "correlate": partial(correlated, frames, **more),
     }
-    # In turn, so that whatever else the machine does strikes all of them.
+    # In turn, so that whatever else the machine does strikes all of them; short ones more often, as more strikes them.
     found: dict[str, Figures] = {}
-    for _ in range(rounds):
+    for _ in range(2 * rounds if events <= SHORT else rounds):
         for name, work in contenders.items():
             one = measured(work, folder / "out", 1)
             found[name] = _best(found.get(name, one), one)

@@ -120,6 +120,20 @@ def hot_key(spark: SparkSession, events: int, folder: Path) -> Mix:
     return Mix(_stored(frames, folder), {})
 
 
+def half_later(spark: SparkSession, events: int, folder: Path) -> Mix:
+    """A table that goes on after the instant that is asked for."""
+    return Mix(example(spark, events, folder).frames, {"as_of": datetime.fromtimestamp(BEGIN_US / 1e6 + 12 * 3_600)})
+
+
+def times_as_texts(spark: SparkSession, events: int, folder: Path) -> Mix:
+    """As files of text have them, with a zone."""
+    frames = _day(spark, events // 2, folder)
+    text = "yyyy-MM-dd'T'HH:mm:ss.SSSXXX"
+    for name, columns in (("messages", ["published_at"]), ("subscriptions", ["opened_at", "closed_at"])):
+        frames[name] = frames[name].withColumns({column: F.date_format(column, text) for column in columns})
+    return Mix(_stored(frames, folder), {})
+
+
 def slips_in_keys(spark: SparkSession, events: int, folder: Path) -> Mix:
     """Of the messages 3% have another case, a blank, or no prefix in their key, so that nobody takes them."""
     frames = _day(spark, events // 2, folder)
@@ -169,5 +183,7 @@ MIXES: dict[str, Callable[[SparkSession, int, Path], Mix]] = {
     "a second day": second_day,
     "ten rows a key": ten_rows_a_key,
     "fifty start versions": fifty_start_versions,
+    "half after as_of": half_later,
+    "times as texts": times_as_texts,
     "20% on one key": hot_key,
 }

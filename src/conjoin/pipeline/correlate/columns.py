@@ -255,9 +255,12 @@ def _instant(kind: str) -> Reader | None:
 
 
 def _instant_of_text(column: str) -> Read:
-    # A time of day alone would be one of today, whenever that is.
+    # A time of day alone would be one of today, whenever that is. As nearly all are written, that is plain to see: a
+    # regular expression costs as much as half of what reads them.
     text = f"trim({column})"
-    value = f"case when {text} rlike {_HAS_DATE} then unix_micros({_utc_of(text)}) end"
+    usual = f"endswith({text}, 'Z') and substring({text}, 5, 1) = '-'"
+    other = f"when {text} rlike {_HAS_DATE} then unix_micros({_utc_of(text)})"
+    value = f"case when {usual} then unix_micros(try_to_timestamp({text})) {other} end"
     return _tried(column, value, f"{text} <> ''")
 
 

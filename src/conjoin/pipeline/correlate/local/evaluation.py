@@ -179,6 +179,15 @@ def _rlike(view: RowView, tree: SqlTree, pattern: SqlTree) -> pa.Array:
     return _each(evaluate(tree, view), lambda value: search(value) is not None, pa.bool_())
 
 
+def _endswith(view: RowView, tree: SqlTree, end: SqlTree) -> pa.Array:
+    return pc.ends_with(evaluate(tree, view), end.of[0])
+
+
+def _substring(view: RowView, tree: SqlTree, first: SqlTree, count: SqlTree) -> pa.Array:
+    begin = first.of[0] - 1
+    return pc.utf8_slice_codeunits(evaluate(tree, view), begin, begin + count.of[0])
+
+
 def _in(view: RowView, tree: SqlTree, *among: SqlTree) -> pa.Array:
     array = evaluate(tree, view)
     found = pc.is_in(array, value_set=pa.array([it.of[0] for it in among], array.type))
@@ -288,7 +297,12 @@ def _isnan(array: pa.Array) -> pa.Array:
     return pc.fill_null(pc.is_nan(array), False)
 
 
-_LAZY: dict[str, Callable[..., pa.Array]] = {"coalesce": _coalesce, "if": _if}
+_LAZY: dict[str, Callable[..., pa.Array]] = {
+    "coalesce": _coalesce,
+    "endswith": _endswith,
+    "if": _if,
+    "substring": _substring,
+}
 
 _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "array_compact": _compacted,
