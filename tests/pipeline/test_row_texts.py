@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from conjoin.pipeline.correlate.fold.row_texts import row_texts
+from conjoin.pipeline.correlate.row_texts import row_texts
 from conjoin.pipeline.correlate.shape import INTERRUPTING_GIVEN, NOT_INTERRUPTING, OPEN, PUBLISH, Layout
 
 NONE = Layout((), {}, prior=False)

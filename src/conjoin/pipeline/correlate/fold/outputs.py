@@ -19,7 +19,6 @@ from conjoin.kernel.correlation.state import KeySpace
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.fold.detail import detail_text, encode
 from conjoin.pipeline.correlate.fold.row_buffers import Gathered
-from conjoin.pipeline.correlate.fold.row_texts import row_texts
 from conjoin.pipeline.correlate.fold.rows import Rows, read_texts
 from conjoin.pipeline.correlate.fold.taken import TakenMessages
 from conjoin.pipeline.correlate.fold.walk import NO_ROW
@@ -37,6 +36,7 @@ from conjoin.pipeline.correlate.results import (
     VERDICTS,
     arrow_types,
 )
+from conjoin.pipeline.correlate.row_texts import row_texts
 from conjoin.pipeline.correlate.shape import KIND, TABLE_OF, Layout
 from conjoin.pipeline.session.arrow_rows import to_arrays
 
