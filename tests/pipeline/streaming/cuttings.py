@@ -15,7 +15,7 @@ from conjoin.pipeline.correlate.correlate import inputs_of
 from conjoin.pipeline.correlate.local.frame import LocalFrame
 from conjoin.pipeline.correlate.local.running import prepared
 from conjoin.pipeline.correlate.local.types import ARROW_OF
-from conjoin.pipeline.streaming.arrivals import arrivals_of
+from conjoin.pipeline.streaming.batch_rows import batch_rows_of
 from conjoin.pipeline.streaming.batches import BatchSettings, CorrelateBatches
 from conjoin.pipeline.streaming.manifest import StateFolder
 from conjoin.pipeline.streaming.output_folder import OutputFolder
@@ -77,9 +77,9 @@ def frames(tables: Tables) -> dict[str, Any]:
 def play(batches: Iterable[Tables], starts: list[Row], stream: CorrelateBatches) -> None:
     """All batches, and then everything up to the instant of judgement."""
     for number, tables in enumerate(batches):
-        stream.take(number, frames(tables), frame("starts", starts))
+        stream.take(number, frames(tables) | {"starts": frame("starts", starts)})
     empty = frames({name: [] for name in TIME})
-    stream.advance(arrivals_of(empty, stream.settings.policies, stream.settings.buckets), AS_OF)
+    stream.advance(batch_rows_of(empty, stream.settings.policies, stream.settings.buckets), AS_OF)
 
 
 def one_run(folder: Path, tables: Tables, policies: Policies) -> None:

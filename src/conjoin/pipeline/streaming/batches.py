@@ -8,8 +8,8 @@ What is decided up to which instant, and what is pending, is in the manifest; a 
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from conjoin.errors import InputError
@@ -20,9 +20,9 @@ from conjoin.pipeline.correlate.columns import problems_of, types_of
 from conjoin.pipeline.correlate.fold.counts import merged
 from conjoin.pipeline.correlate.fold.fold import FoldPlan
 from conjoin.pipeline.correlate.writing.run_record import fingerprint
-from conjoin.pipeline.streaming.arrivals import Arrivals, arrivals_of
+from conjoin.pipeline.streaming.batch_rows import BatchRows, batch_rows_of
 from conjoin.pipeline.streaming.bucket_fold import OUTPUTS, BatchTask, TaskReport
-from conjoin.pipeline.streaming.carriers import LookedOver, rows_in
+from conjoin.pipeline.streaming.carriers import START_SLOTS, LookedOver, rows_in
 from conjoin.pipeline.streaming.manifest import BatchManifest, Held, StateFolder, StreamShape
 from conjoin.pipeline.streaming.output_folder import OutputFolder
 
@@ -43,20 +43,26 @@ class BatchReport:
     held: Held
     buckets: int
     """So many buckets were opened."""
+    closings_ignored: int
+    """Of subscriptions that were gone already."""
     state_bytes: int
     seconds: float
 
 
+def wall_clock() -> int:
+    return time.time_ns() // 1_000
+
+
 @dataclass(frozen=True)
 class BatchSettings:
-    """How a stream correlates. `lateness_us`: how much later than others a row may come. `now`: rows of the future wait
-    until it is later than they are; None: they need not."""
+    """How a stream correlates. `lateness_us`: how much later than others a row may come. `now`: rows that are later
+    do not count for how far time has come; None: all do."""
 
     policies: Policies
     lateness_us: int
     buckets: int
     tasks: int | None = None
-    now: Callable[[], int] | None = field(default=lambda: time.time_ns() // 1_000)
+    now: Callable[[], int] | None = wall_clock
 
 
 class CorrelateBatches:
@@ -83,58 +89,53 @@ class CorrelateBatches:
             self._opened = True
         return self._last
 
-    def take(
-        self, batch: int, tables: "Mapping[str, DataFrame]", starts: "DataFrame | None" = None
-    ) -> BatchReport | None:
-        """One batch of tables: `messages`, `subscriptions`, and `ends` if there are any. None: it was taken before."""
-        arrivals = arrivals_of(tables, self.settings.policies, self.settings.buckets)
-        return self.take_rows(batch, arrivals, starts_in(starts))
+    def take(self, batch: int, tables: "Mapping[str, DataFrame]") -> BatchReport | None:
+        """One batch of tables: `messages`, `subscriptions`, perhaps `ends` and `starts`. None: it was taken before."""
+        return self.take_rows(batch, batch_rows_of(tables, self.settings.policies, self.settings.buckets))
 
     def take_rows(
-        self, batch: int, arrivals: Arrivals, starts: "list[dict[str, Any]]", checkpoint: str = ""
+        self, batch: int, given: BatchRows, starts: Sequence[dict[str, Any]] = (), checkpoint: str = ""
     ) -> BatchReport | None:
-        """A batch is known by its number and the checkpoint that counts."""
+        """A batch is known by its number and the checkpoint that counts. `starts` hold beside those that arrive."""
         last = self.last
         if last is not None and last.batch is not None and last.checkpoint == checkpoint and last.batch >= batch:
             return None
         began = time.monotonic()
-        looked_over = arrivals.carrier.look_over()
+        looked_over = given.carrier.look_over(self.settings.now() if self.settings.now else None)
         latest = looked_over.latest
         before = None if last is None else last.as_of
         before_seen = None if last is None else last.latest
         seen = max((one for one in (latest, before_seen) if one is not None), default=None)
         as_of = self._as_of(before, seen)
-        manifest = self._next(arrivals, batch, checkpoint, (as_of, seen), starts)
-        return self._run(manifest, arrivals, looked_over, began)
+        manifest = self._next(given, batch, checkpoint, (as_of, seen), [*starts, *looked_over.starts])
+        return self._run(manifest, given, looked_over, began)
 
-    def advance(self, arrivals: Arrivals, as_of: int) -> BatchReport | None:
+    def advance(self, given: BatchRows, as_of: int) -> BatchReport | None:
         """Decide everything up to an instant, although nothing arrives. None: it is decided."""
         last = self.last
         if last is None or (last.as_of is not None and last.as_of >= as_of):
             return None
         instants = as_of, last.latest
-        manifest = self._next(arrivals, last.batch, last.checkpoint, instants, last.starts)
-        return self._run(manifest, arrivals, None, time.monotonic())
+        manifest = self._next(given, last.batch, last.checkpoint, instants, last.starts)
+        return self._run(manifest, given, None, time.monotonic())
 
     def _as_of(self, before: int | None, seen: int | None) -> int | None:
         """Rows of one instant may come in different batches, so what is as late as the limit still waits."""
         if seen is None:
             return before
-        if self.settings.now is not None:
-            seen = min(seen, self.settings.now())
         as_of = seen - self.settings.lateness_us - 1
         return as_of if before is None else max(before, as_of)
 
     def _next(
         self,
-        arrivals: Arrivals,
+        given: BatchRows,
         batch: int | None,
         checkpoint: str,
         instants: tuple[int | None, int | None],
         starts: list[dict[str, Any]],
     ) -> BatchManifest:
         last = self.last
-        shape = shape_of(arrivals, self.settings.buckets)
+        shape = shape_of(given, self.settings.buckets)
         sequence = 0
         known: list[dict[str, Any]] = []
         if last is not None:
@@ -149,19 +150,17 @@ class CorrelateBatches:
             made.buckets, made.total_rows, made.total_out = dict(last.buckets), last.total_rows, dict(last.total_out)
         return made
 
-    def _run(
-        self, made: BatchManifest, arrivals: Arrivals, looked_over: LookedOver | None, began: float
-    ) -> BatchReport:
+    def _run(self, made: BatchManifest, given: BatchRows, looked_over: LookedOver | None, began: float) -> BatchReport:
         last = self.last
-        tasks = min(self.settings.tasks or arrivals.carrier.tasks(), self.settings.buckets)
+        tasks = min(self.settings.tasks or given.carrier.tasks(), self.settings.buckets)
         as_of = ALWAYS if made.as_of is None else made.as_of
-        plan = FoldPlan(arrivals.layout, self.settings.policies, as_of, last.as_of if last else None, made.starts)
+        plan = FoldPlan(given.layout, self.settings.policies, as_of, last.as_of if last else None, made.starts)
         task = BatchTask(
             filesystem=self.state.filesystem,
             state=self.state.path,
             out_filesystem=self.out.filesystem,
             staged=self.out.staged(made.run),
-            schema=arrivals.schema,
+            schema=given.schema,
             plan=plan,
             files=made.buckets,
             tasks=tasks,
@@ -169,7 +168,7 @@ class CorrelateBatches:
             whole=last is not None and last.policies != made.policies,
         )
         self.out.stage(made.run)
-        reports = arrivals.carrier.fold(task, looked_over)
+        reports = given.carrier.fold(task, looked_over)
         self._commit(made, reports, began)
         held = made.held()
         verdicts: dict[str, int] = {}
@@ -184,13 +183,15 @@ class CorrelateBatches:
             made.counts.dead_letters,
             held,
             made.touched,
+            made.closings_ignored,
             sum(file.bytes for file in made.buckets.values()),
             time.monotonic() - began,
         )
 
     def _commit(self, made: BatchManifest, reports: list[TaskReport], began: float) -> None:
         for report in reports:
-            made.touched += len(report.buckets)
+            made.touched += report.touched
+            made.closings_ignored += report.closings_ignored
             made.rows += report.rows
             for number, file in report.buckets.items():
                 if file is None:
@@ -210,9 +211,9 @@ class CorrelateBatches:
         self.state.sweep()
 
 
-def shape_of(arrivals: Arrivals, buckets: int) -> StreamShape:
-    columns = {name: arrivals.types[name].simpleString() for name in arrivals.layout.columns}
-    return StreamShape(buckets, columns, tuple(arrivals.layout.slots.values()))
+def shape_of(given: BatchRows, buckets: int) -> StreamShape:
+    columns = {name: given.types[name].simpleString() for name in given.layout.columns}
+    return StreamShape(buckets, columns, tuple(given.layout.slots.values()))
 
 
 def check_shape(old: StreamShape, new: StreamShape, path: str) -> None:
@@ -229,10 +230,8 @@ def check_shape(old: StreamShape, new: StreamShape, path: str) -> None:
         raise InputError(problems)
 
 
-def starts_in(starts: "DataFrame | None") -> list[dict[str, Any]]:
-    """Start events as the fold takes them; who gives rows that cannot be used is told, before anything runs."""
-    if starts is None:
-        return []
+def starts_in(starts: "DataFrame") -> list[dict[str, Any]]:
+    """Start events of a table as the fold takes them; rows that cannot be used are told before anything runs."""
     problems = problems_of("starts", starts.columns, types_of(starts))
     if problems:
         raise InputError(problems)
@@ -240,4 +239,4 @@ def starts_in(starts: "DataFrame | None") -> list[dict[str, Any]]:
     if bad:
         told = (row["fault"].split("\n") for row in bad)
         raise InputError([f"starts: {reason} in {about}: {row}" for reason, about, row in told])
-    return rows_in(events.usable_starts(starts))
+    return [{slot: row[slot] for slot in START_SLOTS} for row in rows_in(events.usable_starts(starts))]

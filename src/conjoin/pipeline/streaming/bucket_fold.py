@@ -20,6 +20,7 @@ from conjoin.pipeline.correlate.fold.utf8 import readable
 from conjoin.pipeline.correlate.results import DEAD, PAIRS, VERDICTS
 from conjoin.pipeline.correlate.writing.parquet_sink import ParquetSink, PartitionReport
 from conjoin.pipeline.streaming.bucket_files import BucketFiles, by_bucket
+from conjoin.pipeline.streaming.closings import one_row_a_subscription
 from conjoin.pipeline.streaming.manifest import BUCKETS, BucketFile
 from conjoin.pipeline.streaming.state_rows import BUCKET, STATE_TABLES, due_of, in_order, rows_of, with_due
 
@@ -60,6 +61,8 @@ class TaskReport(msgspec.Struct):
     written: PartitionReport
     buckets: dict[int, BucketFile | None]
     rows: int
+    touched: int
+    closings_ignored: int
 
 
 @dataclass
@@ -82,6 +85,8 @@ class BucketTask:
         self._written: dict[int, BucketFile | None] = {}
         self._counts: list[PartitionCounts] = []
         self._rows = 0
+        self._touched_buckets = 0
+        self._closings_ignored = 0
 
     def take(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of a partition, one bucket after the other; what it hands back is a `TaskReport`."""
@@ -89,8 +94,11 @@ class BucketTask:
             self._fold(group)
         [batch] = self._out.finish(merged(self._counts))
         written = msgspec.json.decode(batch.column("report")[0].as_py(), type=PartitionReport)
-        report = msgspec.json.encode(TaskReport(written, self._written, self._rows))
+        report = msgspec.json.encode(TaskReport(written, self._written, *self._figures()))
         yield pa.RecordBatch.from_arrays([pa.array([report], pa.binary())], names=["report"])
+
+    def _figures(self) -> tuple[int, int, int]:
+        return self._rows, self._touched_buckets, self._closings_ignored
 
     def _groups(self, batches: Iterable[pa.RecordBatch]) -> Iterator[_Group]:
         due = self._task.due_buckets(self._number)
@@ -124,6 +132,7 @@ class BucketTask:
         held = self._files.read({number: task.files[number] for number in group.buckets if number in task.files})
         arrived = pa.Table.from_batches([self._read(batch) for batch in group.arrived], _with_faults(schema))
         self._rows += arrived.num_rows
+        self._touched_buckets += len(group.buckets)
         as_of = task.plan.as_of
         kinds, at = arrived.column("kind").to_numpy(), _instants(arrived)
         later = (at > as_of) & (kinds > 0)
@@ -171,7 +180,8 @@ class BucketTask:
     def _kept(self, rows: pa.Table) -> pa.Table:
         """Through the fold: what is left of these rows, as rows of the state."""
         task = self._task
-        batch = in_order(rows)
+        batch, ignored = one_row_a_subscription(in_order(rows), task.plan.since)
+        self._closings_ignored += ignored
         sink = _GroupSink(self._out)
         batches = (batch.slice(at, BATCH_ROWS) for at in range(0, batch.num_rows, BATCH_ROWS))
         for _ in PartitionFold(task.plan, sink, run=task.run).take(batches):

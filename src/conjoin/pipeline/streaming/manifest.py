@@ -77,6 +77,7 @@ class BatchManifest(msgspec.Struct):
     counts: PartitionCounts = msgspec.field(default_factory=PartitionCounts)
     seconds: float = 0.0
     touched: int = 0
+    closings_ignored: int = 0
     rows: int = 0
     total_rows: int = 0
     """All rows that ever came in, and of the outputs all that were ever written."""

@@ -1,4 +1,4 @@
-"""Arrivals: rows of every input as rows of the one shape, each with its bucket. For frames of a table and of a stream.
+"""BatchRows: rows of every input as rows of the one shape, each with its bucket. For frames of a table and of a stream.
 
 `correlate/events.py` says how a row is read and what is wrong with it; here is only what its rows are united to.
 """
@@ -15,7 +15,7 @@ from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import PRIOR, Types, problems_of, types_of
 from conjoin.pipeline.correlate.local.frame import LocalFrame
 from conjoin.pipeline.correlate.shape import PRIOR_SLOTS, SHAPE, Layout
-from conjoin.pipeline.streaming.carriers import Carrier, LocalCarrier, SparkCarrier
+from conjoin.pipeline.streaming.carriers import LocalCarrier, RowCarrier, SparkCarrier
 from conjoin.pipeline.streaming.state_rows import BESIDE, DUE
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Arrivals:
+class BatchRows:
     """Rows of the one shape; `layout` says where columns of `messages` are found in them, which have `types`."""
 
-    carrier: Carrier
+    carrier: RowCarrier
     layout: Layout
     types: Types
 
@@ -44,20 +44,21 @@ class ShapedRows:
     frame: "DataFrame"
     layout: Layout
     types: Types
+    has_starts: bool
 
-    def of(self, batch: "DataFrame") -> Arrivals:
+    def of(self, batch: "DataFrame") -> BatchRows:
         """Some of these rows."""
-        carrier = LocalCarrier(batch) if isinstance(batch, LocalFrame) else SparkCarrier(batch)
-        return Arrivals(carrier, self.layout, self.types)
+        carrier = LocalCarrier(batch) if isinstance(batch, LocalFrame) else SparkCarrier(batch, self.has_starts)
+        return BatchRows(carrier, self.layout, self.types)
 
 
-def arrivals_of(tables: "Mapping[str, DataFrame]", policies: Policies, buckets: int) -> Arrivals:
+def batch_rows_of(tables: "Mapping[str, DataFrame]", policies: Policies, buckets: int) -> BatchRows:
     shaped = shaped_rows(tables, policies, buckets)
     return shaped.of(shaped.frame)
 
 
 def shaped_rows(tables: "Mapping[str, DataFrame]", policies: Policies, buckets: int) -> ShapedRows:
-    """`messages` and `subscriptions` have to be there; `ends` may be, and the tables that a run of tables has kept."""
+    """`messages` and `subscriptions` have to be there; `ends` and `starts` may be."""
     types = {name: types_of(frame) for name, frame in tables.items()}
     problems = [problem for name, frame in tables.items() for problem in problems_of(name, frame.columns, types[name])]
     reserved = {contract.name for contract in PRIOR} | {"taken_by"}
@@ -73,8 +74,8 @@ def shaped_rows(tables: "Mapping[str, DataFrame]", policies: Policies, buckets: 
         events.message_rows(tables["messages"], types["messages"], layout, policies),
         events.subscription_rows(tables["subscriptions"], types["subscriptions"], policies),
     ]
-    if "ends" in tables:
-        rows.append(events.end_rows(tables["ends"], types["ends"]))
+    others = {"ends": events.end_rows, "starts": events.all_start_rows}
+    rows += [make(tables[name], types[name]) for name, make in others.items() if name in tables]
     together = events.of_one_shape(rows, types["messages"], layout)
     filled = set(together.columns)
     more = [slot for slot in (*SHAPE, *PRIOR_SLOTS) if slot[0] not in filled]
@@ -82,4 +83,5 @@ def shaped_rows(tables: "Mapping[str, DataFrame]", policies: Policies, buckets: 
     expressions: dict[str, Any] = {name: f"cast(null as {kind})" for name, kind in more}
     expressions |= {name: f"cast({text} as {kind})" for (name, kind), text in zip(BESIDE, (tie, key), strict=True)}
     wide = together.selectExpr("*", *(f"{text} as {name}" for name, text in expressions.items()))
-    return ShapedRows(wide, Layout(layout.columns, layout.slots, prior=True), types["messages"])
+    prior = Layout(layout.columns, layout.slots, prior=True)
+    return ShapedRows(wide, prior, types["messages"], "starts" in tables)
