@@ -23,7 +23,7 @@ def main(folder: str) -> None:
     streams = {table: stream_of(table) for table in ("messages", "subscriptions")}
     places = {"state": f"{folder}/state", "out": f"{folder}/out"}
     with spark_errors():
-        correlate_stream(**streams, **places, lateness="1m", buckets=8).start(once=True).awaitTermination()  # type: ignore[arg-type]
+        correlate_stream(**streams, **places, lateness="10m", buckets=8).start(once=True).awaitTermination()  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -93,6 +93,15 @@ class CorrelateBatches:
         """One batch of tables: `messages`, `subscriptions`, perhaps `ends` and `starts`. None: it was taken before."""
         return self.take_rows(batch, batch_rows_of(tables, self.settings.policies, self.settings.buckets))
 
+    def begin_with(self, given: BatchRows) -> BatchReport | None:
+        """What there was before the first batch: it waits until the rows of batches say how late it is. None: there was
+        a batch already."""
+        if self.last is not None:
+            return None
+        began, looked_over = time.monotonic(), given.carrier.look_over(None)
+        made = self._next(given, None, "", (None, None), looked_over.starts)
+        return self._run(made, given, looked_over, began)
+
     def take_rows(
         self, batch: int, given: BatchRows, starts: Sequence[dict[str, Any]] = (), checkpoint: str = ""
     ) -> BatchReport | None:

@@ -38,9 +38,10 @@ OnBatch = Callable[[BatchReport], None]
 
 @dataclass(frozen=True)
 class CorrelateStream:
-    """Streams, or the tables of a batch, that are ready. `starts` hold for all batches."""
+    """Streams, or the tables of a batch, that are ready: `given`, and as rows of one shape. `starts` hold for all."""
 
     shaped: ShapedRows
+    given: "Mapping[str, DataFrame]"
     starts: "DataFrame | None"
     state: str
     out: str
@@ -83,6 +84,13 @@ class CorrelateStream:
         elif every_s is not None:
             writer = writer.trigger(processingTime=f"{every_s} seconds")
         return writer.start()
+
+    def begin_with(self, tables: "Mapping[str, DataFrame]") -> BatchReport | None:
+        """Rows that there were before the streams, such as a table of who waits: taken once, into a state that is new,
+        and decided with the first rows that are as late. None: the state is not new."""
+        frames = {name: _emptied(frame) for name, frame in self.given.items() if name in ("messages", "subscriptions")}
+        rows = shaped_rows(frames | dict(tables), self.settings.policies, self.settings.buckets)
+        return self.batches.begin_with(rows.of(rows.frame))
 
     def checkpoint(self, given: str | None = None) -> str:
         return _for_spark(self.shaped.frame, given or f"{self.state.rstrip('/')}/{CHECKPOINT}")
@@ -135,7 +143,11 @@ def correlate_stream(
         raise InputError(problems)
     book = policies_of(policies, profile)
     settings = BatchSettings(book, lateness_us, buckets, tasks, wall_clock if ignores_future_times else None)
-    return CorrelateStream(shaped_rows(frames, book, buckets), table, state, out, settings)
+    return CorrelateStream(shaped_rows(frames, book, buckets), frames, table, state, out, settings)
+
+
+def _emptied(frame: "DataFrame") -> "DataFrame":
+    return frame.sparkSession.createDataFrame([], frame.schema)
 
 
 def _counts(buckets: int, tasks: int | None) -> list[tuple[str, int]]:
