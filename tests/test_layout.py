@@ -31,7 +31,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "bpmn": {"errors", "kernel", "feel"},
     "store": {"errors", "fault_points", "kernel", "shown_urls"},
     "runtime": {"errors", "fault_points", "kernel", "feel", "store", "bpmn", "setting_tables", "shown_urls"},
-    "pipeline": {"errors", "fault_points", "markup", "plots", "settings", "kernel", "runtime"},
+    "pipeline": {
+        *("errors", "fault_points", "markup", "plain_yaml", "plots", "settings", "setting_tables", "kernel", "runtime"),
+    },
     "gateway": {"errors", "logs", "setting_tables", "runtime", "shown_urls"},
     "testing": {"errors", "kernel", "plain_yaml", "runtime", "store"},
     "console": {"errors", "markup", "plots", "settings", "gateway"},

@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from conjoin.client import AsyncClient, Client
     from conjoin.pipeline import Correlated, spark_session
     from conjoin.pipeline.correlate.correlate import correlate
+    from conjoin.pipeline.streaming.stream import correlate_stream
 
-__all__ = ["AsyncClient", "Client", "Correlated", "__version__", "correlate", "sentence", "spark_session"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "Correlated",
+    "__version__",
+    "correlate",
+    "correlate_stream",
+    "sentence",
+    "spark_session",
+]
 
 
 def sentence(row: Any) -> str:
@@ -37,7 +47,7 @@ def __getattr__(name: str) -> Any:
         from conjoin import client
 
         return getattr(client, name)
-    if name in ("Correlated", "correlate", "spark_session"):
+    if name in ("Correlated", "correlate", "correlate_stream", "spark_session"):
         from conjoin.errors import ExtraMissing
 
         if find_spec("pyspark") is None:

@@ -23,6 +23,8 @@ BESIDE = ("sweeping", "replying", "telling", "trying", "notifying")
 """Those of what runs beside."""
 OF_TABLES = ("file_written", "run_staged", "run_decided", "run_moved")
 """Those of a run that writes tables: in a worker, and in the driver's commit."""
+OF_STREAMS = ("bucket_written", "batch_written", "batch_committed", "batch_moved")
+"""Those of a stream of tables, as they come."""
 
 Strike = Callable[[], None]
 
@@ -57,7 +59,7 @@ _wrong_by = os.environ.get(CLOCK_VARIABLE)
 def arm(point: str, nth: int, strike: Strike = die) -> None:
     """One point at a time; the last call counts."""
     global _armed
-    known = (*POINTS, *BESIDE, *OF_TABLES)
+    known = (*POINTS, *BESIDE, *OF_TABLES, *OF_STREAMS)
     assert point in known, f"{point} is none of {', '.join(known)}"
     _armed = _AtPoint(point, nth, strike)
 

@@ -130,6 +130,7 @@ COMMANDS: dict[str, str | Group] = {
         },
         _STORE,
     ),
+    "pipeline": Group("Run pipelines that files describe, on Spark.", {"run": "spark.pipeline:run"}, _SPARK),
     "spark": Group(
         "Correlate tables, ingest streams, export, report and replay on Apache Spark.",
         {name: f"spark.{name}:{name}" for name in ("correlate", "ingest", "export", "report", "replay")},

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlate.correlated import Correlated
+from conjoin.pipeline.streaming.stream import CorrelateStream, correlate_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Correlated", "correlate", "register", "spark_session"]
+__all__ = ["CorrelateStream", "Correlated", "correlate", "correlate_stream", "register", "spark_session"]
 
 
 def spark_session(app_name: str = "conjoin") -> "SparkSession":

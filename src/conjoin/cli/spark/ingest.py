@@ -106,7 +106,7 @@ def ingest(
                     query = watch_files(spark, path, notes, job, **how)
                 else:
                     query = watch_kafka(spark, kafka or "", topic or "", notes, job, **how)
-                _await(query)
+                await_query(query)
     _print(call, total, perf_counter() - began)
 
 
@@ -135,7 +135,7 @@ def _check(path: str | None, kafka: str | None, topic: str | None) -> None:
         raise InputError(problems)
 
 
-def _await(query: Any) -> None:
+def await_query(query: Any) -> None:
     """Ctrl-C ends it. It is noticed between two calls: one that is cut short leaves the way to Spark unusable."""
     interrupted = Event()
     before = signal.signal(signal.SIGINT, lambda *_: interrupted.set())

@@ -156,7 +156,11 @@ def subscription_rows(subscriptions: "DataFrame", types: Types, policies: Polici
 
 def start_rows(starts: "DataFrame", types: Types) -> "DataFrame":
     """Only those that cannot be used; the others are told to every partition."""
-    return _rows(InputTable("starts", starts, types), START).where("fault is not null")
+    return all_start_rows(starts, types).where("fault is not null")
+
+
+def all_start_rows(starts: "DataFrame", types: Types) -> "DataFrame":
+    return _rows(InputTable("starts", starts, types), START)
 
 
 def usable_starts(starts: "DataFrame") -> "DataFrame":

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 VERDICTS, PAIRS, BUFFERED, OPENED = "verdicts", "correlations", "buffered", "open"
 LOCKED, REMEMBERED, LATER, DEAD = "locks", "ids", "later", "dead_letters"
 NEAR = "near_misses"
+CARRIED = "carried"
+"""No output of a run: the messages still offered as rows of the one shape, for a fold that goes on from them."""
 FOLDED = (VERDICTS, PAIRS, BUFFERED, OPENED, LOCKED, REMEMBERED, LATER, DEAD)
 NAMES = (*FOLDED, NEAR)
 

@@ -24,6 +24,7 @@ from conjoin.pipeline.correlate.fold.taken import TakenMessages
 from conjoin.pipeline.correlate.fold.walk import NO_ROW
 from conjoin.pipeline.correlate.results import (
     BUFFERED,
+    CARRIED,
     DEAD,
     IDENTITY,
     INSTANT,
@@ -59,7 +60,8 @@ class OutputSink(Protocol):
     """Where finished batches go: back into Spark, or into files. What `put` and `finish` return is handed to Spark."""
 
     tables: frozenset[str]
-    """The outputs that are wanted."""
+    """The outputs that are wanted. With `CARRIED` among them the next fold goes on from what this one keeps, and a
+    message is told of once, when nobody can take it any more."""
 
     def put(self, table: str, batch: pa.RecordBatch) -> Iterable[pa.RecordBatch]: ...
     def finish(self, counts: PartitionCounts) -> Iterable[pa.RecordBatch]: ...
@@ -187,6 +189,11 @@ class Outputs(Gathered):
         columns["correlated_to"] = said.instances()
         if self.layout.prior:
             columns |= _with_prior(columns, source, taken)
+        if CARRIED in wanted:
+            if PAIRS in wanted and len(said.pairs[0]):
+                yield from self._sink.put(PAIRS, self._pairs_of(source, np.repeat(rows, said.pair_counts), said))
+            yield from self._carry_on(source, rows, columns, said.marks)
+            return
         self.counts.add_messages(columns, source, rows)
         offered = columns.pop("offered")
         self.counts.still_offered += pc.and_(offered, pc.equal(columns["verdict"], "correlated")).true_count
@@ -202,6 +209,26 @@ class Outputs(Gathered):
                 yield from self._sink.put(BUFFERED, all_of_it.filter(offered))
         if PAIRS in wanted and len(said.pairs[0]):
             yield from self._sink.put(PAIRS, self._pairs_of(source, np.repeat(rows, said.pair_counts), said))
+
+    def _carry_on(
+        self, source: pa.RecordBatch, rows: np.ndarray, columns: dict[str, pa.Array], marks: pa.Array
+    ) -> Iterator[pa.RecordBatch]:
+        """Those still offered as rows that the next fold takes, and the verdicts of the others."""
+        offered = columns["offered"]
+        if offered.true_count:
+            carried = {name: source.column(name).take(pa.array(rows)) for name in source.schema.names}
+            carried |= {"taken_by": texts_of_lists(marks), "kept": pa.repeat(pa.scalar(self._as_of), len(rows))}
+            carried |= {f"prior_{name}": columns[name] for name in _PRIOR if name != "correlated_to"}
+            carried["prior_correlated_to"] = texts_of_lists(columns["correlated_to"])
+            yield from self._sink.put(CARRIED, _batch_of(carried).filter(offered))
+        final = pc.invert(offered)
+        columns = {name: values.filter(final) for name, values in columns.items()}
+        rows = rows[final.to_numpy(zero_copy_only=False)]
+        self.counts.add_messages(columns, source, rows)
+        if len(rows):
+            own = {name: _own_column(source, slot).take(pa.array(rows)) for name, slot in self.layout.slots.items()}
+            told = {name: columns[name] for name in columns if name not in ("offered", "nearest")}
+            yield from self._sink.put(VERDICTS, _batch_of(own | told))
 
     def _pairs_of(self, source: pa.RecordBatch, rows: np.ndarray, said: "SaidColumns") -> pa.RecordBatch:
         columns, taken = {}, pa.array(rows)
@@ -277,6 +304,15 @@ def _lists_of(column: pa.Array) -> pa.Array:
     encoded = column.dictionary_encode()
     lists = pa.array([read_texts(text) for text in encoded.dictionary.to_pylist()], TEXTS)
     return lists.take(encoded.indices)
+
+
+def texts_of_lists(lists: pa.Array) -> pa.Array:
+    """The other way round: each list of texts as JSON."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    if not pc.any(pc.greater(lengths, 0)).as_py():
+        return pc.if_else(lists.is_valid(), "[]", pa.scalar(None, pa.string()))
+    texts = [None if some is None else msgspec.json.encode(some).decode() for some in lists.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def _with_prior(columns: dict[str, pa.Array], source: pa.RecordBatch, rows: pa.Array) -> dict[str, pa.Array]:

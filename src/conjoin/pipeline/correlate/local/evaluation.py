@@ -314,6 +314,7 @@ _FUNCTIONS: dict[str, Callable[..., pa.Array]] = {
     "lower": pc.utf8_lower,
     "make_valid_utf8": _as_it_is,
     "octet_length": pc.binary_length,
+    "pmod": lambda array, by: pa.array(np.mod(array.to_numpy(), by.to_numpy())),
     "replace": lambda array, old, new: pc.replace_substring(array, old[0].as_py(), new[0].as_py()),
     "timestamp_micros": lambda array: array.cast(INSTANT),
     "trim": lambda array: pc.utf8_trim(array, " "),

@@ -117,12 +117,12 @@ def _folded_into(
         sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0, file_bytes)
         return PartitionFold(plan, sink, run=staged).take(batches)
 
-    with temporarily(result.inputs.spark, _batch_size(first.longest) | FEW_TASKS):
+    with temporarily(result.inputs.spark, batch_size(first.longest) | FEW_TASKS):
         rows = result.rows.mapInArrow(fold, REPORT).collect()
     return [msgspec.json.decode(row[0], type=PartitionReport) for row in rows]
 
 
-def _batch_size(longest: int | None) -> dict[str, str]:
+def batch_size(longest: int | None) -> dict[str, str]:
     """How many rows go to Python at once. Where a bound for a batch is known, Spark need not add up the bytes of each
     row, a quarter of its way into Arrow."""
     wanted = {_ROWS_A_BATCH: str(BATCH_ROWS)}

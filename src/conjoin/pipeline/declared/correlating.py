@@ -1,0 +1,91 @@
+"""What a pipeline does: correlate streams, or tables. Tables beside streams are what there was before: taken once."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from conjoin.errors import InputError
+from conjoin.pipeline.correlate import events
+from conjoin.pipeline.correlate.columns import types_of
+from conjoin.pipeline.correlate.correlate import correlate
+from conjoin.pipeline.declared.delivery import SinkDelivery
+from conjoin.pipeline.declared.file import CorrelateTable, PipelineTable
+from conjoin.pipeline.declared.sources import mapped, read_source
+from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.streaming.batches import BatchReport
+from conjoin.pipeline.streaming.stream import CorrelateStream, correlate_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from conjoin.pipeline.correlate.writing.run_record import WrittenRun
+
+OnBatch = Callable[[BatchReport], None]
+
+
+def frames_of(spark: "SparkSession", declared: PipelineTable) -> dict[str, Any]:
+    """Every source as `correlate` takes it. All that Spark finds wrong with them is told at once."""
+    frames: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, source in declared.sources.items():
+        try:
+            frames[name] = mapped(read_source(spark, source), source)
+        except InputError as error:
+            problems += [f"sources.{name}: {problem}" for problem in error.problems]
+    if problems:
+        raise InputError(problems)
+    return frames
+
+
+def correlate_tables(spark: "SparkSession", declared: PipelineTable, it: CorrelateTable) -> "WrittenRun":
+    """One run over tables; it replaces what the last one wrote."""
+    frames = frames_of(spark, declared)
+    others = events.other_columns(types_of(frames["messages"]))
+    with correlate(**frames, policies=it.rules, carry=others) as result:
+        return result.write(it.out, overwrite=True)
+
+
+def stream_of(
+    spark: "SparkSession", declared: PipelineTable, it: CorrelateTable
+) -> tuple[CorrelateStream, "dict[str, DataFrame]"]:
+    """The streams, and the tables of what there was before them."""
+    frames = frames_of(spark, declared)
+    before = {name: frames.pop(name) for name, source in declared.sources.items() if not source.stream}
+    starts = before.pop("starts", None)
+    if starts is not None:
+        frames["starts"] = starts
+    if "subscriptions" not in frames:
+        frames["subscriptions"] = _nothing(before["subscriptions"], frames["messages"])
+    stream = correlate_stream(
+        **frames,
+        state=it.state,
+        out=it.out,
+        lateness=f"{it.lateness}ms",
+        policies=it.rules,
+        buckets=it.buckets,
+        tasks=it.tasks,
+    )
+    return stream, before
+
+
+def _nothing(table: "DataFrame", stream: "DataFrame") -> "DataFrame":
+    """A stream of no rows with the columns of a table."""
+    nulls = (f"cast(null as {field.dataType.simpleString()}) as `{field.name}`" for field in table.schema.fields)
+    return stream.where("false").selectExpr(*nulls)
+
+
+def start_stream(
+    spark: "SparkSession", declared: PipelineTable, it: CorrelateTable, once: bool, on_batch: OnBatch
+) -> "StreamingQuery":
+    stream, before = stream_of(spark, declared, it)
+    delivery = SinkDelivery(spark, stream.batches, declared.sinks, path_of(spark, it.out))
+    delivery.catch_up()
+    if before and stream.batches.last is None:
+        stream.begin_with(before)
+
+    def done(report: BatchReport) -> None:
+        delivery.catch_up()
+        on_batch(report)
+
+    every_s = None if once else declared.every / 1_000
+    return stream.start(declared.checkpoint or None, once=once, every_s=every_s, on_batch=done)

@@ -1,0 +1,121 @@
+"""Pipeline: from a file, or a dictionary of the same form, to rows that go on until they are stopped.
+
+Pipeline.load("orders.toml").run(spark, once=True)
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from conjoin.pipeline.declared.file import PipelineTable, pipeline_of, read_pipeline
+from conjoin.runtime.opening import open_broker
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+Wait = Callable[["StreamingQuery"], None]
+
+
+@dataclass
+class PipelineResult:
+    """What has been done since it was started. `out`: rows of each output, or messages and dead letters of a store."""
+
+    batches: int = 0
+    rows: int = 0
+    out: dict[str, int] = field(default_factory=dict)
+    held: dict[str, int] = field(default_factory=dict)
+
+    def add(self, rows: int, out: Mapping[str, int]) -> None:
+        self.batches += 1
+        self.rows += rows
+        for name, count in out.items():
+            self.out[name] = self.out.get(name, 0) + count
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Checked; nothing runs before `run`. `inbox` is the section of the settings that has the channels."""
+
+    declared: PipelineTable
+    inbox: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: str | Path, inbox: Mapping[str, Any] | None = None) -> Self:
+        """Raises `InputError` with everything that is wrong with the file."""
+        return cls(read_pipeline(Path(path)), inbox or {})
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any], inbox: Mapping[str, Any] | None = None) -> Self:
+        return cls(pipeline_of(written), inbox or {})
+
+    @property
+    def does(self) -> str:
+        declared = self.declared
+        if declared.correlate is not None:
+            streams = any(source.stream for source in declared.sources.values())
+            return "correlate streams" if streams else "correlate tables"
+        return "publish" if declared.publish is not None else "receive"
+
+    def run(
+        self,
+        spark: "SparkSession",
+        *,
+        once: bool = False,
+        wait: Wait = lambda query: query.awaitTermination(),  # type: ignore[assignment]
+        on_batch: Callable[[PipelineResult], None] = lambda _: None,
+    ) -> PipelineResult:
+        """Until it is stopped, or `once` until everything that is there has been taken; tables are taken once. `wait`
+        waits for a query to end, and may stop it."""
+        result = PipelineResult()
+        declared = self.declared
+        if declared.correlate is not None:
+            self._correlate(spark, result, once, wait, on_batch)
+            return result
+        from conjoin.pipeline.declared.storing import ingest_of, start_storing
+        from conjoin.pipeline.ingest.batch import Ingested
+
+        to = declared.publish or declared.receive
+        assert to is not None, "it was checked"
+
+        def done(one: Ingested) -> None:
+            counts = ("messages", "dead_letters", "ignored", "repeated", "duplicates")
+            result.add(one.rows, {name: getattr(one, name) for name in counts})
+            on_batch(result)
+
+        with closing(open_broker(to.store if "://" in to.store else Path(to.store))) as broker:
+            job = ingest_of(broker, to, dict(self.inbox), done)
+            query = start_storing(spark, declared, to, job, once)
+            if query is not None:
+                wait(query)
+        return result
+
+    def _correlate(
+        self,
+        spark: "SparkSession",
+        result: PipelineResult,
+        once: bool,
+        wait: Wait,
+        on_batch: Callable[[PipelineResult], None],
+    ) -> None:
+        import msgspec
+
+        from conjoin.pipeline.declared.correlating import correlate_tables, start_stream
+        from conjoin.pipeline.streaming.batches import BatchReport
+
+        it = self.declared.correlate
+        assert it is not None, "it was asked for"
+        if self.does == "correlate tables":
+            run = correlate_tables(spark, self.declared, it)
+            result.add(sum(run.counts.rows_in.values()), run.rows)
+            on_batch(result)
+            return
+
+        def done(report: BatchReport) -> None:
+            result.add(report.rows, report.out)
+            result.held = msgspec.structs.asdict(report.held)
+            on_batch(result)
+
+        wait(start_stream(spark, self.declared, it, once, done))

@@ -1,0 +1,76 @@
+"""Sources: files, tables, Kafka, Delta, or any format that Spark has, as a stream or as they are now. Plain functions.
+
+frame = mapped(read_source(spark, source), source)
+"""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from conjoin.errors import InputError
+from conjoin.pipeline.correlate.columns import quoted
+from conjoin.pipeline.declared.file import FILES, KAFKA, DeclaredSource
+from conjoin.pipeline.ingest.frames import OFFSETS_AT_ONCE
+from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_DEFAULTS = {
+    # A record of a transaction that was aborted was never sent.
+    "kafka.isolation.level": "read_committed",
+    "startingOffsets": "earliest",
+    "includeHeaders": "true",
+    # What the broker has deleted cannot be waited for; a stopped stream would lose more.
+    "failOnDataLoss": "false",
+}
+_OF_FILES = {"csv": {"header": "true"}, "json": {}, "parquet": {}}
+
+
+def read_source(spark: "SparkSession", source: DeclaredSource) -> "DataFrame":
+    """The rows as they come: a stream, or a table."""
+    kind = FILES.get(source.kind, source.kind)
+    reader = spark.readStream if source.stream else spark.read
+    options = dict(_OF_FILES.get(kind, {}))
+    if kind == KAFKA:
+        options = _DEFAULTS | ({"maxOffsetsPerTrigger": str(OFFSETS_AT_ONCE)} if source.stream else {})
+        if not source.stream:
+            options.pop("failOnDataLoss")
+    options |= source.options
+    try:
+        if source.table:
+            return reader.options(**options).table(source.table)
+        configured = reader.format(kind).options(**options)
+        if kind != KAFKA and source.types:
+            configured = configured.schema(source.types)
+        elif kind == "parquet" and source.stream:
+            # A stream of files does not look into them by itself.
+            configured = configured.schema(spark.read.parquet(path_of(spark, source.path)).schema)
+        return configured.load(path_of(spark, source.path)) if source.path else configured.load()
+    except SPARK_ERRORS as error:
+        raise InputError([f"{source.path or source.table or source.format}: {spark_says(error)}"]) from None
+
+
+def mapped(frame: "DataFrame", source: DeclaredSource) -> "DataFrame":
+    """Rows that are wanted, with the columns that `columns` names. Of a record of Kafka expressions see the fields of
+    its value, and the record as `kafka`."""
+    if source.kind == KAFKA:
+        frame = opened_records(frame, source.types)
+    try:
+        if source.where:
+            frame = frame.where(source.where)
+        if source.columns:
+            frame = frame.selectExpr(*(f"{text} as {quoted(name)}" for name, text in source.columns.items()))
+    except SPARK_ERRORS as error:
+        raise InputError([spark_says(error)]) from None
+    return frame
+
+
+def opened_records(frame: "DataFrame", types: str) -> "DataFrame":
+    """The fields of a value, which is JSON, beside the record. One that is no JSON has none of them."""
+    text = F.col("value").cast("string")
+    names = [name for name in frame.columns if name not in ("key", "value")]
+    record = F.struct(F.col("key").cast("string").alias("key"), text.alias("value"), *names).alias("kafka")
+    if not types:
+        return frame.select(record)
+    return frame.select(F.from_json(text, types).alias("row"), record).select("row.*", "kafka")

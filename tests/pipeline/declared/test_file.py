@@ -1,0 +1,141 @@
+"""The file of a pipeline: everything that is wrong with it is told at once, and Spark is not needed to see it."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conjoin.errors import InputError
+from conjoin.pipeline.declared.file import pipeline_of, read_pipeline
+
+FILES = {"path": "in", "format": "jsonl", "types": "name string"}
+CORRELATE = {"state": "state", "out": "out"}
+RIGHT: dict[str, Any] = {"sources": {"messages": FILES, "subscriptions": FILES}, "correlate": CORRELATE}
+
+
+def problems_of(written: dict[str, Any]) -> list[str]:
+    with pytest.raises(InputError) as raised:
+        pipeline_of(written)
+    return raised.value.problems
+
+
+def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
+    toml, yaml = tmp_path / "p.toml", tmp_path / "p.yaml"
+    toml.write_text(
+        'every = "1m"\n'
+        '[sources.messages]\npath = "in"\nformat = "jsonl"\ntypes = "name string"\n'
+        '[sources.subscriptions]\ntable = "waiting"\nstream = false\n'
+        '[correlate]\nstate = "state"\nout = "out"\nlateness = "10m"\n'
+        '[[sinks]]\nrows = "notices"\nformat = "kafka"\n'
+        'options = { "kafka.bootstrap.servers" = "localhost:9092", topic = "lost" }\n'
+    )
+    yaml.write_text(
+        "every: 1m\n"
+        "sources:\n  messages: {path: in, format: jsonl, types: name string}\n"
+        "  subscriptions: {table: waiting, stream: false}\n"
+        "correlate: {state: state, out: out, lateness: 10m}\n"
+        "sinks:\n- rows: notices\n  format: kafka\n"
+        "  options: {kafka.bootstrap.servers: 'localhost:9092', topic: lost}\n"
+    )
+    one = read_pipeline(toml)
+    assert one == read_pipeline(yaml)
+    assert (one.every, one.correlate and one.correlate.lateness) == (60_000, 600_000)
+    assert [sink.rows for sink in one.sinks] == ["notices"]
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    assert problems_of(
+        {
+            "sources": {
+                "messages": {"format": "kafka", "options": {"subscribe": "a"}},
+                "ends": {"path": "in", "table": "t"},
+                "starts": {},
+                "subscriptions": FILES | {"columns": {"proces_id": "x"}},
+            },
+            "correlate": {"policies": {"Paid": {"cardinality": "two"}}},
+            "sinks": [{"rows": "verdicts", "format": "kafka", "options": {"topic": "t"}}, {}],
+        }
+    ) == [
+        "sources.messages.options: lack kafka.bootstrap.servers",
+        "sources.ends.path: and table are two places: give one of them",
+        "sources.ends.format: is missing: jsonl, json, csv, parquet, or any that Spark has",
+        "sources.starts.path: is missing: where do the rows come from? path, table, or format with options",
+        "sinks.0.options: lack kafka.bootstrap.servers",
+        "sinks.1.rows: is missing: verdicts, correlations, dead_letters, notices",
+        "sinks.1.format: is missing: kafka, delta, parquet, or any that Spark has",
+        "correlate.out: is missing: the folder that gets verdicts, correlations and dead letters",
+        "correlate.policies: policy 'Paid': cardinality: 'two' is none of once_per_process, once_per_instance, all, "
+        "exactly_one",
+        "sources.subscriptions.columns: proces_id is none of process_id, name, correlation_key, opened_at, closed_at, "
+        "subscription_id, instance_id, element_id, interrupting, tenant_id, business_id, kept_at",
+        "correlate.state: is missing: the folder of what is kept from batch to batch",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"correlate": CORRELATE | {"lateness": "soon"}}, "correlate.lateness: 'soon' is not a duration"),
+        ({"correlate": CORRELATE | {"buckets": 0}}, "correlate.buckets: 0 is not a whole number of at least 1"),
+        ({"correlate": CORRELATE | {"profile": "zebra"}}, "correlate.profile: 'zebra' is none of zeebe"),
+        ({"sorces": {}}, "sorces: there is no such setting; did you mean 'sources'?"),
+        ({"publish": {"store": "data", "source": "s"}}, "correlate, publish or receive: say one of them"),
+        ({"sources": {"messages": FILES}}, "sources.subscriptions: is missing"),
+        ({"sources": {"messages": FILES | {"stream": "no"}}}, "sources.messages.stream: is neither true nor false"),
+        (
+            {"sources": {"messages": FILES | {"stream": False}, "subscriptions": FILES}},
+            "sources.messages: it is a table, and others are streams",
+        ),
+        (
+            {"sources": {"messages": FILES | {"types": ""}, "subscriptions": FILES}},
+            "sources.messages.types: is missing",
+        ),
+        (
+            {"correlate": None, "publish": {"store": "d", "source": "s"}, "sources": {"messages": FILES}},
+            "sources.messages: columns and types are those of correlate",
+        ),
+    ],
+)
+def test_each_mistake_has_its_sentence(change: dict[str, Any], told: str) -> None:
+    written = {name: value for name, value in (RIGHT | change).items() if value is not None}
+    assert any(problem.startswith(told) for problem in problems_of(written)), problems_of(written)
+
+
+def test_what_goes_into_a_store_is_checked_too() -> None:
+    sources = {"messages": {"table": "lake.orders"}, "ends": FILES}
+    assert problems_of({"sources": sources, "publish": {"source": "s", "mapping": {"key": "= a b"}}})[0] == (
+        "publish.store: is missing: a data directory, or the URL of a PostgreSQL store"
+    )
+    told = problems_of({"sources": sources, "receive": {"store": "d", "source": "s"}, "sinks": [{"rows": "verdicts"}]})
+    assert told[-4:] == [
+        "sources.ends: only messages go into a store",
+        "receive.position: is missing: the column that grows, or nothing can be exactly once",
+        "sinks: they get what correlate says; what a store says is exported (conjoin spark export)",
+        "receive.channel: is missing: which channel of the inbox takes the rows?",
+    ]
+
+
+def test_file_that_is_none_is_told_with_its_name(tmp_path: Path) -> None:
+    missing, broken, text = tmp_path / "no.toml", tmp_path / "broken.toml", tmp_path / "text.yaml"
+    broken.write_text("[sources")
+    text.write_text("hello")
+    for path, told in (
+        (missing, "No such file"),
+        (broken, "is not TOML"),
+        (text, "a text is not a table of settings"),
+    ):
+        with pytest.raises(InputError, match=told) as raised:
+            read_pipeline(path)
+        assert str(path) in str(raised.value)
+
+
+def test_check_starts_no_spark(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    tables = "{messages: {table: m, stream: false}, subscriptions: {table: s, stream: false}}"
+    file.write_text(f"sources: {tables}\ncorrelate: {{out: out}}\n")
+    command = [str(Path(sys.executable).with_name("conjoin")), "pipeline", "run", str(file), "--check", "--json"]
+    nowhere = {"PATH": "", "JAVA_HOME": "/no"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, env=nowhere)
+    assert done.stdout == f'{{"file":"{file}","does":"correlate tables"}}\n'
