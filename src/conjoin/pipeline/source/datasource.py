@@ -8,17 +8,21 @@ from conjoin.pipeline.source.options import (
     address_for_tasks,
     check_store,
     read_options,
+    read_schema,
+    read_stream_options,
     read_write_options,
     with_schema,
 )
 from conjoin.pipeline.source.reader import ConjoinReader, PushingReader
+from conjoin.pipeline.source.stream_reader import ConjoinStreamReader
 from conjoin.pipeline.source.writer import ConjoinStreamWriter, ConjoinWriter
 
 
 class ConjoinDataSource(DataSource):
     """`spark.read.format("conjoin").option("path" | "url", ...).option("table", ...).load()`
 
-    `frame.write.format("conjoin").option("path" | "url", ...).option("source", ...)` publishes, and so does a stream.
+    `spark.readStream` reads on what is committed. `frame.write.format("conjoin").option("path" | "url",
+    ...).option("source", ...)` publishes, and so does a stream.
     """
 
     @classmethod
@@ -26,7 +30,8 @@ class ConjoinDataSource(DataSource):
         return "conjoin"
 
     def schema(self) -> StructType:
-        request = read_options(self.options)
+        """Spark does not say whether a table or a stream is asked for."""
+        request = read_schema(self.options)
         check_store(request.address)
         return request.schema
 
@@ -34,6 +39,10 @@ class ConjoinDataSource(DataSource):
         """A schema that the user gave was not checked before."""
         request = with_schema(read_options(self.options), schema)
         return PushingReader(request) if request.pushes else ConjoinReader(request)
+
+    def streamReader(self, schema: StructType) -> ConjoinStreamReader:  # noqa: N802 - Spark's name
+        options = read_stream_options(self.options)
+        return ConjoinStreamReader(options._replace(read=with_schema(options.read, schema)))
 
     def writer(self, schema: StructType, overwrite: bool) -> ConjoinWriter:
         return ConjoinWriter(read_write_options(self.options, schema, overwrite=overwrite))

@@ -20,6 +20,9 @@ from conjoin.runtime.opening import open_broker
 
 MOST_PARTS = 1_000
 OPTIONS = ("path", "url", "table", "columns", "where", "partitions_per_shard", "push_filters")
+STREAM_OPTIONS = ("path", "url", "table", "columns", "where", "starting", "max_commits_per_batch", "fail_on_loss")
+STREAMED = ("events", "verdicts")
+_BEGINNINGS = {"earliest": False, "latest": True}
 WRITE_OPTIONS = ("path", "url", "source", "mapping", "position", "part")
 _OF_SPARK = ("checkpointlocation", "queryname")
 """Of a stream; Spark hands them over with ours, in small letters."""
@@ -45,11 +48,57 @@ class ReadOptions(NamedTuple):
         return TABLES[self.table].schema(self.columns)
 
 
+class StreamOptions(NamedTuple):
+    """What a stream reads. `most_commits`: of each shard, so many a batch."""
+
+    read: ReadOptions
+    begins_at_end: bool
+    most_commits: int | None
+    fails_on_loss: bool
+
+
 def read_options(options: Mapping[str, str]) -> ReadOptions:
     """Raises `InputError` with everything that is wrong with them."""
     problems = [*problems_of_place(options), *_problems_of_table(options), *_problems_of_rest(options)]
     if problems:
         raise InputError(problems)
+    return _read_options(options)
+
+
+def read_schema(options: Mapping[str, str]) -> ReadOptions:
+    """Of a table or a stream, whichever the options are for."""
+    is_stream = any(name in options for name in STREAM_OPTIONS if name not in OPTIONS)
+    return read_stream_options(options).read if is_stream else read_options(options)
+
+
+def read_stream_options(options: Mapping[str, str]) -> StreamOptions:
+    """Raises `InputError` with everything that is wrong with them."""
+    problems = [*problems_of_place(options), *_problems_of_table(options), *_problems_of_stream(options)]
+    if problems:
+        raise InputError(problems)
+    most = options.get("max_commits_per_batch")
+    begins_at_end = _BEGINNINGS[options.get("starting", "earliest")]
+    fails_on_loss = _TRUTHS[options.get("fail_on_loss", "true").lower()]
+    return StreamOptions(_read_options(options), begins_at_end, None if most is None else int(most), fails_on_loss)
+
+
+def _problems_of_stream(options: Mapping[str, str]) -> Iterator[str]:
+    table = options.get("table")
+    if table in TABLES and table not in STREAMED:
+        yield f"the table {table} is no stream; {' and '.join(STREAMED)} are"
+    if options.get("starting", "earliest") not in _BEGINNINGS:
+        yield f"starting: {options['starting']!r} is neither earliest nor latest"
+    most = options.get("max_commits_per_batch", "1")
+    if not (most.isascii() and most.isdecimal() and int(most)):
+        yield f"max_commits_per_batch: {most!r} is no whole number above 0"
+    if options.get("fail_on_loss", "true").lower() not in _TRUTHS:
+        yield f"fail_on_loss: {options['fail_on_loss']!r} is neither true nor false"
+    for name in options:
+        if name not in STREAM_OPTIONS:
+            yield f"there is no option {name!r} of a stream, but {', '.join(STREAM_OPTIONS)}"
+
+
+def _read_options(options: Mapping[str, str]) -> ReadOptions:
     table = options["table"]
     known = TABLES[table].columns
     columns = _listed(options["columns"]) if "columns" in options else tuple(known)
