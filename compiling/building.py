@@ -36,6 +36,7 @@ COMPILED = (
     "runtime/run/home_waits.py",
     "runtime/run/limits.py",
     "runtime/run/log.py",
+    "runtime/run/record.py",
 )
 """What pays. A package's own file only imports, and is left as it is."""
 OPTIMIZATION = "1"

@@ -11,6 +11,7 @@ import pytest
 from conjoin.pipeline.source import reader as reading
 from conjoin.pipeline.source.reader import MOST_ROWS, ConjoinReader
 from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.codec.orders import written_order
 from conjoin.runtime.run.log import block_of
 from conjoin.store import create_store, open_store
@@ -73,7 +74,7 @@ def test_a_batch_of_large_values_ends_before_it_has_all_its_rows(
 def test_a_commit_with_more_events_than_a_batch_holds_is_split(tmp_path: Path) -> None:
     count = 2 * MOST_ROWS + 5_000
     entry = (written_order(NewMessage("paid", "o-1")), 7, 1, [("MessagePublished", key, 7) for key in range(count)])
-    rows = [LogRow(version, 0, 7, block_of([entry])) for version in (1, 2)]
+    rows = [LogRow(version, 0, 7, block_of([json_bytes(entry)])) for version in (1, 2)]
     its = ConjoinReader(asking(str(filled(tmp_path, {t.LOG: rows})), "events", columns="version,number,message_key"))
     [part] = its.partitions()
     batches = [batch.to_pylist() for batch in its.read(part)]

@@ -1,8 +1,7 @@
 """The fold of one run: requests become commands with a key and a time, are carried out, and become rows."""
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 from conjoin.kernel.coupling import Order
 from conjoin.kernel.process import commands as c
@@ -15,14 +14,14 @@ from conjoin.runtime.inbox.on_shard.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import PROBE, Batch, Commit, Mail, Origin, Reply
-from conjoin.runtime.run.changes import InstanceChanges, KeyChanges
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
 from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.limits import MOST, left_of, order_text
-from conjoin.runtime.run.log import block_of, write_events
+from conjoin.runtime.run.log import block_of
+from conjoin.runtime.run.record import RunRecord
 from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, SetAsideRequest
 from conjoin.runtime.run.working_set.loaded_spaces import MOST_MESSAGES, MOST_WAITING
-from conjoin.runtime.run.working_set.working_set import Execution, RequestMark, WorkingSet
+from conjoin.runtime.run.working_set.working_set import Execution, WorkingSet
 from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head, KeysWanted
 from conjoin.store.rows import InstanceRow, LogRow, MessageRow, PositionRow, ReceivedRow
@@ -50,7 +49,8 @@ def wanted_keys(requests: Sequence[object]) -> list[KeysWanted]:
 
 class Fold:
     def __init__(self, its: WorkingSet, view: CatalogView, now: int) -> None:
-        self._execution = Execution(its, view, now)
+        self._record = RunRecord(its, now, view.version)
+        self._execution = Execution(its, view, now, self._record.note)
         self._its = its
         self._view = view
         self._now = now
@@ -187,12 +187,10 @@ class Fold:
         its, head = self._its, self._its.snapshot.head
         if not self._has_changes(batch) and (batch.requests or not batch.taken):
             return None
-        keys = KeyChanges(its, self._now, self._view.version)
-        instances = InstanceChanges(its)
-        entries = self._noted(keys, instances)
+        keys, instances = self._record.keys, self._record.instances
         # Before anything else that is large is written: an instance may have become too large.
         instances.finish()
-        block = block_of(entries)
+        block = block_of(self._record.entries)
         keys.finish()
         instances.write(keys.homes.changed)
         # A row that is due, and that nothing has come of, would be swept for ever, before all others.
@@ -236,23 +234,7 @@ class Fold:
         has_inbox_changes = self._inbox is not None and not self._inbox.rows.is_empty
         has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
         others = (self._is_probed, batch.positions, self._received, self._reached, self._execution.dead_letters)
-        return bool(self._execution.marks) or any(others) or has_inbox_changes or has_set_aside
-
-    def _noted(self, keys: KeyChanges, instances: InstanceChanges) -> list[Any]:
-        """One walk over everything that was decided: what changed is noted, and the entries of the log are made."""
-        journal = self._its.journal
-        entries = []
-        end = RequestMark([], 0, len(journal))
-        for (written, before, begin), (_, _, until) in pairwise([*self._execution.marks, end]):
-            events: list[tuple[Any, ...]] = []
-            for order, decided in journal[begin:until]:
-                write_events(decided, events)
-                if isinstance(order, c.ForKey):
-                    keys.note(order, decided)
-                else:
-                    instances.note(order, decided)
-            entries.append((written, self._now, before, events))
-        return entries
+        return bool(self._record.entries) or any(others) or has_inbox_changes or has_set_aside
 
     def done(self, changes: Changes | None) -> Commit:
         outbox, put = self._its.outbox, {} if changes is None else changes.put

@@ -214,8 +214,12 @@ class Entry(NamedTuple):
     events: list[LoggedEvent]
 
 
-def block_of(entries: list[Any]) -> bytes:
-    text = json_bytes(entries)
+def entry_text(request: list[Any], at: int, next_key: int, events: list[Written]) -> bytes:
+    return json_bytes((request, at, next_key, events))
+
+
+def block_of(entries: list[bytes]) -> bytes:
+    text = b"[%b]" % b",".join(entries)
     return text if len(text) < _SMALL_BYTES else zlib.compress(text, _FAST)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from conjoin.errors import EndlessRequest
 from conjoin.kernel.catalog import Catalog
@@ -67,6 +67,7 @@ class WorkingSet:
         self.shard = Shard(index, self.state, self.spaces)
         self.shard.catalog = catalog.asking(instance_keys(keys))
         self.journal: list[tuple[Order, Decided]] = []
+        """The orders of the request that is carried out now, each with what was decided."""
         self.outbox: list[tuple[int, Order]] = []
         """Orders for other shards, each with its receiver."""
         self.most_steps = engine.MOST_STEPS
@@ -223,27 +224,22 @@ _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
 """Each takes the kind of order that it stands for."""
 
 
-class RequestMark(NamedTuple):
-    """Of a request: how it is written in the log, the next key before it, and where its orders begin in the journal."""
-
-    written: list[Any]
-    next_key: int
-    begin: int
+Note = Callable[[list[Any], int, list[tuple[Order, Decided]]], None]
 
 
 class Execution:
     """Messages and orders are carried out on the working set, each with all that follows from it.
 
-    It notes for the log how each request was written, where the keys stood and where its orders begin in the journal,
-    and how far what goes to other shards may go on from there. The parts of a run (`fold.py`, the inbox, what is set
-    aside) all work through it, and it knows none of them.
+    When a request is over, `note` is told of it: how it is written in the log, where the keys stood before it, and the
+    journal of its orders. How far what goes to other shards may go on from there is kept here. The parts of a run
+    (`fold.py`, the inbox, what is set aside) all work through it, and it knows none of them.
     """
 
-    def __init__(self, its: WorkingSet, view: CatalogView, now: int) -> None:
+    def __init__(self, its: WorkingSet, view: CatalogView, now: int, note: Note) -> None:
         self.its = its
         self.view = view
         self.now = now
-        self.marks: list[RequestMark] = []
+        self._note = note
         self.dead_letters: list[DeadLetterRow] = []
         self._left = limits.MOST
         """How far what is carried out now may still go."""
@@ -258,12 +254,13 @@ class Execution:
     def order(self, order: Order, written: list[Any], next_key: int = 0) -> Decided:
         """Carry it out with all that follows; the answer is what was decided of the order itself."""
         its = self.its
-        begin = len(its.journal)
-        self.marks.append(RequestMark(written, next_key or its.keys.next, begin))
+        its.journal.clear()
+        next_key = next_key or its.keys.next
         decided = its.carry_out(order)
         its.drain()
         if len(its.outbox) > len(self._shares):
-            self._note_sent(len(its.journal) - begin)
+            self._note_sent(len(its.journal))
+        self._note(written, next_key, its.journal)
         return decided
 
     def publish(self, new: NewMessage) -> Reply:
@@ -279,10 +276,12 @@ class Execution:
     def broadcast(self, signal: c.BroadcastSignal) -> Reply:
         """It concerns every shard, so it goes the way of the orders that one shard gives to others."""
         its = self.its
-        self.marks.append(RequestMark(written_order(signal), its.keys.next, len(its.journal)))
+        its.journal.clear()
+        next_key = its.keys.next
         its.shard.hand_on(signal)
         its.drain()
         self._note_sent(0)
+        self._note(written_order(signal), next_key, its.journal)
         return Reply()
 
     def keep_dead_letter(self, letter: DeadLetter) -> Reply:
