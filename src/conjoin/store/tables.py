@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 from conjoin.store import rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
+    """There is one object of each: it is the key of many a dictionary."""
+
     name: str
     row: type[NamedTuple]
     key: tuple[str, ...] = ("key",)
@@ -27,7 +29,7 @@ class Table:
         return tuple(getattr(row, column) for column in self.key)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NarrowUpdate:
     """Some columns of rows that are there. A row to write is its values, then its key.
 

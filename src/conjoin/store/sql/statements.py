@@ -15,6 +15,8 @@ WAITING_ON = "t.wait_on = many.value and t.wait_on is not null and t.tenant_id =
 _BY_KEY = "t.key = many.value"
 _ON_ONE_KEY = ON_KEYS.replace("many.value", "{p}")
 _DUE = (t.TIMER, t.JOB, t.MESSAGE)
+OWNED = (t.JOB, t.INCIDENT)
+"""An order names one of these, and is for the instance that it is in."""
 
 
 def _due(table: Table) -> str:
@@ -125,6 +127,14 @@ READS: dict[str, tuple[Table, str]] = {
         t.JOB,
         "from job as t where t.type = {p} and t.tenant_id = {p} and t.state = 'ready' order by t.key limit {p}",
     ),
+    **{
+        f"instances_with_{table.name}": (
+            t.INSTANCE,
+            f"from {{numbers}} cross join {table.name} as o cross join instance as t"
+            " where o.key = many.value and t.key = o.instance_key",
+        )
+        for table in OWNED
+    },
     "set_aside_of": (t.SET_ASIDE, "from set_aside as t where t.kind = {p} and t.item_key = {p}"),
     "start_timers": (
         t.TIMER,
@@ -166,6 +176,9 @@ OF_ONE_KEY: dict[str, tuple[Table, str]] = {
 QUERIES: dict[str, str] = {
     "head": "select version, next_key, time, sent from shard",
     "move_head": "update shard set version = {p}, next_key = {p}, time = {p}, sent = {p} where version = {p}",
+    # Mostly there is none of it, which one statement says of all.
+    "has_of_one": f"select exists(select 1 from subscription_apart as t where {_ON_ONE_KEY}), exists(select 1 from message"
+    f" as t where {_ON_ONE_KEY} and t.live = 1), exists(select 1 from start_lock as t where {_ON_ONE_KEY})",
     "due_tables": "select " + ", ".join(f"exists(select 1 {_due(table)})" for table in _DUE),
     "set_aside_count": "select count(*) from set_aside where state = 'waiting'",
     "set_aside_due": "select key from set_aside where next_try_at <= {p} order by next_try_at, key limit {p}",

@@ -28,6 +28,7 @@ class SqliteCatalog(CatalogStore):
     def __init__(self, file: Path, *, synced: bool = True) -> None:
         self.place = str(file)
         self._file = file
+        self._errors = files.translated_errors(file)
         self._turn = Lock()
         self._connection = files.connect(file, synced=synced)
 
@@ -64,7 +65,7 @@ class SqliteCatalog(CatalogStore):
             self._connection.close()
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        with self._turn, files.translated_errors(self._file):
+        with self._turn, self._errors:
             return self._connection.execute(_SQL[statement], parameters).fetchall()
 
     def _write(self, statement: str, *parameters: Any) -> int:

@@ -14,7 +14,7 @@ from threading import Thread
 
 from conjoin.store.sqlite import files
 
-COMMITS = 64
+COMMITS = 256
 """So many between two checkpoints."""
 _DESCRIPTORS = Path("/proc/self/fd")
 

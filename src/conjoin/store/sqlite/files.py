@@ -43,6 +43,8 @@ DIALECT = SqlDialect(
     pattern=_glob,
 )
 WAIT_S = 30
+_PAGE_BYTES = 2_048
+"""Of new files. What a message touches lies on pages of its own: of larger ones it would write more than it changes."""
 _CHECKPOINT_PAGES = 20_000
 """So long a write-ahead log is copied by a commit after all; `checkpointing.py` keeps it shorter."""
 _CACHE_KB = 64 * 1024
@@ -85,6 +87,8 @@ def create(file: Path, *, synced: bool = True) -> sqlite3.Connection:
     with translated_errors(file):
         connection = sqlite3.connect(file, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
         connection.execute(f"pragma synchronous = {'full' if synced else 'off'}")
+        # Before anything is written; a file that is there already stays as it is.
+        connection.execute(f"pragma page_size = {_PAGE_BYTES}")
         connection.execute("pragma journal_mode = wal")
         return connection
 

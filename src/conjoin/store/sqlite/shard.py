@@ -17,6 +17,7 @@ from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import reading
 from conjoin.store import tables as t
+from conjoin.store.inbox_port import Row
 from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, ShardSnapshot, WhatIsWanted
 from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
 from conjoin.store.sql.message_parts import FILL, KnownParts
@@ -47,6 +48,7 @@ class SqliteShard:
     def __init__(self, file: Path, index: int, *, synced: bool = True) -> None:
         self.index = index
         self.file = file
+        self.errors = files.translated_errors(file)
         self._synced = synced
         self._connection: sqlite3.Connection | None = None
         self._snapshot: SqliteSnapshot | None = None
@@ -69,7 +71,7 @@ class SqliteShard:
         if reading.current() is not None:
             files.make_stoppable(connection)
         try:
-            with files.translated_errors(self.file):
+            with self.errors:
                 connection.execute("begin immediate" if locked else "begin")
                 head = read_head(connection, self.file)
         except BaseException:  # whatever it was, no transaction stays open
@@ -137,13 +139,14 @@ class SqliteSnapshot(ShardSnapshot):
     def __init__(self, shard: SqliteShard, connection: sqlite3.Connection, head: Head) -> None:
         super().__init__(head, shard.end)
         self._file = shard.file
+        self._errors = shard.errors
         self._connection = connection
         self._parts = shard.parts
         self._checkpointing = shard.checkpointing
 
     def commit(self, changes: Changes) -> bool:
         connection = self._connection
-        with self._ending(changes), files.translated_errors(self._file):
+        with self._ending(changes), self._errors:
             if not self._take_turn(changes.head):
                 connection.execute("rollback")
                 return False
@@ -186,7 +189,7 @@ class SqliteSnapshot(ShardSnapshot):
             return
         self._open = False
         try:
-            with files.translated_errors(self._file):
+            with self._errors:
                 self._connection.execute("rollback")
         finally:
             self._end(self._connection.in_transaction)
@@ -195,17 +198,23 @@ class SqliteSnapshot(ShardSnapshot):
         if len(keys) != 1:
             return super().key_rows(tenant_id, keys, most, most_waiting)
         place = (keys[0], tenant_id)
+        [(apart, messages, locks)] = self._read("has_of_one", *place, *place, *place)
         return KeyRows(
-            self._rows(SubscriptionRow, "subscriptions_of_one", *place, most_waiting),
-            self._rows(MessageRow, "messages_of_one", *place, most),
-            self._rows(LockRow, "locks_of_one", *place),
+            self._rows(SubscriptionRow, "subscriptions_of_one", *place, most_waiting) if apart else (),
+            self._rows(MessageRow, "messages_of_one", *place, most) if messages else (),
+            self._rows(LockRow, "locks_of_one", *place) if locks else (),
             self._rows(InstanceRow, "waiting_of_one", *place),
         )
 
     def _read(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         assert self._open, "this snapshot is over"
-        with files.translated_errors(self._file):
+        with self._errors:
             return self._connection.execute(_SQL[statement], parameters).fetchall()
+
+    def _rows(self, row: type[Row], statement: str, *parameters: Any) -> list[Row]:
+        assert self._open, "this snapshot is over"
+        with self._errors:
+            return list(map(row._make, self._connection.execute(_SQL[statement], parameters)))
 
     def _many(self, values: Sequence[Any]) -> str:
         return _as_json(values if isinstance(values, (list, tuple)) else list(values)).decode()
