@@ -48,6 +48,40 @@ class ReplyPromise(Protocol):
 PromisedRequest = tuple[object, ReplyPromise]
 
 
+class AnswerHere:
+    """The promise of a thread that waits for the answer itself: a `Future` without what only others need."""
+
+    __slots__ = ("_answer", "_turn")
+
+    def __init__(self) -> None:
+        self._answer: Reply | BaseException | None = None
+        self._turn = Lock()
+        self._turn.acquire()
+
+    def set_result(self, reply: Reply, /) -> None:
+        self._settle(reply)
+
+    def set_exception(self, error: BaseException, /) -> None:
+        self._settle(error)
+
+    def cancelled(self) -> bool:
+        return False
+
+    def result(self, timeout_s: float) -> Reply:
+        if not self._turn.acquire(timeout=timeout_s):
+            raise TimeoutError
+        assert self._answer is not None
+        if isinstance(self._answer, BaseException):
+            raise self._answer
+        return self._answer
+
+    def _settle(self, answer: Reply | BaseException) -> None:
+        if self._answer is not None:
+            raise InvalidStateError("it was answered before")
+        self._answer = answer
+        self._turn.release()
+
+
 class ReplyWait:
     """Requests of one commit that wait until all mail that followed from them was delivered."""
 
@@ -109,14 +143,14 @@ class ShardThreads:
 
     def ask(self, shard: int, request: object, timeout_s: float | None = None) -> Reply:
         """Without a timeout a shard that is at rest serves it in the thread of the caller, who waits anyway."""
-        future: Future[Reply] = Future()
+        promise = AnswerHere()
         if timeout_s is None:
             timeout_s = self.timeout_s
-        if timeout_s is not None or not self.workers[shard].serve_now(request, future):
-            self.hand_in(shard, [(request, future)])
+        if timeout_s is not None or not self.workers[shard].serve_now(request, promise):
+            self.hand_in(shard, [(request, promise)])
         timeout_s = ANSWER_S if timeout_s is None else timeout_s
         try:
-            return future.result(timeout_s)
+            return promise.result(timeout_s)
         except TimeoutError:
             raise OutcomeUnknown(f"shard {shard} has not answered within {timeout_s:g} s") from None
 
@@ -347,6 +381,11 @@ class _Worker(Thread):
                 self.job.count(error)
         for sender, numbers in self.mailbox.took(mail).items():
             self._threads.workers[sender].taken(numbers)
+        if not done.receivers and not tickets:
+            for (_, promise), reply in zip(requests, done.replies, strict=True):
+                reply.answer = done.answers.get(reply.key)
+                _settle(promise, reply)
+            return
         waiting = [(ticket, done.receivers) for ticket in tickets]
         if requests:
             promised = [(promise, reply) for (_, promise), reply in zip(requests, done.replies, strict=True)]
