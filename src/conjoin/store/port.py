@@ -85,7 +85,14 @@ class KeysWanted(NamedTuple):
     most_waiting: int
 
 
-WhatIsWanted = Callable[[], Sequence[KeysWanted]]
+class InstancesWanted(NamedTuple):
+    """What `instances` will be asked for, or `instances_with`, if it is by the keys of jobs or incidents."""
+
+    by: Table | None
+    keys: tuple[int, ...]
+
+
+WhatIsWanted = Callable[[], Sequence[KeysWanted | InstancesWanted]]
 
 
 class KeyRows(NamedTuple):
@@ -201,7 +208,14 @@ class ShardSnapshot(InboxSnapshot):
 
     def instances(self, keys: Sequence[int]) -> Sequence[r.InstanceRow]:
         """The active instances with these keys, and the outermost of those that called them."""
-        found = {row.key: row for row in self._rows(r.InstanceRow, "instances", self._many(keys))}
+        return self._with_outermost(self._rows(r.InstanceRow, "instances", self._many(keys)))
+
+    def instances_with(self, table: Table, keys: Sequence[int]) -> Sequence[r.InstanceRow]:
+        """The same of those that these jobs or incidents are in."""
+        return self._with_outermost(self._rows(r.InstanceRow, f"instances_with_{table.name}", self._many(keys)))
+
+    def _with_outermost(self, rows: Iterable[r.InstanceRow]) -> Sequence[r.InstanceRow]:
+        found = {row.key: row for row in rows}
         outermost = list(dict.fromkeys(row.tree_key for row in found.values() if row.tree_key not in found))
         around = self._rows(r.InstanceRow, "instances", self._many(outermost)) if outermost else ()
         return [row for row in (*found.values(), *around) if row.state == "active"]

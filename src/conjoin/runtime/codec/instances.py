@@ -235,7 +235,7 @@ def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
     ):
         # Most instances wait for a message and nothing else, and are not walked through.
         return found
-    for it in _all_inside(instance):
+    for it in all_inside(instance):
         element = (it.instance.key, it.key, it.element.id)
         job = state.jobs.get(it.work_key) if it.work_key else None
         if job is not None:
@@ -256,12 +256,12 @@ def index_rows(instance: Instance, state: ProcessState) -> IndexRows:
     return found
 
 
-def _all_inside(it: ElementInstance) -> Iterator[ElementInstance]:
+def all_inside(it: ElementInstance) -> Iterator[ElementInstance]:
     """An element instance and everything in it, outermost first."""
     yield it
     if isinstance(it, Scope):
         for child in it.children():
-            yield from _all_inside(child)
+            yield from all_inside(child)
 
 
 def put_start_timer(state: ProcessState, row: TimerRow) -> None:

@@ -50,12 +50,18 @@ def home_of(plan: Plan, variables: Mapping[str, Any], at: int, number: int, shar
     """The shard of the first message key that the variables determine already, else of the id and a running number."""
     if shards == 1:
         return 0
+    key = first_key(plan, variables, at)
+    return shard_of(f"{plan.process_id}{number}" if key is None else key, shards)
+
+
+def first_key(plan: Plan, variables: Mapping[str, Any], at: int) -> str | None:
+    """The first message key that the variables of a new instance determine already."""
     for wait in plan.waits[:_LOOKED_AT]:
         if isinstance(wait.event, MessageDefinition) and wait.event.key is not None:
             key = key_text(value_or_null(wait.event.key, variables, at))
             if key is not None and unstorable_text(key) is None:
-                return shard_of(key, shards)
-    return shard_of(f"{plan.process_id}{number}", shards)
+                return key
+    return None
 
 
 class Generation(NamedTuple):

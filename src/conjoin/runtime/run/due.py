@@ -45,8 +45,10 @@ def due_orders(its: WorkingSet, sweep: Sweep, at: int) -> tuple[list[tuple[int, 
     Each timer and job is named: another one of the same instance may be set aside.
     """
     rows = due_rows(its.snapshot, sweep, at)
+    loaded = len(its.state.live)
     if sweep.kind == "timers":
         its.state.fetch_timers([row for row in rows if isinstance(row, TimerRow)])
+        its.fetch_waits(loaded)
         return [(row.key, c.FireTimers(at, row.key)) for row in rows], len(rows)
     if sweep.kind == "jobs":
         its.state.fetch(row.instance_key for row in rows if isinstance(row, JobRow))

@@ -20,31 +20,14 @@ from conjoin.runtime.run.limits import MOST, left_of, order_text
 from conjoin.runtime.run.log import block_of
 from conjoin.runtime.run.record import RunRecord
 from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, SetAsideRequest
-from conjoin.runtime.run.working_set.loaded_spaces import MOST_MESSAGES, MOST_WAITING
+from conjoin.runtime.run.touched import read_mail, touched_by
 from conjoin.runtime.run.working_set.working_set import Execution, WorkingSet
 from conjoin.store import tables as t
-from conjoin.store.port import Changes, Head, KeysWanted
+from conjoin.store.port import Changes, Head
 from conjoin.store.rows import InstanceRow, LogRow, MessageRow, PositionRow, ReceivedRow
 
 _REPEATED = object()
 """In place of a request that an earlier run has carried out."""
-
-
-def _published(requests: Sequence[object]) -> dict[str, list[tuple[str, str]]]:
-    """Keys and names of the messages among requests, by tenant."""
-    published: dict[str, list[tuple[str, str]]] = {}
-    for request in requests:
-        if isinstance(request, NewMessage):
-            published.setdefault(request.tenant_id, []).append((request.key, request.name))
-    return published
-
-
-def wanted_keys(requests: Sequence[object]) -> list[KeysWanted]:
-    """What a fold of these requests will read first, if an earlier run has carried out none of them."""
-    return [
-        KeysWanted(tenant_id, tuple(dict.fromkeys(key for key, _ in some)), MOST_MESSAGES, MOST_WAITING)
-        for tenant_id, some in _published(requests).items()
-    ]
 
 
 class Fold:
@@ -61,6 +44,7 @@ class Fold:
         self._aside: SetAsideFold | None = None
         self._requests: Sequence[object] = ()
         """Those of the batch, without those that an earlier run has carried out."""
+        self._mail: list[Order | None] = []
         self.replies: list[Reply] = []
         self._begun: list[object] = []
         """The deliveries and requests that were begun."""
@@ -83,20 +67,25 @@ class Fold:
         return Blame(item, parts[-1] if parts and item is not None and is_part_known else 0)
 
     def load(self, batch: Batch) -> None:
-        """What the messages of the batch touch, in bulk; the rest is fetched when its turn comes."""
+        """What the batch touches, in bulk; the rest is fetched when its turn comes."""
         its = self._its
         self._requests = batch.requests if batch.origin is None else self._not_repeated(batch.origin, batch.requests)
-        for tenant_id, some in _published(self._requests).items():
-            its.spaces.fetch(tenant_id, (key for key, _ in some))
-            its.fetch_receivers(tenant_id, some)
-        if its.state.business_ids is None:
-            return
-        brought: dict[str, list[str]] = {}
-        for request in self._requests:
-            if isinstance(request, (NewMessage, c.CreateInstance)) and request.business_id:
-                brought.setdefault(request.tenant_id, []).append(request.business_id)
-        for tenant_id, business_ids in brought.items():
-            its.state.business_ids.look_up(tenant_id, business_ids)
+        self._mail = read_mail(batch.deliveries)
+        touched = touched_by(self._mail, self._requests, self._view.definitions)
+        for tenant_id, keys in touched.keys.items():
+            its.spaces.fetch(tenant_id, keys)
+        for tenant_id, published in touched.published.items():
+            its.fetch_receivers(tenant_id, published)
+        receivers = len(its.state.live)
+        its.state.fetch_owners(t.JOB, touched.jobs)
+        its.state.fetch_owners(t.INCIDENT, touched.incidents)
+        its.state.fetch(touched.instances)
+        if touched.scopes:
+            its.state.fetch_scopes(touched.scopes)
+        its.fetch_waits(receivers)
+        if its.state.business_ids is not None:
+            for tenant_id, business_ids in touched.business_ids.items():
+                its.state.business_ids.look_up(tenant_id, business_ids)
 
     def _not_repeated(self, origin: Origin, requests: Sequence[object]) -> list[object]:
         """Positions grow, so what is not beyond the last one of its part was taken before."""
@@ -155,7 +144,7 @@ class Fold:
     def _take(self, deliveries: Mail) -> None:
         """What other shards have sent, each once, in the order of its sender."""
         taken = dict(self._its.snapshot.received())
-        for delivery in deliveries:
+        for delivery, order in zip(deliveries, self._mail, strict=True):
             sender, row = delivery
             self._begun.append(delivery)
             if row.seq > taken.get(sender, 0):
@@ -163,7 +152,8 @@ class Fold:
                 self._its.keys.follow(row.counter)
                 self._execution.allow(left_of(row.command))
                 written = read_json(order_text(row.command))
-                self._execution.order(stamped(read_order(written), self._now), written)
+                order = read_order(written) if order is None else order
+                self._execution.order(stamped(order, self._now), written)
         self._execution.allow(MOST)
         self._sent_by_mail = len(self._its.outbox)
 

@@ -17,10 +17,11 @@ from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.engine.placement import KeyHomes, Placement, homes_of
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.run.batches import Batch, Commit
-from conjoin.runtime.run.fold import Fold, wanted_keys
+from conjoin.runtime.run.fold import Fold
 from conjoin.runtime.run.isolation import Blame, blame
+from conjoin.runtime.run.touched import read_mail, touched_by
 from conjoin.runtime.run.working_set.working_set import WorkingSet
-from conjoin.store.port import Changes, Facts, ShardSnapshot, ShardStore, WhatIsWanted
+from conjoin.store.port import Changes, Facts, InstancesWanted, KeysWanted, ShardSnapshot, ShardStore, WhatIsWanted
 
 RACES_BEFORE_LOCKING = 2
 """A large batch is not starved by small ones: after so many lost races it locks the shard before it loads."""
@@ -58,7 +59,7 @@ class Runner:
         # and what a run may make meanwhile is bounded (`limits.py`).
         gc.disable()
         try:
-            wanted = partial(wanted_keys, batch.requests)
+            wanted = partial(_wanted, batch, view)
             return until_committed(self.store, partial(self._try, batch, view), RACES_BEFORE_LOCKING, wanted)
         finally:
             if collects:
@@ -118,6 +119,11 @@ class Runner:
         if self._facts.unique_business_ids:
             its.know_business_ids()
         return its
+
+
+def _wanted(batch: Batch, view: CatalogView) -> list[KeysWanted | InstancesWanted]:
+    """What a fold of the batch will read first, if an earlier run has carried out none of its requests."""
+    return list(touched_by(read_mail(batch.deliveries), batch.requests, view.definitions).wanted())
 
 
 def until_committed(

@@ -14,7 +14,7 @@ import re
 
 from conjoin.store import tables as t
 from conjoin.store.sql.dialect import SqlDialect, pieces
-from conjoin.store.sql.statements import ON_KEYS, WAITING_ON
+from conjoin.store.sql.statements import ON_KEYS, OWNED, WAITING_ON
 from conjoin.store.tables import Table
 
 SHORT_TEXT = "short_text"
@@ -89,6 +89,12 @@ def _each(source: str, table: Table, condition: str) -> str:
     return f" from {source} cross join lateral ({rows}) as t"
 
 
+def _around(table: Table) -> str:
+    """The instances of jobs, or of incidents."""
+    owner = f"lateral (select o.instance_key from {table.name} as o where o.key = many.value offset 0) as o"
+    return _each(f"{DIALECT.numbers} cross join {owner}", t.INSTANCE, "t.key = o.instance_key offset 0")
+
+
 def _with_outermost(found: str) -> str:
     """Most instances were called by no other: they are read once, and only the rest is looked for."""
     columns = f"select {_columns(t.INSTANCE)}, t.place"
@@ -111,5 +117,6 @@ SQL = DIALECT.statements() | {
         + _each(DIALECT.texts, t.MESSAGE, f"{_ON_KEYS} and t.live = 1 order by t.key limit %s")
         + " order by t.key",
         "instances": _with_outermost(_each(DIALECT.numbers, t.INSTANCE, "t.key = many.value offset 0")),
+        **{f"instances_with_{table.name}": _with_outermost(_around(table)) for table in OWNED},
     }.items()
 }

@@ -16,7 +16,17 @@ from psycopg.pq import TransactionStatus
 from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import tables as t
-from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, KeysWanted, ShardSnapshot, WhatIsWanted
+from conjoin.store.port import (
+    NO_HEAD,
+    Changes,
+    Condition,
+    Head,
+    InstancesWanted,
+    KeyRows,
+    KeysWanted,
+    ShardSnapshot,
+    WhatIsWanted,
+)
 from conjoin.store.postgres.arrays import TYPE_NAMES, number_array, text_array
 from conjoin.store.postgres.commit_outcome import was_committed
 from conjoin.store.postgres.connections import Connection, Connections, is_usable, stoppable, translated_errors
@@ -60,7 +70,7 @@ class PostgresShard:
                 if self._begun & (self._begun - 1) == 0:
                     connection.execute("discard plans")
                 found = connection.execute(SQL["head"], prepare=True)
-                asked = {it: _ask_for_keys(connection, it) for it in wanted()}
+                asked = {it: _ask_for(connection, it) for it in wanted()}
             heads = found.fetchall()
             if not heads:
                 raise StoreDamaged(self.place, NO_HEAD)
@@ -122,6 +132,18 @@ _Answers = tuple["psycopg.Cursor[tuple[Any, ...]]", ...]
 _OF_KEYS = ("subscriptions", "messages", "locks", "waiting")
 
 
+def _ask_for(connection: Connection, wanted: KeysWanted | InstancesWanted) -> _Answers:
+    """Within a pipeline, so that it takes one trip, however much it is."""
+    return (
+        _ask_for_keys(connection, wanted) if isinstance(wanted, KeysWanted) else _ask_for_instances(connection, wanted)
+    )
+
+
+def _ask_for_instances(connection: Connection, wanted: InstancesWanted) -> _Answers:
+    name = "instances" if wanted.by is None else f"instances_with_{wanted.by.name}"
+    return (connection.execute(SQL[name], (number_array(list(wanted.keys)),), prepare=True, binary=True),)
+
+
 def _ask_for_keys(connection: Connection, wanted: KeysWanted) -> _Answers:
     """What lies under some correlation keys; within a pipeline, so that it takes one trip."""
     places = (text_array(wanted.keys), wanted.tenant_id)
@@ -133,7 +155,11 @@ def _ask_for_keys(connection: Connection, wanted: KeysWanted) -> _Answers:
 
 class PostgresSnapshot(ShardSnapshot):
     def __init__(
-        self, shard: PostgresShard, connection: Connection, head: Head, asked: Mapping[KeysWanted, _Answers]
+        self,
+        shard: PostgresShard,
+        connection: Connection,
+        head: Head,
+        asked: Mapping[KeysWanted | InstancesWanted, _Answers],
     ) -> None:
         super().__init__(head, shard.end)
         self._shard = shard
@@ -161,9 +187,18 @@ class PostgresSnapshot(ShardSnapshot):
         return found
 
     def instances(self, keys: Sequence[int]) -> Sequence[InstanceRow]:
-        if not keys:
+        return self._instances(InstancesWanted(None, tuple(dict.fromkeys(keys))))
+
+    def instances_with(self, table: Table, keys: Sequence[int]) -> Sequence[InstanceRow]:
+        return self._instances(InstancesWanted(table, tuple(dict.fromkeys(keys))))
+
+    def _instances(self, wanted: InstancesWanted) -> Sequence[InstanceRow]:
+        if not wanted.keys:
             return []
-        return self._seen.note(t.INSTANCE, self._read("instances", number_array(list(dict.fromkeys(keys)))))
+        answers = self._asked.pop(wanted, None)
+        with self._reading():
+            [answer] = answers or _ask_for_instances(self._connection, wanted)
+            return self._seen.note(t.INSTANCE, answer.fetchall())
 
     def abandon(self) -> None:
         if not self._open:

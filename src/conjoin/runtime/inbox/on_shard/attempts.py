@@ -46,12 +46,14 @@ class Offers:
         self._publish = execution.publish
 
     def fetch(self, messages: Mapping[int, InboxMessage]) -> None:
-        """The key spaces of many messages, in bulk."""
-        keys: dict[str, list[str]] = {}
+        """What many messages touch, in bulk: their keys, and who most likely receives them."""
+        offered: dict[str, list[tuple[str, str]]] = {}
         for its in messages.values():
-            keys.setdefault(its.hint.tenant_id or its.tenant_id, []).append(its.hint.correlation_key)
-        for tenant_id, some in keys.items():
-            self._its.spaces.fetch(tenant_id, some)
+            hint = its.hint
+            offered.setdefault(hint.tenant_id or its.tenant_id, []).append((hint.correlation_key, hint.name))
+        for tenant_id, some in offered.items():
+            self._its.spaces.fetch(tenant_id, (key for key, _ in some))
+            self._its.fetch_receivers(tenant_id, some)
 
     def offer(self, message: InboxMessage) -> tuple[o.Outcome | None, int]:
         """The outcome, None if it will come from another shard; and the key of the message that it was offered as."""

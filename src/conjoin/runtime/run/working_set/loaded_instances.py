@@ -65,26 +65,34 @@ class LoadedState(ProcessState):
             rows = [row for row in known if row.state == "active"]
             if others:
                 rows += self._snapshot.instances(list(dict.fromkeys(others)))
-            self._put(rows)
-            between = [row.parent_key for row in rows if row.parent_key and row.parent_key not in self.elements]
-            if between:
-                self.fetch(instances_with_elements(self._snapshot, list(dict.fromkeys(between))))
+            self._load(rows)
+
+    def _load(self, rows: Sequence[InstanceRow]) -> None:
+        self._put(rows)
+        between = [row.parent_key for row in rows if row.parent_key and row.parent_key not in self.elements]
+        if between:
+            self.fetch(instances_with_elements(self._snapshot, list(dict.fromkeys(between))))
 
     def know(self, rows: Iterable[InstanceRow]) -> None:
         """Rows that were found on a correlation key: an instance is made of one when something reaches it."""
         for row in rows:
             self.rows[row.key] = row
 
-    def fetch_owner(self, table: Table, key: int) -> None:
-        """The instance that a job or an incident is in."""
-        if key not in self.jobs and key not in self.incidents and self._is_new(table.name, key):
-            self.fetch(self._snapshot.instances_of(table, [key]).values())
+    def fetch_owners(self, table: Table, keys: Iterable[int]) -> None:
+        """The instances that jobs or incidents are in."""
+        jobs, incidents = self.jobs, self.incidents
+        missing = [key for key in keys if key not in jobs and key not in incidents and self._is_new(table.name, key)]
+        if missing:
+            rows = self._snapshot.instances_with(table, missing)
+            self._looked_up.update(("instance", row.key) for row in rows)
+            self._load(rows)
 
-    def fetch_scope(self, key: int) -> None:
-        """By the key of an instance, of a scope inside one, or else of any element."""
-        self.fetch([key])
-        if key not in self.elements:
-            self.fetch(instances_with_elements(self._snapshot, [key]))
+    def fetch_scopes(self, keys: Sequence[int]) -> None:
+        """By the keys of instances, of scopes inside of them, or else of any element."""
+        self.fetch(keys)
+        missing = [key for key in keys if key not in self.elements and self._is_new("element", key)]
+        if missing:
+            self.fetch(instances_with_elements(self._snapshot, missing))
 
     def fetch_timers(self, rows: Sequence[TimerRow]) -> None:
         self.put_start_timers(row for row in rows if not row.instance_key)

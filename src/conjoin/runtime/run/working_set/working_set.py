@@ -7,6 +7,7 @@ the outbox. Nothing is written here; `changes.py` derives what a run has changed
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from time import monotonic
 from typing import Any
 
@@ -21,10 +22,11 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance
 from conjoin.runtime.client_api.messages import NewMessage, accepted, order_of
+from conjoin.runtime.codec.instances import all_inside
 from conjoin.runtime.codec.orders import with_own_records, written_order
 from conjoin.runtime.engine import shard as engine
 from conjoin.runtime.engine.business_ids import BusinessIds
-from conjoin.runtime.engine.placement import Placement
+from conjoin.runtime.engine.placement import Placement, shard_of
 from conjoin.runtime.engine.shard import Decided, Shard, instance_keys
 from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
 from conjoin.runtime.ingest.dead_letters import DeadLetter
@@ -145,6 +147,19 @@ class WorkingSet:
             found = [key for key in found if home(key) == self.index]
         self.state.fetch(found)
 
+    def fetch_waits(self, loaded_before: int) -> None:
+        """The keys that instances wait on, but for the first so many of them: what ends one closes its waits."""
+        keys: dict[str, dict[str, None]] = {}
+        for instance in islice(self.state.live.values(), loaded_before, None):
+            for it in all_inside(instance):
+                for wait in it.waits:
+                    if isinstance(wait, Subscription) and wait.payload is not None:
+                        keys.setdefault(it.instance.tenant_id, {})[wait.payload] = None
+        for tenant_id, some in keys.items():
+            if self.is_one_of_many:
+                some = {key: None for key in some if shard_of(key, self.shard_count) == self.index}
+            self.spaces.fetch(tenant_id, some)
+
     def fetch_ready(self, order: c.ActivateJobs) -> None:
         """The oldest jobs that a worker wants; fewer of them where their variables would be very much together."""
         if order.limit < 1:
@@ -214,10 +229,10 @@ _FETCH: dict[type, Callable[[WorkingSet, Any], None]] = {
     c.CancelInstance: lambda its, order: its.state.fetch([order.key]),
     **dict.fromkeys(
         (c.CompleteJob, c.FailJob, c.ThrowError, c.UpdateRetries, c.UpdateTimeout, c.AssignTask),
-        lambda its, order: its.state.fetch_owner(t.JOB, order.key),
+        lambda its, order: its.state.fetch_owners(t.JOB, [order.key]),
     ),
-    c.ResolveIncident: lambda its, order: its.state.fetch_owner(t.INCIDENT, order.key),
-    c.SetVariables: lambda its, order: its.state.fetch_scope(order.scope_key),
+    c.ResolveIncident: lambda its, order: its.state.fetch_owners(t.INCIDENT, [order.key]),
+    c.SetVariables: lambda its, order: its.state.fetch_scopes([order.scope_key]),
     c.BroadcastSignal: lambda its, order: its.state.fetch(its.snapshot.signal_instances(order.tenant_id, order.name)),
     c.ScheduleStarts: _fetch_start_timers,
 }
