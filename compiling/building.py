@@ -36,7 +36,7 @@ COMPILED = (
     "runtime/run/home_waits.py",
     "runtime/run/limits.py",
     "runtime/run/log.py",
-    "runtime/run/record.py",
+    "runtime/run/noted_changes.py",
     "runtime/run/touched.py",
 )
 """What pays. A package's own file only imports, and is left as it is."""

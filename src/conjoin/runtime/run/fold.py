@@ -18,7 +18,7 @@ from conjoin.runtime.run.due import Kind, Sweep, due_orders
 from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.limits import MOST, left_of, order_text
 from conjoin.runtime.run.log import block_of
-from conjoin.runtime.run.record import RunRecord
+from conjoin.runtime.run.noted_changes import NotedChanges
 from conjoin.runtime.run.set_aside import NO_EFFECT, UNMOVED, SetAside, SetAsideFold, SetAsideRequest
 from conjoin.runtime.run.touched import read_mail, touched_by
 from conjoin.runtime.run.working_set.working_set import Execution, WorkingSet
@@ -32,8 +32,8 @@ _REPEATED = object()
 
 class Fold:
     def __init__(self, its: WorkingSet, view: CatalogView, now: int) -> None:
-        self._record = RunRecord(its, now, view.version)
-        self._execution = Execution(its, view, now, self._record.note)
+        self._noted = NotedChanges(its, now, view.version)
+        self._execution = Execution(its, view, now, self._noted.note)
         self._its = its
         self._view = view
         self._now = now
@@ -177,10 +177,10 @@ class Fold:
         its, head = self._its, self._its.snapshot.head
         if not self._has_changes(batch) and (batch.requests or not batch.taken):
             return None
-        keys, instances = self._record.keys, self._record.instances
+        keys, instances = self._noted.keys, self._noted.instances
         # Before anything else that is large is written: an instance may have become too large.
         instances.finish()
-        block = block_of(self._record.entries)
+        block = block_of(self._noted.entries)
         keys.finish()
         instances.write(keys.homes.changed)
         # A row that is due, and that nothing has come of, would be swept for ever, before all others.
@@ -224,7 +224,7 @@ class Fold:
         has_inbox_changes = self._inbox is not None and not self._inbox.rows.is_empty
         has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
         others = (self._is_probed, batch.positions, self._received, self._reached, self._execution.dead_letters)
-        return bool(self._record.entries) or any(others) or has_inbox_changes or has_set_aside
+        return bool(self._noted.entries) or any(others) or has_inbox_changes or has_set_aside
 
     def done(self, changes: Changes | None) -> Commit:
         outbox, put = self._its.outbox, {} if changes is None else changes.put

@@ -177,8 +177,9 @@ QUERIES: dict[str, str] = {
     "head": "select version, next_key, time, sent from shard",
     "move_head": "update shard set version = {p}, next_key = {p}, time = {p}, sent = {p} where version = {p}",
     # Mostly there is none of it, which one statement says of all.
-    "has_of_one": f"select exists(select 1 from subscription_apart as t where {_ON_ONE_KEY}), exists(select 1 from message"
-    f" as t where {_ON_ONE_KEY} and t.live = 1), exists(select 1 from start_lock as t where {_ON_ONE_KEY})",
+    "has_of_one": f"select exists(select 1 from subscription_apart as t where {_ON_ONE_KEY}),"
+    f" exists(select 1 from message as t where {_ON_ONE_KEY} and t.live = 1),"
+    f" exists(select 1 from start_lock as t where {_ON_ONE_KEY})",
     "due_tables": "select " + ", ".join(f"exists(select 1 {_due(table)})" for table in _DUE),
     "set_aside_count": "select count(*) from set_aside where state = 'waiting'",
     "set_aside_due": "select key from set_aside where next_try_at <= {p} order by next_try_at, key limit {p}",

@@ -1,4 +1,4 @@
-"""The record of a run: what each request has changed, and its entry of the log, made as soon as the request is over.
+"""What each request of a run has changed, and its entry of the log, made as soon as the request is over.
 
 A batch is larger than the processor's caches: while a request is at hand this costs half of what it does when all of
 them are over, and most of what was decided is not needed any more from then on. Nothing is written here.
@@ -14,7 +14,7 @@ from conjoin.runtime.run.log import Written, entry_text, write_events
 from conjoin.runtime.run.working_set.working_set import WorkingSet
 
 
-class RunRecord:
+class NotedChanges:
     def __init__(self, its: WorkingSet, now: int, catalog_version: int) -> None:
         self.keys = KeyChanges(its, now, catalog_version)
         self.instances = InstanceChanges(its)
