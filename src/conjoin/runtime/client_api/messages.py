@@ -66,7 +66,7 @@ def unusable(message: NewMessage) -> Refusal | None:
 
 def unusable_order(variables: Mapping[str, Any], business_id: str = "") -> Refusal | None:
     """What a client hands in with any order."""
-    if not isinstance(variables, Mapping):
+    if type(variables) is not dict and not isinstance(variables, Mapping):
         return Refusal("INVALID_ARGUMENT", "variables are an object")
     problem = unstorable_json(variables)
     if problem is not None:

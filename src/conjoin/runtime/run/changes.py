@@ -181,9 +181,11 @@ class KeyChanges(_RowChanges):
 
     def _put_crowds_in_order(self) -> None:
         """Where very many wait from now on, each row gets its place among them; see `Crowd`."""
+        most, by_place = loaded_spaces.MOST_WAITING, self._its.spaces.by_place
+        if len(self._subscriptions) < most and not any(loaded.rows for loaded in by_place.values()):
+            return
         touched = Counter(place for place, _ in self._subscriptions.values())
-        most = loaded_spaces.MOST_WAITING
-        for place, loaded in self._its.spaces.by_place.items():
+        for place, loaded in by_place.items():
             if place in self._its.spaces.crowds or len(loaded.rows) + touched[place] < most:
                 continue
             written = self.put.get(t.APART, [])

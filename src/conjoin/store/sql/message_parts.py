@@ -28,9 +28,11 @@ class KnownParts:
         self._known: set[tuple[str, int]] = set()
 
     def missing(self, messages: Iterable[MessageRow]) -> list[MessagePartRow]:
-        found = {(row.name[:BEGINNING] if row.name else "", row.key >> PART_BITS) for row in messages}
-        found |= {("", part) for _, part in found}
-        return [MessagePartRow(*it) for it in sorted(found - self._known)]
+        found = {(row.name[:BEGINNING], row.key >> PART_BITS) for row in messages}
+        fresh = found - self._known
+        if not fresh:
+            return []
+        return [MessagePartRow(*it) for it in sorted(fresh | {("", part) for _, part in fresh} - self._known)]
 
     def note(self, written: Iterable[MessagePartRow]) -> None:
         if len(self._known) > _MOST_KNOWN:

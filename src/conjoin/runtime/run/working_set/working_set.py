@@ -5,7 +5,7 @@ the outbox. Nothing is written here; `changes.py` derives what a run has changed
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from time import monotonic
@@ -127,13 +127,13 @@ class WorkingSet:
                 due = monotonic() + LONGEST_UNCHECKED_S
         self.shard.settle()
 
-    def fetch_receivers(self, tenant_id: str, published: Iterable[tuple[str, str]]) -> None:
+    def fetch_receivers(self, tenant_id: str, published: Sequence[tuple[str, str]]) -> None:
         """The instances that messages of these keys and names will most likely reach, in bulk.
 
         Of each process as many of the first who wait as there are messages; if another gets one, it is fetched then.
         """
         found: list[int] = []
-        for (key, name), count in Counter(published).items():
+        for (key, name), count in Counter(published).items() if len(published) > 1 else ((it, 1) for it in published):
             place = (tenant_id, key)
             if place in self.spaces.crowds:
                 self.spaces.crowds[place].name(name)
