@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from conjoin.store.rows import InboxAttemptRow, InboxContentRow, InboxGroupRow, InboxRow
 
-Row = TypeVar("Row", bound=NamedTuple)
+_Row = TypeVar("_Row", bound=NamedTuple)
 
 
 class InboxSnapshot(ABC):
@@ -22,7 +22,7 @@ class InboxSnapshot(ABC):
     def _many(self, values: Sequence[Any]) -> Any:
         """A list as the one parameter that makes the table `many`."""
 
-    def _rows(self, row: type[Row], statement: str, *parameters: Any) -> list[Row]:
+    def _rows(self, row: type[_Row], statement: str, *parameters: Any) -> list[_Row]:
         return list(map(row._make, self._read(statement, *parameters)))
 
     def inbox_groups_due(self, reach: str, at: int, limit: int) -> Sequence[InboxGroupRow]:

@@ -17,7 +17,6 @@ from conjoin.errors import StoreDamaged
 from conjoin.fault_points import passing
 from conjoin.store import reading
 from conjoin.store import tables as t
-from conjoin.store.inbox_port import Row
 from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, ShardSnapshot, WhatIsWanted
 from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
 from conjoin.store.sql.message_parts import FILL, KnownParts
@@ -200,9 +199,9 @@ class SqliteSnapshot(ShardSnapshot):
         place = (keys[0], tenant_id)
         [(apart, messages, locks)] = self._read("has_of_one", *place, *place, *place)
         return KeyRows(
-            self._rows(SubscriptionRow, "subscriptions_of_one", *place, most_waiting) if apart else (),
-            self._rows(MessageRow, "messages_of_one", *place, most) if messages else (),
-            self._rows(LockRow, "locks_of_one", *place) if locks else (),
+            self._rows(SubscriptionRow, "subscriptions_of_one", *place, most_waiting) if apart else [],
+            self._rows(MessageRow, "messages_of_one", *place, most) if messages else [],
+            self._rows(LockRow, "locks_of_one", *place) if locks else [],
             self._rows(InstanceRow, "waiting_of_one", *place),
         )
 
@@ -210,11 +209,6 @@ class SqliteSnapshot(ShardSnapshot):
         assert self._open, "this snapshot is over"
         with self._errors:
             return self._connection.execute(_SQL[statement], parameters).fetchall()
-
-    def _rows(self, row: type[Row], statement: str, *parameters: Any) -> list[Row]:
-        assert self._open, "this snapshot is over"
-        with self._errors:
-            return list(map(row._make, self._connection.execute(_SQL[statement], parameters)))
 
     def _many(self, values: Sequence[Any]) -> str:
         return _as_json(values if isinstance(values, (list, tuple)) else list(values)).decode()
