@@ -1,4 +1,4 @@
-"""The models of the planted mistakes: an order that waits after a task, a start by message, two versions of a parcel."""
+"""The models of the planted mistakes: an order that waits after a task, a start by message, a parcel in two versions."""
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
@@ -40,7 +40,7 @@ def orders() -> bytes:
         + _process("renewal", _one_wait(_catch("paid_again", PAID)))
         + _process("claim", _one_wait(_catch("claim_checked", CHECKED)))
         + _process("ticket", f'<startEvent id="opened">{_event(OPENED)}</startEvent>' + _working("opened")),
-        {name: "=orderId" for name in (PAID, CANCELLED, ADDRESS, DELIVERED)} | {CHECKED: "=claim.number", OPENED: ""},
+        dict.fromkeys((PAID, CANCELLED, ADDRESS, DELIVERED), "=orderId") | {CHECKED: "=claim.number", OPENED: ""},
     )
 
 
@@ -76,7 +76,9 @@ def _working(start: str) -> str:
 
 def _task(task_id: str, name: str) -> str:
     definition = f'<zeebe:taskDefinition type="{task_id}"/>'
-    return f'<serviceTask id="{task_id}" name="{name}"><extensionElements>{definition}</extensionElements></serviceTask>'
+    return (
+        f'<serviceTask id="{task_id}" name="{name}"><extensionElements>{definition}</extensionElements></serviceTask>'
+    )
 
 
 def _catch(element_id: str, name: str) -> str:

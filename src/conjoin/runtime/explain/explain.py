@@ -11,7 +11,7 @@ from conjoin.kernel.correlation import Message, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.verdicts.sentences import sentence
-from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
+from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, parameters, verdict_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
@@ -19,6 +19,7 @@ from conjoin.runtime.explain import explanation
 from conjoin.runtime.explain.explanation import Explanation, MessageFacts
 from conjoin.runtime.explain.key_view import load_key
 from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
+from conjoin.runtime.explain.notes import Related
 from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.runtime.visibility.scope import seen_parameters
@@ -53,7 +54,7 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
     if message is None:
         return unknown
     around = KeySurroundings(broker.store, view, message.name, broker.scope)
-    return _shown(broker, _explained(around, message, message_key))
+    return _shown(broker, _with_related(broker, _explained(around, message, message_key)))
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
@@ -71,8 +72,12 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
 
     view = load_key(broker, new.tenant_id, new.key, find, new)
     around = KeySurroundings(broker.store, view, new.name, broker.scope)
-    known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
-    return NamedExplanation(_dry_run(around, new), known)
+    known = [
+        _shown(broker, _with_related(broker, _explained(around, view.messages[key], key)))
+        for key in keys
+        if key in view.messages
+    ]
+    return NamedExplanation(_with_related(broker, _dry_run(around, new)), known)
 
 
 def wait_for_verdict(
@@ -91,6 +96,18 @@ def wait_for_verdict(
                 return found
         pause(min(pause_s, left_s))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _with_related(broker: Broker, found: Explanation) -> Explanation:
+    """A refused duplicate with what became of the first, in whose place it would have come."""
+    first = found.parameters.get("first_message") if found.reason == "duplicate_id" else None
+    if not isinstance(first, int):
+        return found
+    other = explain(broker, first)
+    if isinstance(other, Refusal):
+        return found
+    related = Related("first", first, other.verdict, other.reason, other.sentence)
+    return found._replace(related=[related])
 
 
 def _shown(broker: Broker, found: Explanation) -> Explanation:
@@ -148,4 +165,5 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
         explanation.attempts_of(message),
         misses,
         explanation.still_buffered(message, space.key, misses),
+        nobody=around.nobody() if verdict.reason in FOR_WANT_OF_RECEIVERS and not misses else None,
     )

@@ -1,38 +1,37 @@
 """Everything that came near to taking a message: on its own key by the kernel, beyond it through the store.
 
-The closest first, ten at most. Where the reason explains everything, nothing is looked for. Only explanations look for
-them; no rule does. Each is a small mapping with a `kind`, as those of the kernel.
+The likeliest first, three at most (`kernel/verdicts/ranking.py`). Where the reason explains everything, nothing is
+looked for. Only explanations look for them; no rule does. Each is a mapping with a `kind`, as those of the kernel.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
 from conjoin.kernel.correlation import KeySpace, Message, Subscription
+from conjoin.kernel.correlation.messages import is_kept
 from conjoin.kernel.correlation.starting import starts_behind_id
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
-from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, closeness, near_misses
-from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, difference, other_key, variants
+from conjoin.kernel.verdicts import ranking
+from conjoin.kernel.verdicts.near_misses import MOST, NearMiss, near_misses
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, Verdict
 from conjoin.runtime.codec.key_spaces import read_spaces
-from conjoin.runtime.explain import similar
+from conjoin.runtime.explain import notes, similar
+from conjoin.runtime.explain.awaited_keys import AwaitedKeys
+from conjoin.runtime.explain.bearers import Bearers, Sought
 from conjoin.runtime.explain.key_view import KeyView
 from conjoin.runtime.explain.similar import Listener
 from conjoin.runtime.visibility.scope import EVERYTHING, VisibleScope, seen_misses
 from conjoin.store import tables as t
 from conjoin.store.port import KeyRows, Store
-from conjoin.store.rows import IncidentRow
 
 _ON_ITS_KEY = frozenset({"locked", "was_locked", "busy", "never_offered", "fewer_than_expected"})
-
-_LOOKED_AT = 200
-"""So many of those that wait for the same name are compared."""
-_COMPARED = 64
-"""Characters of a key that are compared: keys may be very long."""
+_CERTAIN = frozenset(
+    {"expired_before", "too_early", "closed_before", "incident", "other_business_id", "constraint", "other_tenant"}
+)
+"""Whoever is near in one of these ways waited, waits or will wait for exactly this: no other key is looked for."""
 
 
 class KeySurroundings:
@@ -42,8 +41,8 @@ class KeySurroundings:
         """`scope`: what the caller may see."""
         self.view = view
         self.scope = scope
-        self._store = store
-        self._name = name
+        self.store = store
+        self.name = self._name = name
         self._tenant_id = view.space.tenant_id
         versions = view.deployed.definitions.versions
         self._tenants = tuple({tenant: None for tenant, _ in versions if tenant != self._tenant_id})
@@ -56,18 +55,67 @@ class KeySurroundings:
             return ()
         key, policy_of = self.view.space.key, self.view.deployed.policy_of
         where = {"tenant_id": self._tenants, "correlation_key": key, "name": self._name, "closed_at": None}
-        rows = self._store.rows(t.SUBSCRIPTION, where, None, MOST)
+        rows = self.store.rows(t.SUBSCRIPTION, where, None, MOST)
         return tuple(
             read_spaces(tenant, [key], KeyRows(list(some), (), ()), policy_of)[key].space
             for tenant, some in groupby(rows, attrgetter("tenant_id"))
         )
 
     @cached_property
-    def beyond_key(self) -> list[NearMiss]:
-        known = list(similar.listeners(self.view.deployed.definitions, self._tenant_id))
-        waiting = [listener for listener in known if listener.may_wait_for(self._name)]
-        found = [*self._started_elsewhere(), *self._never_awaited(known)]
-        return [*found, *self._incidents(waiting), *self._other_keys()] if waiting else found
+    def listeners(self) -> list[Listener]:
+        """Every element of a deployed model of the tenant that waits for messages."""
+        return list(similar.listeners(self.view.deployed.definitions, self._tenant_id))
+
+    @cached_property
+    def waiting(self) -> list[Listener]:
+        """Those that wait for the name, or may: it may be computed."""
+        return [listener for listener in self.listeners if listener.may_wait_for(self._name)]
+
+    @cached_property
+    def names(self) -> list[str]:
+        return list({listener.name: None for listener in self.listeners if listener.name is not None})
+
+    @cached_property
+    def elsewhere(self) -> list[NearMiss]:
+        """What depends on the name alone."""
+        return [*self._started_elsewhere(), *self._never_awaited()]
+
+    def bearing(self, message: Message) -> list[NearMiss]:
+        """Instances that will wait for it, or would if they did not stand still."""
+        sought = Sought(self.waiting, message.business_id, is_kept(message) and message.ended is None, self.sample)
+        return self._bearers.misses(sought)
+
+    @cached_property
+    def _bearers(self) -> Bearers:
+        return Bearers(self.store, self.view, self._name)
+
+    @cached_property
+    def _awaited(self) -> AwaitedKeys:
+        return AwaitedKeys(self.store, self._tenant_id, self._name)
+
+    @property
+    def sample(self) -> Any:
+        return self._awaited.sample() if self.waiting else ()
+
+    def versions_that_wait(self, miss: Mapping[str, Any]) -> dict[str, int]:
+        """Where an instance runs on a version that does not know the name, and another version does: both versions."""
+        knowing = {it.definition.version for it in self.waiting if it.definition.process_id == miss.get("process")}
+        rows = self.store.rows(t.INSTANCE, {"key": miss["instance"]}, None, 1) if knowing else ()
+        version = next((row.version for row in rows), None)
+        return {} if version is None or version in knowing else {"version": version, "other_version": max(knowing)}
+
+    def nobody(self) -> notes.Nobody:
+        def sees(process_id: str) -> bool:
+            return self.scope.sees(self._tenant_id, self._name, process_id)
+
+        last = self._awaited.last_similar
+        seen = last if last is not None and sees(last["process"]) else None
+        which = (notes.awaited_by(self.waiting, sees), notes.computed_by(self.waiting, sees))
+        return notes.Nobody(*which, seen, self._bearers.looked_at)
+
+    @cached_property
+    def other_keys(self) -> list[NearMiss]:
+        return self._awaited.near(self.view.space.key) if self.waiting and self.view.space.key else []
 
     def _started_elsewhere(self) -> Iterator[NearMiss]:
         for tenant in self._tenants:
@@ -76,74 +124,62 @@ class KeySurroundings:
                     who = {"process": listener.definition.process_id, "element": listener.element.id}
                     yield {"kind": "other_tenant", "tenant": tenant, **who}
 
-    def _never_awaited(self, known: Sequence[Listener]) -> Iterator[NearMiss]:
-        names = {listener.name: None for listener in known if listener.name is not None}
+    def _never_awaited(self) -> Iterator[NearMiss]:
+        known, names = self.listeners, self.names
         if self._name in names:
             return
         miss: NearMiss = {"kind": "never_awaited"}
         if self._tenants:
             miss["tenant"] = self._tenant_id
-        if nearest := similar.nearest_name(self._name, list(names)):
+        if nearest := similar.nearest_name(self._name, names):
             miss["similar"] = nearest
         if computing := {listener.definition.process_id: None for listener in known if listener.name is None}:
             miss["computed"] = list(computing)
         yield miss
-
-    def _other_keys(self) -> Iterator[NearMiss]:
-        """Those that were meant, in all likelihood; then the most similar of those that wait for the name."""
-        key, where = self.view.space.key, {"tenant_id": self._tenant_id, "name": self._name, "closed_at": None}
-        meant = self._store.rows(t.SUBSCRIPTION, {**where, "correlation_key": variants(key)}, None, MOST)
-        others = self._store.rows(t.SUBSCRIPTION, where, None, _LOOKED_AT)
-        found = {row.key: row for row in (*meant, *others) if row.correlation_key != key}
-        for row in sorted(found.values(), key=lambda row: _distance(key, row.correlation_key))[:MOST]:
-            who = row.process_id, row.instance_key, row.element_id
-            yield other_key(self._name, key, Awaited(self._name, row.correlation_key, *who))
-
-    def _incidents(self, waiting: Sequence[Listener]) -> Iterator[NearMiss]:
-        """An element that would wait for the name, but its name or key could not be evaluated."""
-        by_element = {
-            (listener.definition.key, element_id): listener
-            for listener in waiting
-            for element_id in similar.elements_with_incidents(listener)
-        }
-        where = {"error_type": EXTRACT_VALUE_ERROR, "element_id": tuple({element_id for _, element_id in by_element})}
-        rows: Sequence[IncidentRow] = list(self._store.rows(t.INCIDENT, where, None, _LOOKED_AT))
-        keys = tuple({row.instance_key for row in rows})
-        of_keys = {"key": keys, "tenant_id": self._tenant_id}
-        instances = self._store.rows(t.INSTANCE, of_keys, None, len(keys)) if keys else ()
-        definitions = {row.key: row.definition_key for row in instances}
-        for row in rows:
-            listener = by_element.get((definitions.get(row.instance_key, 0), row.element_id))
-            if listener is not None:
-                process_id = listener.definition.process_id
-                who = {"process": process_id, "instance": row.instance_key, "element": row.element_id}
-                yield {"kind": "incident", "incident": row.key, **who, "text": row.text}
-
-
-def _distance(key: str, other: str) -> tuple[bool, float]:
-    alike = SequenceMatcher(None, key[:_COMPARED], other[:_COMPARED]).ratio()
-    return (difference(key, other) == OTHERWISE, -alike)
 
 
 def all_misses(
     around: KeySurroundings, message: Message, verdict: Verdict, known: Sequence[Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
     """`known` are those that came with the verdict, when it was decided."""
-    found = list(known)
-    for miss in _looked_up(around, message, verdict):
+    found = [miss for miss in map(_of_names(around), known) if miss is not None]
+    for miss in _looked_up(around, message, verdict, found):
         if miss not in found:
             found.append(miss)
-    seen = seen_misses(around.scope, around.view.space.tenant_id, message.name, found)
-    return sorted(seen, key=closeness)[:MOST]
+    seen = ranking.told(seen_misses(around.scope, around.view.space.tenant_id, message.name, found))
+    return notes.with_holders(around.store, around.view, seen)
 
 
-def _looked_up(around: KeySurroundings, message: Message, verdict: Verdict) -> Iterator[NearMiss]:
+def _of_names(around: KeySurroundings) -> Callable[[Mapping[str, Any]], Mapping[str, Any] | None]:
+    """A look at the models tells whether another name may be meant: not where somebody else waits for this one."""
+
+    def judged(miss: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if miss["kind"] != "other_name" or miss.get("differs") != ranking.QUITE_ANOTHER:
+            return miss
+        if similar.is_misspelled(around.name, miss["name"]):
+            return {**miss, "differs": ranking.MISSPELLED}
+        if not around.waiting:
+            return miss
+        versions = around.versions_that_wait(miss)
+        return {**miss, "differs": ranking.VERSION, **versions} if versions else None
+
+    return judged
+
+
+def _looked_up(
+    around: KeySurroundings, message: Message, verdict: Verdict, known: Sequence[Mapping[str, Any]]
+) -> Iterator[Mapping[str, Any]]:
     if verdict.verdict == "correlated":
         yield from (miss for miss in _on_its_key(around, message) if miss["kind"] == "taken_by_process")
     elif verdict.reason in FOR_WANT_OF_RECEIVERS:
-        yield from _too_late(message)
-        yield from _on_its_key(around, message)
-        yield from around.beyond_key
+        on_key = [*known, *_too_late(message)]
+        on_key += [miss for miss in map(_of_names(around), _on_its_key(around, message)) if miss is not None]
+        on_key += around.elsewhere
+        if not any(miss["kind"] == "expired_before" for miss in on_key):
+            on_key += around.bearing(message)
+        yield from on_key
+        if not any(miss["kind"] in _CERTAIN for miss in on_key):
+            yield from around.other_keys
     elif verdict.reason in _ON_ITS_KEY:
         yield from _on_its_key(around, message)
 

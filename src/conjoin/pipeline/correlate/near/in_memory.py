@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conjoin.kernel.policies import Policies
-from conjoin.kernel.verdicts.similar_keys import folded, forms_of
+from conjoin.kernel.verdicts.similar_keys import Forms, folded, forms_of
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
 from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, FirstWaiting, NearBatch, near_row
@@ -48,7 +48,7 @@ def _near_of(
     names = {name: folded(name) for name in by_business}
     for row, (tenant, name) in enumerate(zip(tenants, texts["name"], strict=True)):
         key = texts["business_id" if by_business[name] else "correlation_key"][row]
-        if met := waiting.near(tenant, names[name], *forms_of(key)):
+        if met := waiting.near(tenant, names[name], forms_of(key)):
             found.add(row, near_row(name, key, own["detail"][row].as_py(), met))
     return found.finished(own), found.counts
 
@@ -59,17 +59,19 @@ class WaitingByForm:
     def __init__(self, waiting: Iterable[tuple[str, FirstWaiting]]) -> None:
         by_form: dict[Form, list[tuple[bool, FirstWaiting]]] = {}
         for tenant, one in waiting:
-            whole, rest = forms_of(one.key)
-            for form, is_rest in ((whole, False), (rest, True)):
+            whole, rest, abbreviated = forms_of(one.key)
+            for form, is_rest in ((whole, False), (rest, True), (abbreviated, False)):
                 if whole and form is not None:
                     by_form.setdefault((tenant, folded(one.name), form), []).append((is_rest, one))
         self._few = {form: sorted(some)[:MOST_AWAITED] for form, some in by_form.items()}
 
-    def near(self, tenant: str, name: str, whole: str, rest: str | None) -> list[FirstWaiting]:
-        if not whole:
+    def near(self, tenant: str, name: str, forms: Forms) -> list[FirstWaiting]:
+        if not forms.whole:
             return []
-        met = self._few.get((tenant, name, whole), [])
-        without_prefix = [] if rest is None else self._few.get((tenant, name, rest), [])
+        met = [
+            one for form in (forms.whole, forms.abbreviated) for one in self._few.get((tenant, name, form or ""), ())
+        ]
+        without_prefix = [] if forms.rest is None else self._few.get((tenant, name, forms.rest), [])
         # None of them is a whole form: whoever lacks a prefix himself differs in it.
         if without_prefix and without_prefix[0][0]:
             without_prefix = []

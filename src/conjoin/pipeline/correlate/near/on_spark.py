@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from conjoin.kernel.policies import Policies
-from conjoin.kernel.verdicts.similar_keys import folded, forms_of
+from conjoin.kernel.verdicts.similar_keys import Forms, folded, forms_of
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import TABLES, Types, quoted, read_column
@@ -22,7 +22,7 @@ from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, TOLD, FirstWai
 from conjoin.pipeline.correlate.results import IDENTITY
 from conjoin.pipeline.session.worker import make_ready
 
-_FORMS = "struct<name: string, whole: string, rest: string>"
+_FORMS = "struct<name: string, whole: string, rest: string, abbreviated: string>"
 _OWN = [f"c{number}" for number in range(len(IDENTITY) + len(TOLD))]
 """The columns of a message go by number: their names may be anything."""
 
@@ -92,7 +92,9 @@ def _exploded(rows: DataFrame) -> DataFrame:
     hashes = "xxhash64(tenant, forms.name, forms.{})"
     forms = (
         f"filter(array(struct({hashes.format('whole')} as form, false as rest), "
-        f"if(forms.rest is null, null, struct({hashes.format('rest')} as form, true as rest))), x -> x is not null)"
+        f"if(forms.rest is null, null, struct({hashes.format('rest')} as form, true as rest)), "
+        f"if(forms.abbreviated is null, null, struct({hashes.format('abbreviated')} as form, false as rest))), "
+        "x -> x is not null)"
     )
     return with_forms.withColumn("meets", F.explode(F.expr(forms))).select(*rows.columns, "meets.form", "meets.rest")
 
@@ -106,9 +108,8 @@ def _forms() -> Any:
         found = [forms_of(key) for key in keys.to_pylist()]
         columns = [
             pa.array([texts[name] for name in names.to_pylist()], pa.string()),
-            pa.array([whole for whole, _ in found], pa.string()),
-            pa.array([rest for _, rest in found], pa.string()),
+            *(pa.array([getattr(it, form) for it in found], pa.string()) for form in Forms._fields),
         ]
-        return pa.StructArray.from_arrays(columns, names=["name", "whole", "rest"])
+        return pa.StructArray.from_arrays(columns, names=["name", *Forms._fields])
 
     return F.arrow_udf(forms, _FORMS)  # type: ignore[call-overload]

@@ -1,0 +1,193 @@
+"""Who waits for a name with nearly this key: looked up, never searched for.
+
+Other ways to write the key, and all keys that are one slip away, are looked up in the index of those who wait. How keys
+are written here (which prefix, how many digits) is learned from a sample of them, taken at a few places of the index.
+So the cost does not grow with those who wait. What counts as near, the kernel says.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import Any
+
+from conjoin.errors import ConjoinError
+from conjoin.kernel.verdicts.near_misses import NearMiss
+from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, cases_of, difference, folded, other_key, variants
+from conjoin.kernel.verdicts.slips import CUT, IN_A_NUMBER, floors, neighbours, slip, stands_alone
+from conjoin.runtime.codec.instance_waits import NO_WAITS
+from conjoin.runtime.codec.json_text import read_json
+from conjoin.runtime.engine.placement import shard_of
+from conjoin.store.port import ShardSnapshot, Store
+from conjoin.store.rows import WaitingRow
+
+MOST_SLIPS = 2
+"""Where more keys than this are one slip away, keys here differ so by nature, and none of them is named."""
+_SAMPLED, _AT_A_PLACE, _PLACES = 480, 12, 40
+_OF_A_KEY, _AROUND, _BEGINNING = 4, 12, 8
+_LAST = "\U0010ffff"
+_FAMILY = re.compile(r"[^\d]*")
+_NUMBERED = re.compile(r"(?P<prefix>[^\W\d_]+[^\w]*_*|)(?P<zeros>0*)(?P<number>\d+)")
+
+
+@contextmanager
+def looking_into(store: Store, index: int) -> Iterator[ShardSnapshot | None]:
+    """A shard as last committed; None where it cannot be read and lists go on without it."""
+    with closing(store.shard(index).reader()) as reader:
+        try:
+            snapshot = reader.begin()
+        except ConjoinError:
+            if not store.lists_go_on:
+                raise
+            yield None
+            return
+        with snapshot:
+            yield snapshot
+
+
+class AwaitedKeys:
+    """Of one tenant and message name."""
+
+    def __init__(self, store: Store, tenant_id: str, name: str) -> None:
+        self._store = store
+        self._tenant_id = tenant_id
+        self._name = folded(name)
+        self._plain_name = name
+        self._seen: dict[tuple[int, str, int], WaitingRow] = {}
+        self._sampled: list[WaitingRow] | None = None
+        self._stopped: list[tuple[int, WaitingRow]] = []
+        self.last_similar: dict[str, Any] | None = None
+        """The last who waited for the name with a similar key, if somebody did."""
+
+    def sample(self) -> list[WaitingRow]:
+        """Some of those who wait, for whatever, and of those who have stopped."""
+        if self._sampled is None:
+            self._sampled = [row for index in self._shards() for row in self._sample(index)]
+        return self._sampled
+
+    def near(self, key: str) -> list[NearMiss]:
+        """The nearest first."""
+        self._note(self.sample())
+        wanted = dict.fromkeys((*variants(key), *self._as_others_are(key), *neighbours(key), *_ends_cut(key)))
+        by_shard: dict[int, list[str]] = {}
+        for other in wanted:
+            if other != key:
+                by_shard.setdefault(shard_of(other, self._store.facts.shards), []).append(other)
+        for index in self._shards():
+            with looking_into(self._store, index) as snapshot:
+                if snapshot is not None:
+                    self._note(snapshot.waiting_on(self._tenant_id, by_shard.get(index, ()), _OF_A_KEY))
+                    self._note(self._beginning_alike(snapshot, key))
+        stopped = [it for it in self._stopped if difference(key, it[1].correlation_key) != OTHERWISE]
+        if stopped:
+            at, row = max(stopped)
+            who = {"process": row.process_id, "instance": row.instance_key}
+            self.last_similar = {"key": row.correlation_key, **who, "closed_at": at}
+        return [other_key(self._plain_name, key, self._awaited(row), differs) for differs, row in self._judged(key)]
+
+    def _shards(self) -> range:
+        return range(self._store.facts.shards)
+
+    def _note(self, rows: Iterable[WaitingRow]) -> None:
+        """Those that wait for the name now, and those that have."""
+        for row in rows:
+            if row.closed_waits != NO_WAITS:
+                waits = read_json(row.closed_waits)
+                self._stopped += [(at, row) for _, name, *_, at in waits if folded(name) == self._name]
+            if row.wait_key and folded(row.name) == self._name:
+                self._seen.setdefault((row.instance_key, row.element_id, row.wait_key), row)
+
+    def _sample(self, index: int) -> list[WaitingRow]:
+        """Some at each of a few places: after those whose keys begin alike, it goes on behind all that do."""
+        with looking_into(self._store, index) as snapshot:
+            if snapshot is None:
+                return []
+            found: list[WaitingRow] = []
+            after, most = "", max(_SAMPLED // len(self._shards()), 5 * _AT_A_PLACE)
+            for _ in range(_PLACES):
+                rows = snapshot.waiting_from(self._tenant_id, after, _AT_A_PLACE)
+                found += rows
+                if len(rows) < _AT_A_PLACE or len(found) >= most:
+                    break
+                after = _behind(rows[0].correlation_key, rows[_AT_A_PLACE - 1].correlation_key)
+            return found
+
+    def _as_others_are(self, key: str) -> Iterator[str]:
+        """The number in the key, written as numbers are written here; and the case of the others."""
+        mine = _number_in(key)
+        seen: set[tuple[str, int]] = set()
+        for row in self.sample():
+            other = _NUMBERED.fullmatch(row.correlation_key)
+            width = len(other["zeros"] + other["number"]) if other and other["zeros"] else 0
+            if other is not None and mine is not None and (other["prefix"], width) not in seen:
+                seen.add((other["prefix"], width))
+                yield other["prefix"] + mine.zfill(width)
+                yield other["prefix"] + (mine.lstrip("0") or "0").zfill(width)
+        yield from cases_of(key.strip())
+
+    def _beginning_alike(self, snapshot: ShardSnapshot, key: str) -> list[WaitingRow]:
+        """Keys that begin as this one does: it may be their beginning, or have a slip further on."""
+        begin = key.strip()[:_BEGINNING]
+        if len(begin) < _BEGINNING:
+            return []
+        rows = snapshot.waiting_from(self._tenant_id, begin, _AROUND)
+        rows += snapshot.waiting_from(self._tenant_id, key.strip(), _OF_A_KEY)
+        return [row for row in rows if row.correlation_key.startswith(begin)]
+
+    def _judged(self, key: str) -> list[tuple[str, WaitingRow]]:
+        """In what each differs, one for a key: those that are written otherwise, else those with a slip, if few."""
+        by_key: dict[str, WaitingRow] = {}
+        for row in sorted(self._seen.values(), key=lambda row: (row.opened_at, row.instance_key)):
+            by_key.setdefault(row.correlation_key, row)
+        by_key.pop(key, None)
+        written = [(difference(key, other), row) for other, row in by_key.items()]
+        found = [(differs, row) for differs, row in written if differs != OTHERWISE]
+        if found:
+            return found
+        slips = [(slip(key, other), row) for other, row in by_key.items()]
+        some = [(differs, row) for differs, row in slips if differs is not None]
+        if len(some) > MOST_SLIPS or sum(differs == CUT for differs, _ in some) > 1:
+            return []
+        return [(differs, row) for differs, row in some if self._is_evidence(key, row, differs)]
+
+    def _is_evidence(self, key: str, row: WaitingRow, differs: str) -> bool:
+        if differs not in IN_A_NUMBER:
+            return True
+        other = row.correlation_key
+        around = [it.correlation_key for it in self.sample()]
+        for begin in floors(other, key):
+            around += self._after(begin)
+            if len(set(around) - {key, other}) >= _AROUND:
+                break
+        return stands_alone(key, other, differs, sorted(set(around)))
+
+    def _after(self, begin: str) -> list[str]:
+        found: list[str] = []
+        for index in self._shards():
+            with looking_into(self._store, index) as snapshot:
+                rows = () if snapshot is None else snapshot.waiting_from(self._tenant_id, begin, _AROUND)
+                found += [row.correlation_key for row in rows]
+        return found
+
+    @staticmethod
+    def _awaited(row: WaitingRow) -> Awaited:
+        return Awaited(row.name, row.correlation_key, row.process_id, row.instance_key, row.element_id)
+
+
+def _number_in(key: str) -> str | None:
+    """The digits at its end, if there is nothing but letters before them."""
+    found = re.fullmatch(r"\W*[^\W\d]*\W*_*(\d+)\W*", key)
+    return found[1] if found else None
+
+
+def _behind(first: str, last: str) -> str:
+    """Where keys begin that begin otherwise than these do; the last of these, if they have no beginning in common."""
+    families = [_FAMILY.match(key) for key in (first, last)]
+    family = [it[0] if it else "" for it in families]
+    if family[0] == family[1]:
+        return (family[0] or first[:1]) + _LAST if family[0] or first[:1] == last[:1] else last
+    return last
+
+
+def _ends_cut(key: str) -> Sequence[str]:
+    """Its own beginnings: who waits may have lost the end of it."""
+    return [key[:length] for length in range(_BEGINNING, len(key))][-40:]
