@@ -1,4 +1,4 @@
-"""The models of the planted mistakes: an order that waits after a task, a start by message, a parcel in two versions."""
+"""The models of the planted mistakes: an order that waits after a task, a start by message, two versions of one."""
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"

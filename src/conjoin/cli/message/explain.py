@@ -10,6 +10,7 @@ from conjoin.cli.reading import read_ms, read_variables
 from conjoin.errors import InputError
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.explain.notes import nobody_in_words
 
 _NAMED_IF_ANY = {"id": "message_id", "business id": "business_id"}
 _OUTCOMES = {"taken": "taken by", "started": "started", "on_its_way": "on its way to", "given_back": "given back by"}
@@ -70,3 +71,7 @@ def in_words(found: JsonObject) -> Iterator[str]:
     misses = found["near_misses"]
     for miss in misses[1:] if found["verdict"] != "correlated" else misses:
         yield f"  also: {miss['text']}"
+    for other in found.get("related", ()):
+        yield f"  the first, message {other['message']}: {other['sentence']}"
+    if found.get("nobody") is not None:
+        yield from (f"  {line}" for line in nobody_in_words(found["nobody"], message["name"]))

@@ -6,22 +6,21 @@ So the cost does not grow with those who wait. What counts as near, the kernel s
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
 from conjoin.errors import ConjoinError
 from conjoin.kernel.verdicts.near_misses import NearMiss
+from conjoin.kernel.verdicts.nearest import nearest
 from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, cases_of, difference, folded, other_key, variants
-from conjoin.kernel.verdicts.slips import CUT, IN_A_NUMBER, floors, neighbours, slip, stands_alone
+from conjoin.kernel.verdicts.slips import floors, neighbours
 from conjoin.runtime.codec.instance_waits import NO_WAITS
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.store.port import ShardSnapshot, Store
 from conjoin.store.rows import WaitingRow
 
-MOST_SLIPS = 2
-"""Where more keys than this are one slip away, keys here differ so by nature, and none of them is named."""
 _SAMPLED, _AT_A_PLACE, _PLACES = 480, 12, 40
 _OF_A_KEY, _AROUND, _BEGINNING = 4, 12, 8
 _LAST = "\U0010ffff"
@@ -82,7 +81,12 @@ class AwaitedKeys:
             at, row = max(stopped)
             who = {"process": row.process_id, "instance": row.instance_key}
             self.last_similar = {"key": row.correlation_key, **who, "closed_at": at}
-        return [other_key(self._plain_name, key, self._awaited(row), differs) for differs, row in self._judged(key)]
+        in_order = sorted(self._seen.values(), key=lambda row: (row.opened_at, row.instance_key))
+        awaited = [
+            Awaited(row.name, row.correlation_key, row.process_id, row.instance_key, row.element_id) for row in in_order
+        ]
+        found = nearest(key, awaited, self._around(key))
+        return [other_key(self._plain_name, key, it, differs) for differs, it in found]
 
     def _shards(self) -> range:
         return range(self._store.facts.shards)
@@ -133,32 +137,18 @@ class AwaitedKeys:
         rows += snapshot.waiting_from(self._tenant_id, key.strip(), _OF_A_KEY)
         return [row for row in rows if row.correlation_key.startswith(begin)]
 
-    def _judged(self, key: str) -> list[tuple[str, WaitingRow]]:
-        """In what each differs, one for a key: those that are written otherwise, else those with a slip, if few."""
-        by_key: dict[str, WaitingRow] = {}
-        for row in sorted(self._seen.values(), key=lambda row: (row.opened_at, row.instance_key)):
-            by_key.setdefault(row.correlation_key, row)
-        by_key.pop(key, None)
-        written = [(difference(key, other), row) for other, row in by_key.items()]
-        found = [(differs, row) for differs, row in written if differs != OTHERWISE]
-        if found:
-            return found
-        slips = [(slip(key, other), row) for other, row in by_key.items()]
-        some = [(differs, row) for differs, row in slips if differs is not None]
-        if len(some) > MOST_SLIPS or sum(differs == CUT for differs, _ in some) > 1:
-            return []
-        return [(differs, row) for differs, row in some if self._is_evidence(key, row, differs)]
+    def _around(self, key: str) -> Callable[[str], list[str]]:
+        """Who stands near another key, in the order of the keys: as far as it takes to see how near others stand."""
 
-    def _is_evidence(self, key: str, row: WaitingRow, differs: str) -> bool:
-        if differs not in IN_A_NUMBER:
-            return True
-        other = row.correlation_key
-        around = [it.correlation_key for it in self.sample()]
-        for begin in floors(other, key):
-            around += self._after(begin)
-            if len(set(around) - {key, other}) >= _AROUND:
-                break
-        return stands_alone(key, other, differs, sorted(set(around)))
+        def around(other: str) -> list[str]:
+            found = {row.correlation_key for row in self.sample()}
+            for begin in floors(other, key):
+                found.update(self._after(begin))
+                if len(found - {key, other}) >= _AROUND:
+                    break
+            return sorted(found)
+
+        return around
 
     def _after(self, begin: str) -> list[str]:
         found: list[str] = []
@@ -167,10 +157,6 @@ class AwaitedKeys:
                 rows = () if snapshot is None else snapshot.waiting_from(self._tenant_id, begin, _AROUND)
                 found += [row.correlation_key for row in rows]
         return found
-
-    @staticmethod
-    def _awaited(row: WaitingRow) -> Awaited:
-        return Awaited(row.name, row.correlation_key, row.process_id, row.instance_key, row.element_id)
 
 
 def _number_in(key: str) -> str | None:

@@ -7,6 +7,7 @@ or has it as business id; then the newest instances with its text among their va
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
@@ -33,8 +34,6 @@ _NEVER = "\x01"
 """In no JSON."""
 _TARGET_INSTANCE = {0: 6, 1: 3}
 """Of a target in the record of a message, by its kind, where the key of the instance stands."""
-Standing = tuple[WrittenElement, Mapping[str, Any]]
-"""An element, and the variables that can be seen where it stands."""
 _DURATIONS = (("1h", 3_600_000), ("6h", 21_600_000), ("1d", 86_400_000), ("7d", 604_800_000), ("30d", 2_592_000_000))
 """Times to live that are recommended: four times what is usual, an hour at least."""
 
@@ -67,8 +66,9 @@ class Bearers:
         processes = {listener.definition.process_id for listener in sought.listeners}
         found: list[NearMiss] = []
         for row in self._instances(keys):
-            if row.process_id in processes:
-                found += self._of_instance(row, sought)
+            bearer = bearer_of(row, self._view.deployed.definitions) if row.process_id in processes else None
+            if bearer is not None:
+                found += misses_of(bearer, self._name, self._key, self._view.now, sought)
             if len(found) >= _TOLD:
                 break
         return found
@@ -114,40 +114,63 @@ class Bearers:
                     self.looked_at += most
         return found
 
-    def _of_instance(self, row: InstanceRow, sought: Sought) -> list[NearMiss]:
-        definition = self._view.deployed.definitions.by_key.get(row.definition_key)
-        if definition is None:
-            return []
-        body = WrittenElement(*read_json(row.body))
-        rest = list(_at_rest(body, body.variables or {}))
-        who: NearMiss = {"process": row.process_id, "instance": row.key}
-        stuck = self._stopped(rest, [it for it in sought.listeners if it.definition is definition])
-        if stuck is not None:
-            incident, element_id = stuck
-            return [{"kind": "incident", "incident": incident[0], **who, "element": element_id, "text": incident[3]}]
-        elements = definition.plan.elements
-        tokens = [
-            Token(elements[it.element_id], variables)
-            for it, variables in rest
-            if it is not body and it.element_id in elements and not _has_inside(it)
-        ]
-        ahead = first_ahead(tokens, Awaiting(self._name, self._key, row.business_id, self._view.now))
-        if ahead is None:
-            return []
-        miss: NearMiss = {"kind": "too_early", **who, "element": ahead.element.id, "at": ahead.token.id}
-        if ahead.token.name:
-            miss["at_name"] = ahead.token.name
-        miss |= _usually(row.process_id, ahead.element, sought.sample)
-        return [miss | ({"kept": True} if sought.kept else {})]
 
-    @staticmethod
-    def _stopped(rest: Sequence[Standing], listeners: Sequence[Listener]) -> tuple[list[Any], str] | None:
-        """The incident at an element that would wait for the name, and the element."""
-        waiting = {element_id for it in listeners for element_id in similar.elements_with_incidents(it)}
-        for it, _ in rest:
-            if it.incident is not None and it.incident[2] == EXTRACT_VALUE_ERROR and it.element_id in waiting:
-                return it.incident, it.element_id
+class Standing(NamedTuple):
+    """An element of an instance, what can be seen where it stands, and its incident: key, type and text."""
+
+    element_id: str
+    variables: Mapping[str, Any]
+    incident: tuple[int, str, str] | None
+    is_scope: bool
+    """Its tokens are inside."""
+
+
+class Bearer(NamedTuple):
+    process_id: str
+    key: int
+    definition: Definition
+    business_id: str
+    standing: Sequence[Standing]
+
+
+def misses_of(it: Bearer, name: str, key: str, now: int, sought: Sought) -> list[NearMiss]:
+    """It would wait for this if it did not stand still, or will wait for it later; at most one."""
+    who: NearMiss = {"process": it.process_id, "instance": it.key}
+    stuck = _stopped(it.standing, [its for its in sought.listeners if its.definition is it.definition])
+    if stuck is not None:
+        incident, element_id = stuck
+        return [{"kind": "incident", "incident": incident[0], **who, "element": element_id, "text": incident[2]}]
+    elements = it.definition.plan.elements
+    tokens = [
+        Token(elements[at.element_id], at.variables)
+        for at in it.standing
+        if at.element_id in elements and not at.is_scope
+    ]
+    ahead = first_ahead(tokens, Awaiting(name, key, it.business_id, now))
+    if ahead is None:
+        return []
+    miss: NearMiss = {"kind": "too_early", **who, "element": ahead.element.id, "at": ahead.token.id}
+    if ahead.token.name:
+        miss["at_name"] = ahead.token.name
+    miss |= _usually(it.process_id, ahead.element, sought.sample)
+    return [miss | ({"kept": True} if sought.kept else {})]
+
+
+def _stopped(standing: Sequence[Standing], listeners: Sequence[Listener]) -> tuple[tuple[int, str, str], str] | None:
+    """The incident at an element that would wait for the name, and the element."""
+    waiting = {element_id for it in listeners for element_id in similar.elements_with_incidents(it)}
+    for it in standing:
+        if it.incident is not None and it.incident[1] == EXTRACT_VALUE_ERROR and it.element_id in waiting:
+            return it.incident, it.element_id
+    return None
+
+
+def bearer_of(row: InstanceRow, definitions: Definitions) -> Bearer | None:
+    definition = definitions.by_key.get(row.definition_key)
+    if definition is None:
         return None
+    body = WrittenElement(*read_json(row.body))
+    return Bearer(row.process_id, row.key, definition, row.business_id, list(_standing(body, body.variables or {})))
 
 
 def _receivers(row: MessageRow) -> Iterator[int]:
@@ -156,15 +179,14 @@ def _receivers(row: MessageRow) -> Iterator[int]:
         yield target[_TARGET_INSTANCE[target[0]]]
 
 
-def _at_rest(it: WrittenElement, variables: Mapping[str, Any]) -> Iterator[Standing]:
-    """Every element with what can be seen where it stands."""
-    yield it, variables
-    for child in children_of(it):
-        yield from _at_rest(child, {**variables, **(child.variables or {})} if _has_inside(child) else variables)
-
-
-def _has_inside(it: WrittenElement) -> bool:
-    return bool(it.inside) and next(children_of(it), None) is not None
+def _standing(it: WrittenElement, variables: Mapping[str, Any]) -> Iterator[Standing]:
+    """Every element, outermost first."""
+    incident = (it.incident[0], it.incident[2], it.incident[3]) if it.incident else None
+    inside = list(children_of(it))
+    yield Standing(it.element_id, variables, incident, bool(inside))
+    for child in inside:
+        has_own = next(children_of(child), None) is not None and child.variables
+        yield from _standing(child, {**variables, **(child.variables or {})} if has_own else variables)
 
 
 def _usually(process_id: str, element: Element, sample: Sequence[WaitingRow]) -> dict[str, Any]:

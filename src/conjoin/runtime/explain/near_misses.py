@@ -100,9 +100,11 @@ class KeySurroundings:
     def versions_that_wait(self, miss: Mapping[str, Any]) -> dict[str, int]:
         """Where an instance runs on a version that does not know the name, and another version does: both versions."""
         knowing = {it.definition.version for it in self.waiting if it.definition.process_id == miss.get("process")}
-        rows = self.store.rows(t.INSTANCE, {"key": miss["instance"]}, None, 1) if knowing else ()
-        version = next((row.version for row in rows), None)
+        version = self._version_of(miss["instance"]) if knowing else None
         return {} if version is None or version in knowing else {"version": version, "other_version": max(knowing)}
+
+    def _version_of(self, instance: Any) -> int | None:
+        return next((row.version for row in self.store.rows(t.INSTANCE, {"key": instance}, None, 1)), None)
 
     def nobody(self) -> notes.Nobody:
         def sees(process_id: str) -> bool:
@@ -112,6 +114,9 @@ class KeySurroundings:
         seen = last if last is not None and sees(last["process"]) else None
         which = (notes.awaited_by(self.waiting, sees), notes.computed_by(self.waiting, sees))
         return notes.Nobody(*which, seen, self._bearers.looked_at)
+
+    def with_holders(self, misses: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        return notes.with_holders(self.store, self.view, misses)
 
     @cached_property
     def other_keys(self) -> list[NearMiss]:
@@ -147,7 +152,7 @@ def all_misses(
         if miss not in found:
             found.append(miss)
     seen = ranking.told(seen_misses(around.scope, around.view.space.tenant_id, message.name, found))
-    return notes.with_holders(around.store, around.view, seen)
+    return around.with_holders(seen)
 
 
 def _of_names(around: KeySurroundings) -> Callable[[Mapping[str, Any]], Mapping[str, Any] | None]:

@@ -30,32 +30,30 @@ class Related(NamedTuple):
 
 
 class Nobody(NamedTuple):
-    """Who waits for the name at all. `looked_at` counts the newest instances that were looked into, at most."""
+    """Who waits for the name at all. `newest` counts the instances that were looked into, where that was necessary."""
 
     awaited_by: Sequence[Mapping[str, Any]]
     computed_by: Sequence[str]
     last_similar: Mapping[str, Any] | None
-    looked_at: int | None
+    newest: int | None
 
-    def in_words(self, name: str) -> Iterator[str]:
-        places = [f"process {it['process']} at {it['element']} ({_versions(it['versions'])})" for it in self.awaited_by]
-        if places:
-            yield f"{name!r} is awaited by {', '.join(places)}"
-        elif not self.computed_by:
-            yield f"{name!r} is awaited by no process that is deployed"
-        if self.computed_by:
-            yield f"process {', '.join(self.computed_by)} computes the name that it waits for"
-        if self.last_similar is not None:
-            last = self.last_similar
-            yield (
-                f"the last to wait for it with a similar key, {last['key']!r}, was process {last['process']}"
-                f" (instance {last['instance']}), until {last['closed_at']}"
-            )
-        if self.looked_at:
-            newest = (
-                f"none of the newest {self.looked_at:,} instances that are active, have work or a timer has this key"
-            )
-            yield f"{newest}; older ones were not looked into"
+
+def nobody_in_words(found: Mapping[str, Any], name: str) -> Iterator[str]:
+    """The same in sentences; `found` as JSON has it."""
+    places = [f"process {it['process']} at {it['element']} ({_versions(it['versions'])})" for it in found["awaited_by"]]
+    if places:
+        yield f"{name!r} is awaited by {', '.join(places)}"
+    elif not found["computed_by"]:
+        yield f"{name!r} is awaited by no process that is deployed"
+    if found["computed_by"]:
+        yield f"process {', '.join(found['computed_by'])} computes the name that it waits for"
+    last = found["last_similar"]
+    if last is not None:
+        who = f"process {last['process']} (instance {last['instance']})"
+        yield f"the last to wait for it with a similar key, {last['key']!r}, was {who}, until {last['closed_at']}"
+    if found["newest"]:
+        newest = f"looked into the newest {found['newest']:,} instances that are active, have work or a timer"
+        yield f"{newest}: none has this key and will wait for it"
 
 
 def _versions(versions: Sequence[int]) -> str:
