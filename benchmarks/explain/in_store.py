@@ -13,7 +13,7 @@ from benchmarks.explain import models
 from benchmarks.explain.keys import SLIPS, fresh_keys, slipped
 from benchmarks.explain.tally import NOTHING, Judged
 from conjoin.kernel.keys import COUNTER_BITS
-from conjoin.kernel.verdicts.sentences import near_miss
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import CreatedInstance, PublishedMessage
 from conjoin.runtime.client_api.messages import NewMessage

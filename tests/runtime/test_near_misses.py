@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.verdicts.sentences import near_miss
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
 from conjoin.kernel.verdicts.similar_keys import difference, variants
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain_named

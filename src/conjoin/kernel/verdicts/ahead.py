@@ -16,7 +16,7 @@ MOST_SEEN = 2_000
 """Elements of one model that are looked at."""
 
 
-class Token(NamedTuple):
+class RestingToken(NamedTuple):
     """Where a token rests, and what can be seen from its scope."""
 
     element: Element
@@ -37,7 +37,7 @@ class Awaiting(NamedTuple):
     now: int
 
 
-def first_ahead(tokens: Sequence[Token], awaited: Awaiting) -> Ahead | None:
+def first_ahead(tokens: Sequence[RestingToken], awaited: Awaiting) -> Ahead | None:
     """The nearest element that will wait for this name with this key; None if there is none."""
     for token in tokens:
         for element in _after(token.element):

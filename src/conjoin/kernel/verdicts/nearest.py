@@ -16,7 +16,7 @@ Around = Callable[[str], Sequence[str]]
 
 
 def nearest(key: str, others: Iterable[Awaited], around: Around) -> list[tuple[str, Awaited]]:
-    """In what each differs, one for a key: those that are the same but for how it is written, else those that slipped."""
+    """In what each differs, one for a key: those only written in another way, else those with a slip."""
     by_key: dict[str, Awaited] = {}
     for awaited in others:
         by_key.setdefault(awaited.key, awaited)

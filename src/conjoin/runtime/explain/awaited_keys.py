@@ -7,10 +7,8 @@ So the cost does not grow with those who wait. What counts as near, the kernel s
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
 from typing import Any
 
-from conjoin.errors import ConjoinError
 from conjoin.kernel.verdicts.near_misses import NearMiss
 from conjoin.kernel.verdicts.nearest import nearest
 from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, cases_of, difference, folded, other_key, variants
@@ -18,36 +16,22 @@ from conjoin.kernel.verdicts.slips import floors, neighbours
 from conjoin.runtime.codec.instance_waits import NO_WAITS
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine.placement import shard_of
-from conjoin.store.port import ShardSnapshot, Store
+from conjoin.runtime.explain.shard_views import ShardViews
+from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import WaitingRow
 
-_SAMPLED, _AT_A_PLACE, _PLACES = 480, 12, 40
+_SAMPLED, _AT_A_PLACE = 240, 12
 _OF_A_KEY, _AROUND, _BEGINNING = 4, 12, 8
 _LAST = "\U0010ffff"
 _FAMILY = re.compile(r"[^\d]*")
 _NUMBERED = re.compile(r"(?P<prefix>[^\W\d_]+[^\w]*_*|)(?P<zeros>0*)(?P<number>\d+)")
 
 
-@contextmanager
-def looking_into(store: Store, index: int) -> Iterator[ShardSnapshot | None]:
-    """A shard as last committed; None where it cannot be read and lists go on without it."""
-    with closing(store.shard(index).reader()) as reader:
-        try:
-            snapshot = reader.begin()
-        except ConjoinError:
-            if not store.lists_go_on:
-                raise
-            yield None
-            return
-        with snapshot:
-            yield snapshot
-
-
 class AwaitedKeys:
     """Of one tenant and message name."""
 
-    def __init__(self, store: Store, tenant_id: str, name: str) -> None:
-        self._store = store
+    def __init__(self, shards: ShardViews, tenant_id: str, name: str) -> None:
+        self._shards = shards
         self._tenant_id = tenant_id
         self._name = folded(name)
         self._plain_name = name
@@ -60,7 +44,7 @@ class AwaitedKeys:
     def sample(self) -> list[WaitingRow]:
         """Some of those who wait, for whatever, and of those who have stopped."""
         if self._sampled is None:
-            self._sampled = [row for index in self._shards() for row in self._sample(index)]
+            self._sampled = [row for snapshot in self._shards.all() for row in self._sample(snapshot)]
         return self._sampled
 
     def near(self, key: str) -> list[NearMiss]:
@@ -70,12 +54,12 @@ class AwaitedKeys:
         by_shard: dict[int, list[str]] = {}
         for other in wanted:
             if other != key:
-                by_shard.setdefault(shard_of(other, self._store.facts.shards), []).append(other)
-        for index in self._shards():
-            with looking_into(self._store, index) as snapshot:
-                if snapshot is not None:
-                    self._note(snapshot.waiting_on(self._tenant_id, by_shard.get(index, ()), _OF_A_KEY))
-                    self._note(self._beginning_alike(snapshot, key))
+                by_shard.setdefault(shard_of(other, len(self._shards.indexes)), []).append(other)
+        for index in self._shards.indexes:
+            snapshot = self._shards.of(index)
+            if snapshot is not None:
+                self._note(snapshot.waiting_on(self._tenant_id, by_shard.get(index, ()), _OF_A_KEY))
+                self._note(self._beginning_alike(snapshot, key))
         stopped = [it for it in self._stopped if difference(key, it[1].correlation_key) != OTHERWISE]
         if stopped:
             at, row = max(stopped)
@@ -88,9 +72,6 @@ class AwaitedKeys:
         found = nearest(key, awaited, self._around(key))
         return [other_key(self._plain_name, key, it, differs) for differs, it in found]
 
-    def _shards(self) -> range:
-        return range(self._store.facts.shards)
-
     def _note(self, rows: Iterable[WaitingRow]) -> None:
         """Those that wait for the name now, and those that have."""
         for row in rows:
@@ -100,20 +81,17 @@ class AwaitedKeys:
             if row.wait_key and folded(row.name) == self._name:
                 self._seen.setdefault((row.instance_key, row.element_id, row.wait_key), row)
 
-    def _sample(self, index: int) -> list[WaitingRow]:
+    def _sample(self, snapshot: ShardSnapshot) -> list[WaitingRow]:
         """Some at each of a few places: after those whose keys begin alike, it goes on behind all that do."""
-        with looking_into(self._store, index) as snapshot:
-            if snapshot is None:
-                return []
-            found: list[WaitingRow] = []
-            after, most = "", max(_SAMPLED // len(self._shards()), 5 * _AT_A_PLACE)
-            for _ in range(_PLACES):
-                rows = snapshot.waiting_from(self._tenant_id, after, _AT_A_PLACE)
-                found += rows
-                if len(rows) < _AT_A_PLACE or len(found) >= most:
-                    break
-                after = _behind(rows[0].correlation_key, rows[_AT_A_PLACE - 1].correlation_key)
-            return found
+        found: list[WaitingRow] = []
+        after, most = "", max(_SAMPLED // len(self._shards.indexes), 5 * _AT_A_PLACE)
+        while len(found) < most:
+            rows = snapshot.waiting_from(self._tenant_id, after, _AT_A_PLACE)
+            found += rows
+            if len(rows) < _AT_A_PLACE:
+                break
+            after = _behind(rows[0].correlation_key, rows[_AT_A_PLACE - 1].correlation_key)
+        return found
 
     def _as_others_are(self, key: str) -> Iterator[str]:
         """The number in the key, written as numbers are written here; and the case of the others."""
@@ -151,12 +129,8 @@ class AwaitedKeys:
         return around
 
     def _after(self, begin: str) -> list[str]:
-        found: list[str] = []
-        for index in self._shards():
-            with looking_into(self._store, index) as snapshot:
-                rows = () if snapshot is None else snapshot.waiting_from(self._tenant_id, begin, _AROUND)
-                found += [row.correlation_key for row in rows]
-        return found
+        rows = (row for it in self._shards.all() for row in it.waiting_from(self._tenant_id, begin, _AROUND))
+        return [row.correlation_key for row in rows]
 
 
 def _number_in(key: str) -> str | None:

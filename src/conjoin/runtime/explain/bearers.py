@@ -11,21 +11,21 @@ from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.kernel.plan import Element
 from conjoin.kernel.process.step import EXTRACT_VALUE_ERROR
-from conjoin.kernel.verdicts.ahead import Awaiting, Token, first_ahead
+from conjoin.kernel.verdicts.ahead import Awaiting, RestingToken, first_ahead
 from conjoin.kernel.verdicts.near_misses import NearMiss
 from conjoin.runtime.codec.instances import WrittenElement, children_of
 from conjoin.runtime.codec.json_text import json_text, read_json
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.explain import similar
-from conjoin.runtime.explain.awaited_keys import looking_into
 from conjoin.runtime.explain.key_view import KeyView
+from conjoin.runtime.explain.shard_views import ShardViews
 from conjoin.runtime.explain.similar import Listener
 from conjoin.store import tables as t
-from conjoin.store.port import RowOrder, Store
+from conjoin.store.port import RowOrder
 from conjoin.store.rows import InstanceRow, MessageRow, WaitingRow
 
-NEWEST, NEWEST_ELSEWHERE = 2_000, 4_000
-"""So many of the newest instances are looked into on the shard of the key, and on all others together."""
+NEWEST, _LEAST_NEWEST = 2_000, 100
+"""So many of the newest instances are looked into on the shard of the key, and as many on all others together."""
 _MOST = 40
 _MESSAGES = 20
 _TOLD = 3
@@ -50,8 +50,8 @@ class Sought(NamedTuple):
 class Bearers:
     """Of one key, for one name."""
 
-    def __init__(self, store: Store, view: KeyView, name: str) -> None:
-        self._store, self._view, self._name = store, view, name
+    def __init__(self, shards: ShardViews, view: KeyView, name: str) -> None:
+        self._shards, self._store, self._view, self._name = shards, shards.store, view, name
         self._tenant_id, self._key = view.space.tenant_id, view.space.key
         self.looked_at: int | None = None
         """So many of the newest instances were looked into; None where that was not necessary."""
@@ -91,31 +91,28 @@ class Bearers:
         rows: Sequence[MessageRow] = list(self._store.rows(t.MESSAGE, where, None, _MESSAGES, RowOrder(backward=True)))
         found += [key for row in rows for key in _receivers(row)]
         ids = tuple({self._key, business_id} - {""})
-        for index in range(self._store.facts.shards):
-            with looking_into(self._store, index) as snapshot:
-                holders = () if snapshot is None else snapshot.id_holders(self._tenant_id, ids)
-                found += [holder.instance_key for holder in holders]
+        for snapshot in self._shards.all():
+            found += [holder.instance_key for holder in snapshot.id_holders(self._tenant_id, ids)]
         return [key for key in found if isinstance(key, int)]
 
     def _newest(self) -> list[int]:
         """Those that have the key among their variables; those who made the shard of the key their home first."""
         if len(self._key) < _LEAST_VALUE:
             return []
-        shards = self._store.facts.shards
-        home = shard_of(self._key, shards)
-        others = [index for index in range(shards) if index != home]
+        home = shard_of(self._key, len(self._shards.indexes))
+        others = [index for index in self._shards.indexes if index != home]
         self.looked_at = 0
         found: list[int] = []
         for index in (home, *others):
-            most = NEWEST if index == home else max(NEWEST_ELSEWHERE // max(len(others), 1) // 4, 100)
-            with looking_into(self._store, index) as snapshot:
-                if snapshot is not None:
-                    found += snapshot.holding(self._tenant_id, _as_written(self._key), most)
-                    self.looked_at += most
+            most = NEWEST if index == home else max(NEWEST // len(others), _LEAST_NEWEST)
+            snapshot = self._shards.of(index)
+            if snapshot is not None:
+                found += snapshot.holding(self._tenant_id, _as_written(self._key), most)
+                self.looked_at += most
         return found
 
 
-class Standing(NamedTuple):
+class StandingElement(NamedTuple):
     """An element of an instance, what can be seen where it stands, and its incident: key, type and text."""
 
     element_id: str
@@ -125,15 +122,15 @@ class Standing(NamedTuple):
     """Its tokens are inside."""
 
 
-class Bearer(NamedTuple):
+class KeyBearer(NamedTuple):
     process_id: str
     key: int
     definition: Definition
     business_id: str
-    standing: Sequence[Standing]
+    standing: Sequence[StandingElement]
 
 
-def misses_of(it: Bearer, name: str, key: str, now: int, sought: Sought) -> list[NearMiss]:
+def misses_of(it: KeyBearer, name: str, key: str, now: int, sought: Sought) -> list[NearMiss]:
     """It would wait for this if it did not stand still, or will wait for it later; at most one."""
     who: NearMiss = {"process": it.process_id, "instance": it.key}
     stuck = _stopped(it.standing, [its for its in sought.listeners if its.definition is it.definition])
@@ -142,7 +139,7 @@ def misses_of(it: Bearer, name: str, key: str, now: int, sought: Sought) -> list
         return [{"kind": "incident", "incident": incident[0], **who, "element": element_id, "text": incident[2]}]
     elements = it.definition.plan.elements
     tokens = [
-        Token(elements[at.element_id], at.variables)
+        RestingToken(elements[at.element_id], at.variables)
         for at in it.standing
         if at.element_id in elements and not at.is_scope
     ]
@@ -156,7 +153,9 @@ def misses_of(it: Bearer, name: str, key: str, now: int, sought: Sought) -> list
     return [miss | ({"kept": True} if sought.kept else {})]
 
 
-def _stopped(standing: Sequence[Standing], listeners: Sequence[Listener]) -> tuple[tuple[int, str, str], str] | None:
+def _stopped(
+    standing: Sequence[StandingElement], listeners: Sequence[Listener]
+) -> tuple[tuple[int, str, str], str] | None:
     """The incident at an element that would wait for the name, and the element."""
     waiting = {element_id for it in listeners for element_id in similar.elements_with_incidents(it)}
     for it in standing:
@@ -165,12 +164,12 @@ def _stopped(standing: Sequence[Standing], listeners: Sequence[Listener]) -> tup
     return None
 
 
-def bearer_of(row: InstanceRow, definitions: Definitions) -> Bearer | None:
+def bearer_of(row: InstanceRow, definitions: Definitions) -> KeyBearer | None:
     definition = definitions.by_key.get(row.definition_key)
     if definition is None:
         return None
     body = WrittenElement(*read_json(row.body))
-    return Bearer(row.process_id, row.key, definition, row.business_id, list(_standing(body, body.variables or {})))
+    return KeyBearer(row.process_id, row.key, definition, row.business_id, list(_standing(body, body.variables or {})))
 
 
 def _receivers(row: MessageRow) -> Iterator[int]:
@@ -179,11 +178,11 @@ def _receivers(row: MessageRow) -> Iterator[int]:
         yield target[_TARGET_INSTANCE[target[0]]]
 
 
-def _standing(it: WrittenElement, variables: Mapping[str, Any]) -> Iterator[Standing]:
+def _standing(it: WrittenElement, variables: Mapping[str, Any]) -> Iterator[StandingElement]:
     """Every element, outermost first."""
     incident = (it.incident[0], it.incident[2], it.incident[3]) if it.incident else None
     inside = list(children_of(it))
-    yield Standing(it.element_id, variables, incident, bool(inside))
+    yield StandingElement(it.element_id, variables, incident, bool(inside))
     for child in inside:
         has_own = next(children_of(child), None) is not None and child.variables
         yield from _standing(child, {**variables, **(child.variables or {})} if has_own else variables)

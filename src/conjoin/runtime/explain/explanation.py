@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import is_kept
-from conjoin.kernel.verdicts.sentences import near_miss, sentence
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
+from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.visibility.plain_values import to_plain
 
