@@ -16,7 +16,7 @@ def test_keys_that_are_near_have_a_form_in_common(key: str, other: str) -> None:
     if key != other and difference(key, other) != OTHERWISE:
         its, others = forms_of(key), forms_of(other)
         meet = its.whole in (others.whole, others.rest) or its.rest == others.whole
-        assert meet or its.abbreviated == others.abbreviated is not None
+        assert meet or its.numbered == others.numbered is not None
 
 
 @given(KEYS, KEYS)

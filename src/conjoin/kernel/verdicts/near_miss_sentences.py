@@ -1,4 +1,4 @@
-"""Near misses as sentences: where each is, what speaks for it, and what would mend it. Nothing here decides anything."""
+"""Near misses as sentences: where each is, what speaks for it, and what mends it. Nothing here decides anything."""
 
 from collections.abc import Callable
 

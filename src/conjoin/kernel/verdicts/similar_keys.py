@@ -22,7 +22,7 @@ _UUID = re.compile(r"\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4
 _WORDS = re.compile(r"0*(\d+)|([^\W\d_]+)")
 _BETWEEN = re.compile(r"(?<=[^\W_])(?:[^\w]|_)+(?=[^\W_])")
 _SEPARATORS = ("", "-", "_", " ", ":", "/", ".", "#")
-_LEAST_PREFIX, _COMMON_BEGINNING = 3, 2
+_LEAST_PREFIX = 3
 
 
 class Awaited(NamedTuple):
@@ -36,11 +36,13 @@ class Awaited(NamedTuple):
 
 
 class Forms(NamedTuple):
-    """A key without what is easily mistaken: as a whole, without its prefix, and with the beginning of its prefix."""
+    """A key without what is easily mistaken: as a whole, and without its prefix; `numbered` is the latter again, for
+    keys that have a prefix of their own.
+    """
 
     whole: str
     rest: str | None
-    abbreviated: str | None
+    numbered: str | None
 
 
 def folded(text: str) -> str:
@@ -55,8 +57,7 @@ def forms_of(key: str) -> Forms:
     if prefixed is None or _UUID.fullmatch(bare):
         return Forms(whole, None, None)
     word, rest = prefixed[1], _plain(prefixed[2])
-    has_word = len(word) >= _LEAST_PREFIX
-    return Forms(whole, rest, f"{word[:_COMMON_BEGINNING]}~{rest}" if has_word else None)
+    return Forms(whole, rest, f"~{rest}" if len(word) >= _LEAST_PREFIX else None)
 
 
 def difference(key: str, other: str) -> str:
@@ -73,7 +74,7 @@ def difference(key: str, other: str) -> str:
         return PUNCTUATION if _letters(key) == _letters(other) else _scheme_or_number(key, other)
     if its.rest == others.whole or its.whole == others.rest:
         return PREFIX
-    if its.abbreviated is not None and its.abbreviated == others.abbreviated and _abbreviates(key, other):
+    if its.numbered is not None and its.numbered == others.numbered and _abbreviates(key, other):
         return OTHER_PREFIX
     return OTHERWISE
 

@@ -15,6 +15,7 @@ IN_A_NUMBER = frozenset({DIGIT, SWAPPED_DIGITS})
 """Evidence only with a look at the others who wait: `stands_alone`."""
 
 _RANDOM = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{16,}")
+_NUMBERED = re.compile(r"[^\W\d_]*\W*\d{1,11}")
 _LOOK_ALIKE = ({"0", "o"}, {"1", "l"}, {"1", "i"}, {"5", "s"}, {"8", "b"})
 _LEAST_WORD, _LEAST_PREFIX, _LEAST_CUT = 4, 3, 8
 _LONGEST = 64
@@ -116,7 +117,7 @@ def _is_number_at(key: str, head: str, width: int) -> bool:
 def _is_far(key: str, other: str, head: str, width: int) -> bool:
     """Two numbers of one length that were not handed out one soon after the other."""
     if not _is_number_at(key, head, width) or len(key) != len(other):
-        return False
+        return len(key) != len(other)
     return abs(int(key[len(head) : len(head) + width]) - int(other[len(head) : len(head) + width])) > 10**6
 
 
@@ -125,6 +126,32 @@ def floors(other: str, key: str) -> Iterator[str]:
     head, digits = _number_at_the_slip(key, other)
     for zeros in range(2, len(digits) + 1, 3):
         yield head + digits[:-zeros] + "0" * zeros
+
+
+def halves_awaited(key: str) -> list[str]:
+    """Of a key that somebody waits with: one slip leaves one of its halves as it is, and says nothing of the other."""
+    plain = folded(key)
+    if not _may_slip(plain):
+        return []
+    middle = len(plain) // 2
+    return [f"{len(plain)}<{plain[:middle]}", f"{len(plain)}>{plain[middle:]}"]
+
+
+def halves_sent(key: str) -> list[str]:
+    """Of a key that was sent: with a half in common, a key one slip away has one of these."""
+    plain = folded(key)
+    if not _may_slip(plain):
+        return []
+    found = []
+    for length in range(len(plain) - 1, len(plain) + 2):
+        middle = length // 2
+        found += [f"{length}<{plain[:middle]}", f"{length}>{plain[middle - length :]}"]
+    return found
+
+
+def _may_slip(plain: str) -> bool:
+    """Long enough, and no number with letters before it: those are told by their prefix."""
+    return _LEAST_CUT <= len(plain) <= _LONGEST and _NUMBERED.fullmatch(plain) is None
 
 
 def neighbours(key: str, most: int = 4_000) -> list[str]:
