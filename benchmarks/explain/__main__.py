@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.explain import in_store
+from benchmarks.explain import in_inbox, in_store, in_tables
 from benchmarks.explain.keys import KINDS
 from benchmarks.explain.tally import Judged, figures, table
 
@@ -60,7 +60,7 @@ def _commit() -> str:
     return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
-PLACES = {"store": in_store.judged}
+PLACES = {"store": in_store.judged, "tables": in_tables.judged, "inbox": in_inbox.judged}
 
 if __name__ == "__main__":
     main()

@@ -40,7 +40,7 @@ def slip(key: str, other: str) -> str | None:
     letters = "".join(changed)
     if not letters.isalnum():
         return None
-    if _in_random(long, place):
+    if _in_random(long, place) or _in_random(short, min(place, len(short) - 1)):
         return SWAPPED if is_swap else LETTER
     if changed in _LOOK_ALIKE:
         return LETTER
@@ -72,6 +72,9 @@ def _in_word(key: str, place: int) -> bool:
     word = next((it for it in re.finditer(r"[^\W\d_]+", key) if it.start() <= place <= it.end()), None)
     if word is None:
         return False
+    if "@" in key[:place]:
+        # Of an address: nobody has another domain of nearly the same name.
+        return True
     is_prefix = word.start() == 0 and re.match(r"\W?\d{3}", key[word.end() :]) is not None
     return len(word[0]) > (_LEAST_PREFIX if is_prefix else _LEAST_WORD)
 
@@ -129,24 +132,33 @@ def floors(other: str, key: str) -> Iterator[str]:
 
 
 def halves_awaited(key: str) -> list[str]:
-    """Of a key that somebody waits with: one slip leaves one of its halves as it is, and says nothing of the other."""
-    plain = folded(key)
-    if not _may_slip(plain):
+    """Of a key that somebody waits with: a slip in one of its halves leaves the other one as it is. Of an address the
+    part before the @ is halved, since very many have the rest in common.
+    """
+    local, domain = _local_part(folded(key))
+    if not _may_slip(local + domain):
         return []
-    middle = len(plain) // 2
-    return [f"{len(plain)}<{plain[:middle]}", f"{len(plain)}>{plain[middle:]}"]
+    middle = len(local) // 2
+    halves = [f"{len(local)}<{local[:middle]}{domain}", f"{len(local)}>{local[middle:]}{domain}"]
+    return [*halves, *([f"@{local}"] if domain else ())]
 
 
 def halves_sent(key: str) -> list[str]:
-    """Of a key that was sent: with a half in common, a key one slip away has one of these."""
-    plain = folded(key)
-    if not _may_slip(plain):
+    """Of a key that was sent: a key one slip away has one of these."""
+    local, domain = _local_part(folded(key))
+    if not _may_slip(local + domain):
         return []
-    found = []
-    for length in range(len(plain) - 1, len(plain) + 2):
+    found = [f"@{local}"] if domain else []
+    for length in range(max(len(local) - 1, 0), len(local) + 2):
         middle = length // 2
-        found += [f"{length}<{plain[:middle]}", f"{length}>{plain[middle - length :]}"]
+        tail = local[middle - length :] if length > middle else ""
+        found += [f"{length}<{local[:middle]}{domain}", f"{length}>{tail}{domain}"]
     return found
+
+
+def _local_part(plain: str) -> tuple[str, str]:
+    local, at, domain = plain.partition("@")
+    return local, at + domain
 
 
 def _may_slip(plain: str) -> bool:
