@@ -3,7 +3,9 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, almost, difference, forms_of
+from conjoin.kernel.verdicts.nearest import nearest
+from conjoin.kernel.verdicts.ranking import told
+from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, difference, forms_of, other_key
 from conjoin.kernel.verdicts.slips import CUT, DIGIT, halves_awaited, halves_sent, neighbours, slip, stands_alone
 
 KEYS = st.text(st.sampled_from("aAbB01 -_:.\"'+ßſς\u00a0"), max_size=7)
@@ -25,17 +27,28 @@ def test_a_difference_is_that_of_both(key: str, other: str) -> None:
     assert difference(key, other) == difference(other, key)
 
 
-def test_the_nearest_comes_first_and_what_is_quite_another_never() -> None:
-    others = [
-        *(Awaited("paid", key, "order", f"i-{key}", "wait") for key in ("7", "order-8", "order-7", "ORDER-7", "x-7")),
-        Awaited("PAID", "Order-7", "order", "i", "wait"),
+def awaited(*keys: str) -> list[Awaited]:
+    return [Awaited("paid", key, "order", f"i-{key}", "wait") for key in keys]
+
+
+def test_the_likeliest_comes_first_and_what_is_quite_another_never() -> None:
+    others = awaited("7", "order-8", "order-7", "ORDER-7", "x-7", "ordre-7", "order_7")
+    found = nearest("order-7", others, lambda _: ())
+    misses = [other_key("paid", "order-7", it, differs) for differs, it in found]
+    assert [(miss["key"], miss["differs"]) for miss in told(misses)] == [
+        ("ORDER-7", "case or blanks only"),
+        ("order_7", "punctuation only"),
+        ("7", "prefix"),
     ]
-    found = [(miss["key"], miss["differs"], miss.get("name")) for miss, _ in almost("paid", "order-7", others)]
-    assert found == [
-        ("ORDER-7", "case or blanks only", None),
-        ("7", "prefix", None),
-        ("Order-7", "case or blanks only", "PAID"),
-    ]
+
+
+def test_a_slip_is_looked_for_only_where_nobody_waits_with_the_same_key_written_otherwise() -> None:
+    key = "anna.schmidt@example.com"
+    slips = ["anna.schmitd@example.com", "ana.schmidt@example.com"]
+    assert [differs for differs, _ in nearest(key, awaited(*slips), lambda _: ())] == ["two letters", "a letter"]
+    assert [it.key for _, it in nearest(key, awaited(*slips, key.upper()), lambda _: ())] == [key.upper()]
+    # Three that are so near differ by nature.
+    assert nearest("room-delta", awaited("room-delto", "room-delti", "room-deltu"), lambda _: ()) == []
 
 
 RICH = st.text(st.sampled_from("abcdef0123456789@.-"), min_size=9, max_size=24)

@@ -6,7 +6,6 @@ joined by equality, and an index can be asked.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -121,17 +120,6 @@ def other_key(name: str, key: str, awaited: Awaited, differs: str = "") -> dict[
     miss = {"kind": "other_key", "key": awaited.key, "differs": differs or difference(key, awaited.key)}
     who = {"process": awaited.process_id, "instance": awaited.instance_id, "element": awaited.element_id}
     return miss | ({} if awaited.name == name else {"name": awaited.name}) | who
-
-
-def almost(name: str, key: str, others: Sequence[Awaited]) -> list[tuple[dict[str, Any], Awaited]]:
-    """Of those that wait for this name, in whatever case, the ones whose key is nearly this one, the nearest first."""
-    found = []
-    for awaited in others:
-        if awaited.key != key and folded(awaited.name) == folded(name):
-            miss = other_key(name, key, awaited)
-            if miss["differs"] != OTHERWISE:
-                found.append((miss, awaited))
-    return sorted(found, key=lambda pair: ("name" in pair[0], CLOSEST_FIRST.index(pair[0]["differs"])))
 
 
 CLOSEST_FIRST = (CASE_OR_BLANKS, QUOTES, NUMBER, PUNCTUATION, PREFIX, OTHER_PREFIX)
