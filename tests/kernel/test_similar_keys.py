@@ -44,7 +44,7 @@ def test_the_likeliest_comes_first_and_what_is_quite_another_never() -> None:
 
 def test_a_slip_is_looked_for_only_where_nobody_waits_with_the_same_key_written_otherwise() -> None:
     key = "anna.schmidt@example.com"
-    slips = ["anna.schmitd@example.com", "ana.schmidt@example.com"]
+    slips = ["anna.schmitd@example.com", "anna.shmidt@example.com"]
     assert [differs for differs, _ in nearest(key, awaited(*slips), lambda _: ())] == ["two letters", "a letter"]
     assert [it.key for _, it in nearest(key, awaited(*slips, key.upper()), lambda _: ())] == [key.upper()]
     # Three that are so near differ by nature.

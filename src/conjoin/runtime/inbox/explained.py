@@ -21,8 +21,8 @@ def explained(broker: Broker, shown: Shown) -> Shown:
     item, hint = shown.item, shown.hint
     if item.target or item.state not in _STILL_HERE or not item.attempts:
         return shown
-    which = (item.name, item.correlation_key, {}, 0, "", hint.business_key, hint.tenant_id or item.tenant_id)
-    new = NewMessage(*which, sync=True, from_inbox=True)
+    key, tenant_id = item.correlation_key, hint.tenant_id or item.tenant_id
+    new = NewMessage(item.name, key, {}, 0, "", hint.business_key, tenant_id, sync=True, from_inbox=True)
     now = explain_named(broker, new).dry_run
     misses: Any = to_plain(list(now.near_misses))
     nearest = near_miss(misses[0]) if misses else ""
