@@ -99,7 +99,7 @@ bench-gateway: setup ## measure the server: publishing by 50 clients, bulk, late
 	@$(PYTHON_IN_VENV) -m benchmarks.gateway
 
 bench-explain: setup ## plant mistakes with a known cause, and count how often it is named first
-	@$(PYTHON_IN_VENV) -m benchmarks.explain --write
+	@$(PYTHON_IN_VENV) -m benchmarks.explain --million --write
 
 bench-versus: setup ## tell the same story to Conjoin and to a Zeebe broker (fetched from Maven)
 	@scripts/setup-zeebe

@@ -1,6 +1,6 @@
 """Planted mistakes: how often the true cause is named first, and how often advice is given where nothing is near.
 
-    python -m benchmarks.explain [--each 5] [--seed 21] [--places store tables inbox] [--show 20] [--write]
+    python -m benchmarks.explain [--each 5] [--seed 21] [--places store tables inbox] [--show 20] [--million] [--write]
 
 Kinds of keys, kinds of slips and crowds of 100 to 100,000 who wait are combined; a plant says what the true cause is.
 `--show` prints some that went wrong, `--write` keeps the figures in benchmarks/results/explain.json.
@@ -32,12 +32,15 @@ def main() -> None:
     parser.add_argument("--crowds", nargs="+", type=int, default=list(in_store.CROWDS))
     parser.add_argument("--places", nargs="+", default=list(PLACES), choices=list(PLACES))
     parser.add_argument("--show", type=int, default=0)
+    parser.add_argument("--million", action="store_true", help="also how long it takes among a million who wait")
     parser.add_argument("--write", action="store_true")
     wanted = parser.parse_args()
     print(f"seed {wanted.seed}", flush=True)
     began = time.perf_counter()
     found = list(_judged(wanted))
     results = {"seed": wanted.seed, "commit": _commit(), **figures(found)}
+    if wanted.million:
+        results["million"] = in_store.among_a_million(random.Random(wanted.seed))
     results["wall_s"] = round(time.perf_counter() - began)
     results["cpu_s"] = round(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
     if wanted.write:

@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.explain import models
 from benchmarks.explain.keys import SLIPS, fresh_keys, slipped
-from benchmarks.explain.tally import NOTHING, Judged
+from benchmarks.explain.tally import NOTHING, Judged, percentile
 from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.kernel.verdicts.near_miss_sentences import near_miss
 from conjoin.runtime.broker import Broker
@@ -248,6 +248,28 @@ PLANTS: dict[str, Plant] = {
     "locked": _locked,
     "incident": _incident,
 }
+MILLION, _ASKED = 1_000_000, 300
+
+
+def among_a_million(rng: random.Random) -> dict[str, float]:
+    """How long an explanation takes among so many: every second message has a slip, of the others nobody is near."""
+    world = World("prefixed", MILLION, 1, rng)
+    wall, cpu = [], []
+    for number in range(_ASKED):
+        key = next(world.keys)
+        if number % 2:
+            world.waits(key)
+            key = slipped("prefixed", rng.choice(list(SLIPS["prefixed"])), key, rng)
+        published = world.broker.publish(NewMessage(models.PAID, key))
+        began, began_cpu = time.perf_counter(), time.process_time()
+        explain(world.broker, published.key)
+        wall.append((time.perf_counter() - began) * 1_000)
+        cpu.append((time.process_time() - began_cpu) * 1_000)
+    world.broker.close()
+    took = {"wall": wall, "cpu": cpu}
+    return {f"{what}_p{share}_ms": percentile(ms, share) for what, ms in took.items() for share in (50, 99)}
+
+
 CROWDS = (100, 1_000, 10_000, 100_000)
 
 

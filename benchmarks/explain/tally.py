@@ -34,8 +34,8 @@ def figures(judged: Iterable[Judged]) -> dict[str, Any]:
                 "advice where nothing is near": _wrong(it for it in empty if it.place == place),
                 "planted": sum(it.place == place for it in planted),
                 "nothing near": sum(it.place == place for it in empty),
-                "p50_ms": _percentile([it.took_ms for it in every if it.place == place], 50),
-                "p99_ms": _percentile([it.took_ms for it in every if it.place == place], 99),
+                "p50_ms": percentile([it.took_ms for it in every if it.place == place], 50),
+                "p99_ms": percentile([it.took_ms for it in every if it.place == place], 99),
             }
             for place in places
         },
@@ -68,7 +68,7 @@ def _wrong(judged: Iterable[Judged]) -> float | None:
     return None if share is None else round(100 - share, 1)
 
 
-def _percentile(values: list[float], share: int) -> float:
+def percentile(values: list[float], share: int) -> float:
     ordered = sorted(values)
     return round(ordered[min(len(ordered) - 1, len(ordered) * share // 100)], 1) if ordered else 0.0
 
@@ -83,7 +83,15 @@ def table(results: dict[str, Any]) -> str:
     lines.append(f"| planted, and where nothing was near | {' | '.join(counts)} |")
     for slip, shares in results["slips"].items():
         lines.append(f"| {slip} | {' | '.join(_text(shares[place]) for place in places)} |")
-    return "\n".join([*lines, "", f"Seed {results['seed']}, commit `{results['commit']}`."])
+    lines += ["", f"Seed {results['seed']}, commit `{results['commit']}`."]
+    took = results.get("million")
+    if took:
+        lines[-1] += (
+            f" Among a million who wait, `explain` took {took['cpu_p50_ms']} ms of CPU time in the middle and"
+            f" {took['cpu_p99_ms']} ms at the 99th percentile ({took['wall_p50_ms']} and {took['wall_p99_ms']} ms of wall"
+            " time on a machine that others used, too)."
+        )
+    return "\n".join(lines)
 
 
 def _text(share: float | None) -> str:

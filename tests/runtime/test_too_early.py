@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service, timer
+from tests.bpmn.snippets import BEGIN, END, boundary, catch, extended, message, model, service, timer
 from tests.runtime.broker_bench import Bench
 
 PAID = message("paid_message", "paid", "=orderId")
@@ -137,8 +137,18 @@ def test_who_will_not_wait_for_it_is_not_named(bench: Bench, content: bytes, var
     assert "too_early" not in bench.kinds(bench.publish("paid", "o-77"))
 
 
+def test_who_will_call_a_process_that_waits_for_it(bench: Bench) -> None:
+    child = model(BEGIN + catch("paid"), "begin>paid", PAID).replace(b'id="order"', b'id="payment"')
+    bench.deploy(child, name="payment.bpmn")
+    call = extended("callActivity", "pay", '<zeebe:calledElement processId="payment"/>')
+    bench.deploy(model(BEGIN + service("work") + call, "begin>work work>pay"))
+    order = bench.start(variables={"orderId": "o-77"})
+    [miss] = bench.explain(bench.publish("paid", "o-77")).near_misses
+    assert (miss["kind"], miss["instance"], miss["element"], miss["at"]) == ("too_early", order, "paid", "work")
+
+
 def test_how_far_was_looked_is_told(bench: Bench) -> None:
     bench.deploy(MODELS["a catch event after a task"][0])
     nobody = bench.explain(bench.publish("paid", "o-77")).nobody
     assert nobody is not None
-    assert nobody.newest == (2_000 if bench.store.facts.shards == 1 else 4_000)
+    assert nobody.newest == (5_000 if bench.store.facts.shards == 1 else 10_000)

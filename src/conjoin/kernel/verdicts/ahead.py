@@ -6,10 +6,10 @@ what a variable that comes later will hold. Nothing here decides anything.
 """
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from conjoin.kernel.plan import Element, MessageDefinition, value_or_null
+from conjoin.kernel.plan import Element, Literal, MessageDefinition, Plan, value_or_null
 from conjoin.kernel.process.rules.catching import key_text
 
 MOST_SEEN = 2_000
@@ -31,19 +31,39 @@ class Ahead(NamedTuple):
 
 
 class Awaiting(NamedTuple):
+    """What is sought; `called` is the process that a call activity would begin, where its model says which."""
+
     name: str
     key: str
     business_id: str
     now: int
+    called: Callable[[str], Plan | None] = lambda _: None
 
 
 def first_ahead(tokens: Sequence[RestingToken], awaited: Awaiting) -> Ahead | None:
     """The nearest element that will wait for this name with this key; None if there is none."""
     for token in tokens:
         for element in _after(token.element):
-            if isinstance(element.event, MessageDefinition) and waits_so(element, token.variables, awaited):
-                return Ahead(element, token.element)
+            found = [it for it in (element, *_called(element, awaited)) if waits_so(it, token.variables, awaited)]
+            if found:
+                return Ahead(found[0], token.element)
     return None
+
+
+def calls(element: Element) -> str | None:
+    """The process that it calls, if its model says which."""
+    if element.call is None:
+        return None
+    process_id = element.call.process_id
+    is_constant = isinstance(process_id, Literal) or getattr(process_id, "is_constant", False)
+    return str(value_or_null(process_id, {}, 0)) if is_constant else None
+
+
+def _called(element: Element, awaited: Awaiting) -> Iterator[Element]:
+    """What waits in the process that it calls; a call within it is not followed."""
+    process_id = calls(element)
+    plan = awaited.called(process_id) if process_id is not None else None
+    yield from plan.waits if plan is not None else ()
 
 
 def waits_so(element: Element, variables: Mapping[str, Any], awaited: Awaiting) -> bool:

@@ -7,10 +7,11 @@ joined by equality, and an index can be asked.
 
 import re
 from typing import Any, NamedTuple
-from unicodedata import normalize
+from unicodedata import combining, normalize
+from urllib.parse import quote, unquote
 
 CASE_OR_BLANKS, QUOTES, NUMBER, PREFIX, OTHERWISE = "case or blanks only", "quotes only", "number", "prefix", "key"
-PUNCTUATION, OTHER_PREFIX = "punctuation only", "another prefix"
+PUNCTUATION, ENCODING, OTHER_PREFIX = "punctuation only", "accents or encoding only", "another prefix"
 
 _NUMBER = re.compile(r"([+-]?)0*(\d{1,40})(\.\d*)?")
 _PREFIX = re.compile(r"([^\W\d_]+)(?:[^\w]+|_+|(?=\d))(.*\d.*)", re.DOTALL)
@@ -20,7 +21,10 @@ _SCHEME = re.compile(r"(?:mailto|tel|urn:uuid|urn):")
 _UUID = re.compile(r"\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?")
 _WORDS = re.compile(r"0*(\d+)|([^\W\d_]+)")
 _BETWEEN = re.compile(r"(?<=[^\W_])(?:[^\w]|_)+(?=[^\W_])")
+_AROUND = ".,;:!?()[]{}<>#*'\"-_/ "
 _SEPARATORS = ("", "-", "_", " ", ":", "/", ".", "#")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_WITH_UMLAUT = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("Ae", "Ä"), ("Oe", "Ö"), ("Ue", "Ü"))
 _LEAST_PREFIX = 3
 
 
@@ -50,7 +54,7 @@ def folded(text: str) -> str:
 
 
 def forms_of(key: str) -> Forms:
-    bare = _SCHEME.sub("", _unquoted(folded(key)), count=1)
+    bare = _SCHEME.sub("", _decoded(_unquoted(folded(key))), count=1)
     prefixed = None if "@" in bare else _PREFIX.fullmatch(bare)
     whole = _plain(bare)
     if prefixed is None or _UUID.fullmatch(bare):
@@ -70,7 +74,7 @@ def difference(key: str, other: str) -> str:
         return NUMBER
     its, others = forms_of(key), forms_of(other)
     if its.whole == others.whole:
-        return PUNCTUATION if _letters(key) == _letters(other) else _scheme_or_number(key, other)
+        return _written_differently(key, other)
     if its.rest == others.whole or its.whole == others.rest:
         return PREFIX
     if its.numbered is not None and its.numbered == others.numbered and _abbreviates(key, other):
@@ -78,8 +82,13 @@ def difference(key: str, other: str) -> str:
     return OTHERWISE
 
 
-def _scheme_or_number(key: str, other: str) -> str:
-    return PREFIX if _SCHEME.match(folded(key)) or _SCHEME.match(folded(other)) else NUMBER
+def _written_differently(key: str, other: str) -> str:
+    """Of two keys with the same whole form."""
+    if _letters(key) == _letters(other):
+        return PUNCTUATION
+    if _SCHEME.match(folded(key)) or _SCHEME.match(folded(other)):
+        return PREFIX
+    return NUMBER if _letters(key).replace("0", "") == _letters(other).replace("0", "") else ENCODING
 
 
 def _abbreviates(key: str, other: str) -> bool:
@@ -96,8 +105,10 @@ def variants(key: str) -> tuple[str, ...]:
     bare = _unquoted(key).strip()
     plain, forms = _SCHEME.sub("", bare), forms_of(key)
     ways = [bare, key.strip(), "".join(bare.split()), plain, *cases_of(bare), *cases_of(plain), _number(bare)]
+    ways += [f"+{_number(bare)}" if _number(bare) else None, f"00{bare[1:]}" if bare.startswith("+") else None]
     ways += [f'"{bare}"', forms.whole, forms.rest, *_uuids(forms)]
     ways += [_BETWEEN.sub(between, bare) for between in _SEPARATORS]
+    ways += [bare.strip(_AROUND), f"#{bare}" if bare else bare, unquote(bare), quote(bare, safe=""), *_accents(bare)]
     if prefixed := _PREFIX.fullmatch(bare):
         number = prefixed[2].lstrip("0")
         ways += [prefixed[2], number, *(f"{prefixed[1]}{between}{number}" for between in _SEPARATORS)]
@@ -106,6 +117,21 @@ def variants(key: str) -> tuple[str, ...]:
 
 def cases_of(text: str) -> tuple[str, ...]:
     return (text.lower(), text.upper(), text.title(), text.capitalize())
+
+
+def _accents(bare: str) -> list[str]:
+    """Without accents, with each of the umlauts that may be meant, and with all of them."""
+    every = bare
+    for written, meant in _WITH_UMLAUT:
+        every = every.replace(written, meant)
+    some = [bare.replace(written, meant) for written, meant in _WITH_UMLAUT]
+    plain = "".join(it for it in normalize("NFKD", bare) if not combining(it))
+    spelled = "".join(written if it == meant else it for it in bare for written, meant in [_spelled(it)])
+    return [plain, spelled, every, *some]
+
+
+def _spelled(letter: str) -> tuple[str, str]:
+    return next(((written, meant) for written, meant in _WITH_UMLAUT if meant == letter), (letter, letter))
 
 
 def _uuids(forms: Forms) -> list[str]:
@@ -122,7 +148,7 @@ def other_key(name: str, key: str, awaited: Awaited, differs: str = "") -> dict[
     return miss | ({} if awaited.name == name else {"name": awaited.name}) | who
 
 
-CLOSEST_FIRST = (CASE_OR_BLANKS, QUOTES, NUMBER, PUNCTUATION, PREFIX, OTHER_PREFIX)
+CLOSEST_FIRST = (CASE_OR_BLANKS, QUOTES, NUMBER, PUNCTUATION, ENCODING, PREFIX, OTHER_PREFIX)
 
 
 def _unquoted(key: str) -> str:
@@ -143,6 +169,15 @@ def _plain(bare: str) -> str:
         # Two numbers stay two.
         plain += f"-{digits}" if digits and plain[-1:].isdigit() else digits or word
     return plain or bare
+
+
+def _decoded(bare: str) -> str:
+    """Without the encoding of an address in the web, and without accents: `%40` is @, and ü is ue."""
+    if "%" in bare:
+        bare = unquote(bare)
+    if bare.isascii():
+        return bare
+    return "".join(it for it in normalize("NFKD", bare.translate(_UMLAUTS)) if not combining(it))
 
 
 def _letters(key: str) -> str:

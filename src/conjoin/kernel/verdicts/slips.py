@@ -15,9 +15,13 @@ IN_A_NUMBER = frozenset({DIGIT, SWAPPED_DIGITS})
 """Evidence only with a look at the others who wait: `stands_alone`."""
 
 _RANDOM = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{16,}")
+_MIXED = re.compile(r"[a-z0-9]{8,}")
+_CHANGES = re.compile(r"(?<=[a-z])(?=\d)|(?<=\d)(?=[a-z])")
+_LONG_NUMBER = re.compile(r"\d{4}")
+_LEAST_CHANGES, _LONG_RANDOM = 3, 20
 _NUMBERED = re.compile(r"[^\W\d_]*\W*\d{1,11}")
 _LOOK_ALIKE = ({"0", "o"}, {"1", "l"}, {"1", "i"}, {"5", "s"}, {"8", "b"})
-_LEAST_WORD, _LEAST_PREFIX, _LEAST_CUT = 4, 3, 8
+_LEAST_WORD, _LEAST_PREFIX, _LEAST_CUT, _LEAST_PART = 4, 3, 8, 5
 _LONGEST = 64
 """Longer keys are not compared letter by letter."""
 _CHANCE = 0.005
@@ -64,7 +68,13 @@ def _one_edit(one: str, other: str) -> tuple[int, bool] | None:
 
 
 def _in_random(key: str, place: int) -> bool:
-    return any(it.start() <= place < it.end() and not it[0].isdigit() for it in _RANDOM.finditer(key))
+    """In a UUID or something like it: letters and digits mixed, with no number in it that could be a running one."""
+    if any(it.start() <= place < it.end() and not it[0].isdigit() for it in _RANDOM.finditer(key)):
+        return True
+    run = next((it for it in _MIXED.finditer(key) if it.start() <= place < it.end()), None)
+    if run is None or len(_CHANGES.findall(run[0])) < _LEAST_CHANGES:
+        return False
+    return len(run[0]) >= _LONG_RANDOM or not _LONG_NUMBER.search(run[0])
 
 
 def _in_word(key: str, place: int) -> bool:
@@ -80,7 +90,8 @@ def _in_word(key: str, place: int) -> bool:
 
 
 def _is_cut(short: str, long: str) -> bool:
-    if len(short) < _LEAST_CUT or not long.startswith(short):
+    goes_on = long.startswith(short) and not long[len(short) :][:1].isalnum()
+    if len(short) < (_LEAST_PART if goes_on else _LEAST_CUT) or not long.startswith(short):
         return False
     in_number = short[-1].isdigit() and long[len(short)].isdigit()
     return _in_random(long, len(short)) or not in_number
@@ -189,7 +200,7 @@ def _letters_at(key: str, place: int) -> str:
     beside = key[max(place - 1, 0) : place + 1]
     lower = key.lower()
     if _in_random(lower, max(place - 1, 0)) or _in_random(lower, place):
-        letters = _HEX
+        letters = _HEX if _RANDOM.search(lower) else _LETTERS + _DIGITS
     elif beside.isdigit():
         letters = _DIGITS
     else:

@@ -21,10 +21,11 @@ from conjoin.store.port import ShardSnapshot
 from conjoin.store.rows import WaitingRow
 
 _SAMPLED, _AT_A_PLACE = 240, 12
-_OF_A_KEY, _AROUND, _BEGINNING = 4, 12, 8
+_OF_A_KEY, _AROUND, _BEGINNING, _PART, _MOST_CUT = 4, 12, 8, 5, 40
 _LAST = "\U0010ffff"
 _FAMILY = re.compile(r"[^\d]*")
-_NUMBERED = re.compile(r"(?P<prefix>[^\W\d_]+[^\w]*_*|)(?P<zeros>0*)(?P<number>\d+)")
+_DIGITS = re.compile(r"\d+")
+_MOST_NUMBERS, _LONGEST_SHAPE = 4, 64
 
 
 class AwaitedKeys:
@@ -50,7 +51,7 @@ class AwaitedKeys:
     def near(self, key: str) -> list[NearMiss]:
         """The nearest first."""
         self._note(self.sample())
-        wanted = dict.fromkeys((*variants(key), *self._as_others_are(key), *neighbours(key), *_ends_cut(key)))
+        wanted = dict.fromkeys((*variants(key), *self._as_others_are(key), *_slips(key), *_ends_cut(key)))
         by_shard: dict[int, list[str]] = {}
         for other in wanted:
             if other != key:
@@ -94,22 +95,17 @@ class AwaitedKeys:
         return found
 
     def _as_others_are(self, key: str) -> Iterator[str]:
-        """The number in the key, written as numbers are written here; and the case of the others."""
-        mine = _number_in(key)
-        seen: set[tuple[str, int]] = set()
-        for row in self.sample():
-            other = _NUMBERED.fullmatch(row.correlation_key)
-            width = len(other["zeros"] + other["number"]) if other and other["zeros"] else 0
-            if other is not None and mine is not None and (other["prefix"], width) not in seen:
-                seen.add((other["prefix"], width))
-                yield other["prefix"] + mine.zfill(width)
-                yield other["prefix"] + (mine.lstrip("0") or "0").zfill(width)
+        """The numbers in the key with the words, separators and zeros of those who wait; and the key in their case."""
+        numbers = _DIGITS.findall(key)
+        if 0 < len(numbers) <= _MOST_NUMBERS:
+            shapes = {_shape_of(row.correlation_key): None for row in self.sample()}
+            yield from (_filled(shape, numbers) for shape in shapes if len(shape) == len(numbers) + 1)
         yield from cases_of(key.strip())
 
     def _beginning_alike(self, snapshot: ShardSnapshot, key: str) -> list[WaitingRow]:
         """Keys that begin as this one does: it may be their beginning, or have a slip further on."""
         begin = key.strip()[:_BEGINNING]
-        if len(begin) < _BEGINNING:
+        if len(begin) < _PART:
             return []
         rows = snapshot.waiting_from(self._tenant_id, begin, _AROUND)
         rows += snapshot.waiting_from(self._tenant_id, key.strip(), _OF_A_KEY)
@@ -133,10 +129,19 @@ class AwaitedKeys:
         return [row.correlation_key for row in rows]
 
 
-def _number_in(key: str) -> str | None:
-    """The digits at its end, if there is nothing but letters before them."""
-    found = re.fullmatch(r"\W*[^\W\d]*\W*_*(\d+)\W*", key)
-    return found[1] if found else None
+Shape = tuple[tuple[str, int], ...]
+"""What stands before each number of a key, and how wide the number is if it is filled up with zeros; last its end."""
+
+
+def _shape_of(key: str) -> Shape:
+    parts = _DIGITS.split(key[:_LONGEST_SHAPE])
+    numbers = [*_DIGITS.findall(key[:_LONGEST_SHAPE]), ""]
+    return tuple((text, len(it) if it.startswith("0") else 0) for text, it in zip(parts, numbers, strict=True))
+
+
+def _filled(shape: Shape, numbers: Sequence[str]) -> str:
+    plain = (it.lstrip("0") or "0" for it in (*numbers, ""))
+    return "".join(text + it.zfill(width) for (text, width), it in zip(shape[:-1], plain, strict=False)) + shape[-1][0]
 
 
 def _behind(first: str, last: str) -> str:
@@ -148,6 +153,14 @@ def _behind(first: str, last: str) -> str:
     return last
 
 
+def _slips(key: str) -> list[str]:
+    """Of the key as it is, and in small letters: who types in capitals makes mistakes, too."""
+    bare = key.strip()
+    return [*neighbours(bare), *(neighbours(bare.lower()) if bare.lower() != bare else ())]
+
+
 def _ends_cut(key: str) -> Sequence[str]:
     """Its own beginnings: who waits may have lost the end of it."""
-    return [key[:length] for length in range(_BEGINNING, len(key))][-40:]
+    bare = key.strip()
+    lengths = (it for it in range(_PART, len(bare)) if it >= _BEGINNING or not bare[it].isalnum())
+    return [bare[:length] for length in lengths][-_MOST_CUT:]

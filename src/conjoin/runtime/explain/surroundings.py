@@ -18,7 +18,8 @@ from conjoin.kernel.verdicts.ranking import Miss
 from conjoin.runtime.codec.key_spaces import read_spaces
 from conjoin.runtime.explain import notes, similar
 from conjoin.runtime.explain.awaited_keys import AwaitedKeys
-from conjoin.runtime.explain.bearers import Bearers, Sought
+from conjoin.runtime.explain.bearers import Bearers
+from conjoin.runtime.explain.key_bearers import Sought
 from conjoin.runtime.explain.key_view import KeyView
 from conjoin.runtime.explain.shard_views import ShardViews
 from conjoin.runtime.explain.similar import Listener

@@ -19,7 +19,7 @@ from conjoin.runtime.engine.key_spaces import KeySpaces
 from conjoin.runtime.engine.memory import Engine
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.engine.shard import Shard
-from conjoin.runtime.explain.bearers import KeyBearer, Sought, StandingElement, misses_of
+from conjoin.runtime.explain.key_bearers import KeyBearer, Sought, StandingElement, awaiting, misses_of
 from conjoin.runtime.explain.near_misses import all_misses
 from conjoin.runtime.explain.surroundings import Surroundings
 from conjoin.runtime.visibility.plain_values import to_plain
@@ -58,12 +58,16 @@ class MemorySurroundings(Surroundings):
         sought = Sought(self.waiting, message.business_id, kept, ())
         if not space.key:
             return []
-        found = [misses_of(it, self.name, space.key, self.view.now, sought) for it in self._bearers()]
+        definitions, what = self._engine.definitions, (self.name, space.key)
+        found = [
+            misses_of(it, awaiting(definitions, self.tenant_id, (*what, it.business_id, self.view.now)), sought)
+            for it in self._bearers(sought)
+        ]
         return [miss for misses in found for miss in misses]
 
-    def _bearers(self) -> Iterator[KeyBearer]:
+    def _bearers(self, sought: Sought) -> Iterator[KeyBearer]:
         """Of the processes that may wait for the name; one that stands still only if it has the key somewhere."""
-        processes = {listener.definition.process_id for listener in self.waiting}
+        processes = sought.processes(self._engine.definitions, self.tenant_id)
         for shard in self._engine.shards:
             for it in list(shard.state.elements.values()):
                 if isinstance(it, Instance) and it.definition.process_id in processes:
