@@ -88,8 +88,8 @@ def table(results: dict[str, Any]) -> str:
     if took:
         lines[-1] += (
             f" Among a million who wait, `explain` took {took['cpu_p50_ms']} ms of CPU time in the middle and"
-            f" {took['cpu_p99_ms']} ms at the 99th percentile ({took['wall_p50_ms']} and {took['wall_p99_ms']} ms of wall"
-            " time on a machine that others used, too)."
+            f" {took['cpu_p99_ms']} ms at the 99th percentile ({took['wall_p50_ms']} and {took['wall_p99_ms']} ms of"
+            " wall time on a machine that others used, too)."
         )
     return "\n".join(lines)
 
