@@ -8,7 +8,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-pure test-all test-faults test-streams test-connect test-kafka test-delta test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-versus lock wheel test-wheel clean
+.PHONY: help setup run test test-pure test-all test-faults test-streams test-connect test-kafka test-delta test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-explain bench-versus lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -97,6 +97,9 @@ bench-broker-large: setup ## the cost of a message with 100,000 and with 10,000,
 
 bench-gateway: setup ## measure the server: publishing by 50 clients, bulk, latency, memory, start
 	@$(PYTHON_IN_VENV) -m benchmarks.gateway
+
+bench-explain: setup ## plant mistakes with a known cause, and count how often it is named first
+	@$(PYTHON_IN_VENV) -m benchmarks.explain --million --write
 
 bench-versus: setup ## tell the same story to Conjoin and to a Zeebe broker (fetched from Maven)
 	@scripts/setup-zeebe

@@ -15,11 +15,12 @@ from typing import Any
 
 from benchmarks.broker.__main__ import table as broker_table
 from benchmarks.broker.hot import table
+from benchmarks.explain.tally import table as explain_table
 from benchmarks.kernel import table as kernel_table
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md", ROOT / "docs" / "explain.md")
 _PART = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- /figures -->)", re.DOTALL)
 
 Results = dict[str, Any]
@@ -121,6 +122,7 @@ WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "broker": ("broker.json", broker),
     "kernel": ("kernel.json", kernel),
     "broker_line": ("broker.json", broker_line),
+    "explain": ("explain.json", explain_table),
 }
 
 

@@ -1,5 +1,11 @@
 """conjoin message explain: the sentence and what it is made of, as text and JSON; a dry run of what was not sent."""
 
+import json
+from contextlib import closing
+
+from conjoin.runtime.ingest.dead_letters import DeadLetter
+from conjoin.runtime.opening import open_broker
+from conjoin.runtime.run.batches import Batch
 from conjoin.testing.clock import FakeClock
 from tests.cli.command import Command
 
@@ -19,7 +25,8 @@ def test_explain_says_what_became_of_a_message_and_who_took_it(shop: Command) ->
 
 
 def test_explain_names_the_nearest_in_the_sentence_and_the_others_below(shop: Command) -> None:
-    near, far = shop.order("O-1"), shop.order("x-9")
+    near, other = shop.order("O-1"), shop.order("o_1")
+    shop.order("x-9")
     key = shop.json("publish paid --key o-1 --ttl 1h")["key"]
     said = shop.tells(f"explain {key}").splitlines()
     assert said[0] == (
@@ -27,7 +34,8 @@ def test_explain_names_the_nearest_in_the_sentence_and_the_others_below(shop: Co
         f"(instance {near} at paid) waits for it with key 'O-1' - the key differs in case or blanks only."
     )
     assert said[-1] == (
-        f"  also: process order (instance {far} at paid) waits for it with key 'x-9' - is one of the two keys wrong?"
+        f"  also: process order (instance {other} at paid) waits for it with key 'o_1' - "
+        "the key differs in punctuation only"
     )
 
 
@@ -79,3 +87,46 @@ def test_what_is_neither_a_key_nor_a_name_is_an_error(shop: Command) -> None:
     assert shop.cannot("explain") == wrong
     assert shop.cannot("explain 7 --name paid") == wrong
     assert shop.refuses("explain 7") == "NOT_FOUND: no message with key 7 is known"
+
+
+def test_explain_says_what_became_of_the_first_of_two_with_one_id(shop: Command) -> None:
+    order = shop.order()
+    first = shop.json("publish paid --key o-1 --ttl 1h --id p-1")["key"]
+    shop.refuses("publish paid --key o-1 --ttl 1h --id p-1")
+    said = shop.json("explain --name paid --key o-1 --id p-1")["known"][0]
+    [related] = said["related"]
+    assert (related["relation"], related["message"], related["verdict"]) == ("first", first, "correlated")
+    lines = shop.tells("explain --name paid --key o-1 --id p-1").splitlines()
+    assert f"  the first, message {first}: {related['sentence']}" in lines
+    assert f"process order (instance {order} at paid) was already waiting" in related["sentence"]
+
+
+def test_where_nobody_is_near_explain_says_who_ever_waits_for_the_name(shop: Command) -> None:
+    shop.order("o-1")
+    lines = shop.tells("explain --name paid --key o-2").splitlines()
+    assert "  'paid' is awaited by process order at paid (version 1)" in lines
+    assert shop.json("explain --name paid --key o-2")["dry_run"]["near_misses"] == []
+    shop.json("publish paid --key o-1")
+    lines = shop.tells("explain --name paid --key O-1").splitlines()
+    assert any(
+        line.startswith("  the last to wait for it with a similar key, 'o-1', was process order") for line in lines
+    )
+
+
+def test_a_dead_letter_is_explained_by_its_reason_and_by_who_waits_for_what_it_meant(shop: Command) -> None:
+    order = shop.order("o-1")
+    letter = DeadLetter(
+        "orders.jsonl", "", 5, "bad_ttl", "ttl: 'soon' is not a duration", b'{"name": "paid", "key": "O-1"}'
+    )
+    other = letter._replace(position=6, raw=b"no JSON")
+    with closing(open_broker("conjoin-data")) as broker:
+        broker.post.run(0, Batch([letter, other]))
+    listed = [json.loads(line) for line in shop.tells("dead-letters --json").splitlines()]
+    keys = {it["position"]: it["key"] for it in listed if "position" in it}
+    said = shop.tells(f"explain --dead-letter {keys[5]}").splitlines()
+    assert said[0] == (
+        "Dead letter: row 5 of orders.jsonl never became a message: bad_ttl, ttl: 'soon' is not a duration."
+    )
+    assert f"process order (instance {order} at paid) waits for it with key 'o-1'" in said[1]
+    assert shop.json(f"explain --dead-letter {keys[6]}")["dry_run"] is None
+    assert shop.refuses("explain --dead-letter 99") == "NOT_FOUND: no dead letter with key 99 is known"

@@ -1,5 +1,7 @@
 """conjoin message publish: what became of the message is said at once, or waited for."""
 
+from pathlib import Path
+
 import pytest
 
 from conjoin.testing.clock import FakeClock
@@ -103,3 +105,26 @@ def test_synchronous_message_is_taken_now_or_refused(shop: Command) -> None:
     assert told.endswith(f"was taken by instance {instance}")
     assert shop.refuses("correlate-message paid --key o-1").startswith("NOT_FOUND: ")
     assert shop.json("publish paid --key o-1")["verdict"] == "discarded"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("publish paid --key o-9", 1),
+        ("publish paid --key o-9 --ttl 1h", 0),
+        ("publish paid --key o-1", 0),
+    ],
+)
+def test_a_lost_message_fails_the_command_if_that_is_asked_for(shop: Command, line: str, code: int) -> None:
+    shop.order("o-1")
+    assert shop(f"{line} --fail-if-lost").code == code
+
+
+@pytest.mark.parametrize(("ttl", "code"), [("0s", 1), ("1h", 0)])
+def test_a_file_with_a_lost_message_fails_the_command_if_that_is_asked_for(
+    shop: Command, tmp_path: Path, ttl: str, code: int
+) -> None:
+    shop.order("o-1")
+    file = tmp_path / "messages.jsonl"
+    file.write_text(f'{{"name": "paid", "key": "o-1"}}\n{{"name": "paid", "key": "o-9", "ttl": "{ttl}"}}\n')
+    assert shop(f"publish --file {file} --fail-if-lost").code == code

@@ -24,7 +24,8 @@ import yaml
 from conjoin.cli.main import app
 from conjoin.cli.main import run as conjoin
 from conjoin.kernel.policies import CHOICES, PROFILES, Policy, read_policies
-from conjoin.kernel.verdicts.sentences import near_miss, sentence
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
+from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.settings import SETTINGS, Settings
 from tests.docs.pages import BLOCK, DOCS, PAGES, README, ROOT, blocks

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from conjoin.kernel.verdicts.sentences import duration, near_miss, sentence
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
+from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.kernel.verdicts.verdicts import REASONS
+from conjoin.kernel.verdicts.words import duration
 
 EVERY = [(verdict, reason) for verdict, reasons in REASONS.items() for reason in reasons]
 WHO = {"process": "order", "instance": "i-7", "element": "wait"}

@@ -3,7 +3,10 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, almost, difference, forms_of
+from conjoin.kernel.verdicts.nearest import nearest
+from conjoin.kernel.verdicts.ranking import told
+from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, difference, forms_of, other_key
+from conjoin.kernel.verdicts.slips import CUT, DIGIT, halves_awaited, halves_sent, neighbours, slip, stands_alone
 
 KEYS = st.text(st.sampled_from("aAbB01 -_:.\"'+ßſς\u00a0"), max_size=7)
 
@@ -14,8 +17,9 @@ KEYS = st.text(st.sampled_from("aAbB01 -_:.\"'+ßſς\u00a0"), max_size=7)
 @example("ORD-007", "7")
 def test_keys_that_are_near_have_a_form_in_common(key: str, other: str) -> None:
     if key != other and difference(key, other) != OTHERWISE:
-        (whole, rest), (other_whole, other_rest) = forms_of(key), forms_of(other)
-        assert whole in (other_whole, other_rest) or rest == other_whole
+        its, others = forms_of(key), forms_of(other)
+        meet = its.whole in (others.whole, others.rest) or its.rest == others.whole
+        assert meet or its.numbered == others.numbered is not None
 
 
 @given(KEYS, KEYS)
@@ -23,14 +27,61 @@ def test_a_difference_is_that_of_both(key: str, other: str) -> None:
     assert difference(key, other) == difference(other, key)
 
 
-def test_the_nearest_comes_first_and_what_is_quite_another_never() -> None:
-    others = [
-        *(Awaited("paid", key, "order", f"i-{key}", "wait") for key in ("7", "order-8", "order-7", "ORDER-7", "x-7")),
-        Awaited("PAID", "Order-7", "order", "i", "wait"),
+def awaited(*keys: str) -> list[Awaited]:
+    return [Awaited("paid", key, "order", f"i-{key}", "wait") for key in keys]
+
+
+def test_the_likeliest_comes_first_and_what_is_quite_another_never() -> None:
+    others = awaited("7", "order-8", "order-7", "ORDER-7", "x-7", "ordre-7", "order_7")
+    found = nearest("order-7", others, lambda _: ())
+    misses = [other_key("paid", "order-7", it, differs) for differs, it in found]
+    assert [(miss["key"], miss["differs"]) for miss in told(misses)] == [
+        ("ORDER-7", "case or blanks only"),
+        ("order_7", "punctuation only"),
+        ("7", "prefix"),
     ]
-    found = [(miss["key"], miss["differs"], miss.get("name")) for miss, _ in almost("paid", "order-7", others)]
-    assert found == [
-        ("ORDER-7", "case or blanks only", None),
-        ("7", "prefix", None),
-        ("Order-7", "case or blanks only", "PAID"),
-    ]
+
+
+def test_a_slip_is_looked_for_only_where_nobody_waits_with_the_same_key_written_otherwise() -> None:
+    key = "anna.schmidt@example.com"
+    slips = ["anna.schmitd@example.com", "anna.shmidt@example.com"]
+    assert [differs for differs, _ in nearest(key, awaited(*slips), lambda _: ())] == ["two letters", "a letter"]
+    assert [it.key for _, it in nearest(key, awaited(*slips, key.upper()), lambda _: ())] == [key.upper()]
+    # Three that are so near differ by nature.
+    assert nearest("room-delta", awaited("room-delto", "room-delti", "room-deltu"), lambda _: ()) == []
+
+
+RICH = st.text(st.sampled_from("abcdef0123456789@.-"), min_size=9, max_size=24)
+
+
+@given(
+    RICH, st.integers(0, 23), st.sampled_from("abc1@."), st.sampled_from(("put in", "left out", "another", "swapped"))
+)
+def test_a_key_with_a_slip_has_a_half_in_common_with_the_other(key: str, place: int, letter: str, kind: str) -> None:
+    place %= len(key) - 1
+    tail = {"put in": key[place:], "left out": key[place + 1 :], "another": key[place + 1 :]}
+    swapped = key[place + 1] + key[place] + key[place + 2 :]
+    sent = key[:place] + ("" if kind in ("left out", "swapped") else letter) + tail.get(kind, swapped)
+    found = slip(sent, key)
+    if found not in (None, CUT) and set(halves_awaited(key)) and set(halves_sent(sent)):
+        common = set(halves_awaited(key)) & set(halves_sent(sent))
+        # Two that change places in the very middle leave no half as it is.
+        assert common or kind == "swapped"
+
+
+def test_numbers_handed_out_in_a_row_are_no_slips_of_each_other() -> None:
+    around = [f"inv-{number}" for number in range(100_000, 100_050)]
+    assert slip("inv-100007", "inv-100009") == DIGIT
+    assert not stands_alone("inv-100007", "inv-100009", DIGIT, around)
+    assert not stands_alone("4095", "4096", DIGIT, ())
+    far = [str(number) for number in range(10**15, 9 * 10**15, 10**14)]
+    assert stands_alone("4095118822137741", "4095118822137740", DIGIT, far)
+    assert not stands_alone("4095118822137741", "4095118822137740", DIGIT, ())
+
+
+def test_every_slip_of_a_key_is_among_its_neighbours() -> None:
+    key = "6f8fc2d0-1497-4df5-92b0-e90c950287e4"
+    near = set(neighbours(key))
+    assert {"6f8fc2d0-1497-4df5-92b0-e90c950287e5", "f68fc2d0-1497-4df5-92b0-e90c950287e4", key[1:], f"0{key}"} <= near
+    assert key not in near
+    assert neighbours("x" * 100) == []

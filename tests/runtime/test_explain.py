@@ -41,6 +41,12 @@ def reason(named: str) -> Callable[[Callable[[], Told]], Callable[[], Told]]:
     return remember
 
 
+def holds(instance: int) -> str:
+    """Since when and where, too."""
+    since = f"{EPOCH}:00:00Z, now at 'work'"
+    return f"instance {instance} of process ticket holds the key since {since} - it must end first"
+
+
 def deployed(shards: int = 1, content: bytes | None = None) -> Bench:
     bench = Bench(shards)
     if content is None:
@@ -133,7 +139,7 @@ def locked() -> Told:
     found = bench.explain(bench.publish("opened", "t-1", HOUR_MS))
     said = (
         "Buffered: 'opened' with key 't-1' would start a process of which an instance with this key is still running; "
-        f"it is kept until {EPOCH[:-1]}1:00:00Z; instance {first} of process ticket holds the key - it must end first."
+        f"it is kept until {EPOCH[:-1]}1:00:00Z; {holds(first)}."
     )
     return found, {"process": "ticket", "key": "t-1", "instance": first}, said
 
@@ -188,10 +194,11 @@ def was_locked() -> Told:
     bench.wait_ms(1_000)
     said = (
         "Expired: an instance with its key ran, so 'opened' with key 't-1' could not start another until its deadline "
-        f"{EPOCH}:00:01Z; instance {first} of process ticket holds the key - it must end first."
+        f"{EPOCH}:00:01Z; {holds(first)}."
     )
     found = bench.explain(message)
-    return found, {"near_misses": [{"kind": "lock_held", "process": "ticket", "instance": first}]}, said
+    held = {"kind": "lock_held", "process": "ticket", "instance": first, "since_at": found.message.published_at}
+    return found, {"near_misses": [{**held, "at": ["work"]}]}, said
 
 
 @reason("expired never_offered")
@@ -279,7 +286,7 @@ def refused_locked() -> Told:
     found = explain_named(bench.broker, NewMessage("opened", "t-1")).known[0]
     said = (
         "Refused: 'opened' with key 't-1' would start process ticket, of which an instance with this key is still "
-        f"running; instance {first} of process ticket holds the key - it must end first."
+        f"running; {holds(first)}."
     )
     return found, {"processes": ["ticket"]}, said
 

@@ -49,12 +49,14 @@ def test_message_behind_its_business_id_is_told_who_holds_it(broker: Broker) -> 
     waiting = published(broker, opened("t-2"))
     for found in (explained(broker, waiting), explain_named(broker, opened("t-3")).dry_run):
         assert (found.verdict, found.reason) == ("buffered", "locked")
-        assert found.near_misses[0] == {"kind": "business_id_held", "process": "ticket", "instance": holder.key}
+        held = {"kind": "business_id_held", "process": "ticket", "instance": holder.key}
+        assert found.near_misses[0] == {**held, "since_at": holder.started_at, "at": ["work"]}
         assert "would start process ticket, of which an instance with its business id 'b' is still running" in (
             found.sentence
         )
         assert found.sentence.endswith(
-            f"instance {holder.key} of process ticket holds its business id - it must end first."
+            f"instance {holder.key} of process ticket holds its business id since 2030-01-01T00:00:00Z, "
+            "now at 'work' - it must end first."
         )
     [row] = broker.store.rows(t.MESSAGE, {"key": waiting}, None, 1)
     assert row.reason == "locked"

@@ -90,6 +90,27 @@ def test_a_publish_reads_few_pages_of_a_large_store(large: Store, name: str) -> 
     assert sum(map(int, pages)) <= 12
 
 
+_LAST = 2**63 - 1
+EXPLAINING: dict[str, list[object]] = {
+    "waiting_on": ["{w-7,w-8,w-none}", "acme"],
+    "waiting_apart_on": ["{k-7,k-8,k-none}", "acme", "acme", 4],
+    "waiting_from": ["acme", "w-7", 12],
+    "apart_from": ["acme", "k-7", 12],
+    **{f"holding_{kind}": [_LAST, 50, "acme", "a", "b", "c", 20] for kind in ("active", "at_work", "timed")},
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINING)
+def test_an_explanation_walks_no_table_of_a_large_store(large: Store, name: str) -> None:
+    with large.shard(0).connections.borrow() as connection:  # type: ignore[attr-defined]
+        explained = f"explain (analyze, buffers, costs off, timing off) {SQL[name]}"
+        plan = "\n".join(line for (line,) in connection.execute(explained, EXPLAINING[name]).fetchall())
+    execution = plan.partition("Planning")[0]
+    assert "Seq Scan" not in execution
+    [pages] = [re.findall(r"(?:hit|read)=(\d+)", line) for line in execution.splitlines() if "Buffers" in line][:1]
+    assert sum(map(int, pages)) <= 300
+
+
 @pytest.mark.parametrize("where", [{"correlation_key": "k-7"}, {"correlation_key": "k-7", "name": "acme"}])
 def test_messages_are_looked_up_part_by_part(large: Store, where: dict[str, str]) -> None:
     statement, parameters = DIALECT.list_rows(t.MESSAGE, where, None, 10)

@@ -8,6 +8,8 @@ import pytest
 
 from conjoin.errors import PolicyError
 from conjoin.testing import LocalEngine, Refused, assert_that
+from tests.bpmn.snippets import BEGIN, END, catch, model, service
+from tests.bpmn.snippets import message as message_root
 from tests.testing.order import ORDER
 
 
@@ -183,3 +185,35 @@ def test_policies_that_make_no_sense_are_all_named() -> None:
     with pytest.raises(PolicyError) as raised:
         LocalEngine(profile="none", policies={"paid": {"cardinality": "some"}})
     assert len(raised.value.problems) == 2
+
+
+def test_a_message_that_was_lost_says_because_of_what(engine: LocalEngine) -> None:
+    order = engine.start("order", {"orderId": "o-1"})
+    wrong = engine.publish("paid", "O-1")
+    assert_that(wrong).was_not_correlated(because="other_key").was_not_correlated(because="ttl_zero")
+    assert [miss["instance"] for miss in wrong.near_misses] == [order.key]
+    with pytest.raises(AssertionError, match="to be lost because of too_early, not of ttl_zero, other_key"):
+        assert_that(wrong).was_not_correlated(because="too_early")
+    far = engine.publish("paid", "o-2")
+    assert far.near_misses == []
+    with pytest.raises(AssertionError, match=r"not of ttl_zero\."):
+        assert_that(far).was_not_correlated(because="other_key")
+
+
+def test_a_message_that_comes_too_early_names_who_will_wait_for_it() -> None:
+    engine = LocalEngine()
+    roots = message_root("shipped_message", "shipped", "=orderId")
+    content = model(
+        BEGIN + service("pack") + catch("shipped", "shipped_message") + END, "begin>pack pack>shipped", roots
+    )
+    engine.deploy_texts({"order.bpmn": content})
+    order = engine.start("order", {"orderId": "o-1"})
+    early = engine.publish("shipped", "o-1")
+    assert_that(early).was_not_correlated(because="too_early")
+    assert (
+        f"instance {order.key} of process order is at 'pack' and waits for it after that, at shipped" in early.verdict
+    )
+    kept = engine.publish("shipped", "o-1", ttl="1h")
+    assert "it is kept for that" in kept.verdict
+    engine.complete("pack")
+    assert_that(kept).was_correlated_to(order, at="shipped")

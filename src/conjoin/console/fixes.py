@@ -67,6 +67,8 @@ def fix(message: Facts, miss: Facts) -> Action | None:
         return Action(_OF_INSTANCES[kind], f"/console/instances/{miss['instance']}")
     if kind == "expired_before":
         return Action("Publish again with a longer time to live", again(message, ttl=LONGER))
+    if kind == "too_early":
+        return None if miss.get("kept") else _keep(message, miss)
     if kind == "never_awaited" and not miss.get("similar"):
         return Action("See what the models wait for", "/console/models")
     if kind not in _SAME_AGAIN:
@@ -74,6 +76,11 @@ def fix(message: Facts, miss: Facts) -> Action | None:
     label, field, source = _SAME_AGAIN[kind]
     value = miss.get(source) or ""
     return Action(label.format(value), again(message, **{field: value}))
+
+
+def _keep(message: Facts, miss: Facts) -> Action:
+    keep = str(miss.get("keep") or LONGER)
+    return Action(f"Publish again with a time to live of {keep}", again(message, ttl=keep))
 
 
 def with_fixes(message: Facts, misses: list[Facts]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 from conjoin.store import rows as r
 from conjoin.store import tables as t
 from conjoin.store.catalog import CatalogStore
-from conjoin.store.inbox_port import InboxSnapshot
+from conjoin.store.explaining_port import ExplainingSnapshot
 from conjoin.store.tables import NarrowUpdate, Table
 
 
@@ -125,7 +125,7 @@ class Changes:
         return logged == ours[0] if ours and logged is not None else None
 
 
-class ShardSnapshot(InboxSnapshot):
+class ShardSnapshot(ExplainingSnapshot):
     """One transaction on one shard. All reads see the same instant; the last call is `commit` or `abandon`.
 
     As a context manager it abandons what is not over at the end of its block.

@@ -62,6 +62,22 @@ class SubscriptionRow(NamedTuple):
     crowd: str = ""
 
 
+class WaitingRow(NamedTuple):
+    """Who waits, as explanations read it. `wait_key` is 0 for one that has stopped; those of its instance before it are
+    `closed_waits`. `started_at` is 0 where it is not known.
+    """
+
+    correlation_key: str
+    name: str
+    process_id: str
+    instance_key: int
+    element_id: str
+    opened_at: int
+    started_at: int
+    wait_key: int
+    closed_waits: str
+
+
 class LockRow(NamedTuple):
     tenant_id: str
     correlation_key: str

@@ -23,8 +23,14 @@ class MessageAssertions:
     def was_correlated(self) -> Self:
         return self._check(bool(self._message.taken), "to be correlated")
 
-    def was_not_correlated(self) -> Self:
-        return self._check(not self._message.taken, "to be correlated to nobody")
+    def was_not_correlated(self, because: str | None = None) -> Self:
+        """`because`: the reason of its verdict (`ttl_zero`), or the kind of what came nearest to it (`too_early`)."""
+        self._check(not self._message.taken, "to be correlated to nobody")
+        nearest = [str(miss["kind"]) for miss in self._message.near_misses[:1]]
+        causes = [self._message.reason, *nearest]
+        return self._check(
+            because is None or because in causes, f"to be lost because of {because}, not of {_listed(causes)}"
+        )
 
     def started(self, process_id: str) -> Self:
         """An instance of the process was started by it."""

@@ -1,10 +1,12 @@
 """What a test holds in its hands: an instance, a message, a job. They answer for the engine as it is now."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from conjoin.runtime.engine.memory import Engine
 from conjoin.testing.observing import open_now
+from conjoin.testing.observing.explained import Told
 from conjoin.testing.observing.history import ACTIVE, History, InstanceStory, MessageHistory
 
 
@@ -98,7 +100,21 @@ class MessageHandle:
     @property
     def verdict(self) -> str:
         """What became of it and why, as one sentence."""
-        return open_now.explanation(self._engine, self._published)
+        return self._told.sentence
+
+    @property
+    def reason(self) -> str:
+        """The reason of its verdict, such as `ttl_zero`."""
+        return self._told.verdict.reason
+
+    @property
+    def near_misses(self) -> list[Mapping[str, Any]]:
+        """What came near to taking it, the likeliest cause first, three at most; each has a `kind`."""
+        return self._told.near_misses
+
+    @property
+    def _told(self) -> Told:
+        return Told(self._engine, self._published)
 
     def __str__(self) -> str:
         return f"message {self.name!r} with key {self.correlation_key!r}"

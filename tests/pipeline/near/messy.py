@@ -7,7 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from conjoin.kernel.verdicts.similar_keys import OTHERWISE, difference, folded
+from conjoin.kernel.verdicts.nearest import nearest
+from conjoin.kernel.verdicts.similar_keys import Awaited, folded
 
 BEGIN = datetime(2026, 2, 2, tzinfo=UTC)
 MESSAGES = "position long, name string, correlation_key string, published_at timestamp, ttl_ms long, tenant_id string"
@@ -58,19 +59,30 @@ def frames(spark: SparkSession, tables: tuple[list[Row], list[Row]]) -> dict[str
 
 
 def naive(verdicts: Iterable[Any], opened: Iterable[Any]) -> dict[int, dict[tuple[str, str], str]]:
-    """By position: of all names and keys that somebody still waits for, those that the kernel calls near."""
-    waiting = {(row["tenant_id"] or "<default>", row["name"], row["correlation_key"]) for row in opened}
+    """By position: who began to wait for exactly this when it was gone; who waits for it in another tenant; or else, of
+    all names and keys that somebody still waits for, those that the kernel calls near.
+    """
+    waiting: dict[tuple[str, str, str], Any] = {}
+    for row in opened:
+        place = (row["tenant_id"] or "<default>", row["name"], row["correlation_key"])
+        waiting[place] = min(waiting.get(place, row["opened_at"]), row["opened_at"])
     found: dict[int, dict[tuple[str, str], str]] = {}
     for row in verdicts:
         if row["verdict"] not in ("buffered", "expired", "discarded"):
             continue
-        key = row["correlation_key"]
-        near = {
-            (name, other): difference(key, other)
-            for tenant, name, other in waiting
-            if tenant == (row["tenant_id"] or "<default>") and folded(name) == folded(row["name"]) and other != key
-        }
-        near = {what: differs for what, differs in near.items() if differs != OTHERWISE}
-        if near:
-            found[row["position"]] = near
+        tenant, name, key = row["tenant_id"] or "<default>", row["name"], row["correlation_key"]
+        later = waiting.get((tenant, name, key))
+        if later is not None and row["verdict"] != "buffered" and later > row["decided_at"]:
+            found[row["position"]] = {(name, key): "time"}
+        elif any(place[1:] == (name, key) and place[0] != tenant for place in waiting):
+            found[row["position"]] = {(name, key): "tenant"}
+        else:
+            mine = [
+                Awaited(other_name, other, None, None, None)
+                for its, other_name, other in sorted(waiting)
+                if its == tenant and folded(other_name) == folded(name) and other != key
+            ]
+            near = {(it.name, it.key): differs for differs, it in nearest(key, mine, lambda _: ())}
+            if near:
+                found[row["position"]] = near
     return found

@@ -100,6 +100,8 @@ def show(call: CommandCall, key: MessageKey) -> None:
         f"payload ({found['encoding']})": text.rstrip(),
     }
     lines = [f"message {found['key']}: {found['state']}", found["sentence"]]
+    lines += [f"  now: {found['now']}"] if found.get("now") else []
+    lines += [f"  also: {miss['text']}" for miss in found.get("near_misses", ())[1:]]
     lines += [f"  {name} {value}" for name, value in facts.items() if value]
     lines += ["history"] if history else []
     for it in history:

@@ -5,11 +5,13 @@ from typing import Annotated
 
 from conjoin.cli import options as o
 from conjoin.cli.invocation import CommandCall, on_engine
+from conjoin.cli.message.dead_letter import explain_dead_letter
 from conjoin.cli.printing import JsonObject
 from conjoin.cli.reading import read_ms, read_variables
 from conjoin.errors import InputError
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.explain.notes import nobody_in_words
 
 _NAMED_IF_ANY = {"id": "message_id", "business id": "business_id"}
 _OUTCOMES = {"taken": "taken by", "started": "started", "on_its_way": "on its way to", "given_back": "given back by"}
@@ -19,6 +21,7 @@ _OUTCOMES = {"taken": "taken by", "started": "started", "on_its_way": "on its wa
     "conjoin message explain 2251799813685260",
     "conjoin message explain --name paid --key o-1",
     "conjoin message explain --name paid --key o-1 --id payment-17 --json",
+    "conjoin message explain --dead-letter 17",
 )
 def explain(
     call: CommandCall,
@@ -30,15 +33,26 @@ def explain(
     tenant: o.Tenant = DEFAULT_TENANT,
     ttl: o.TimeToLive = None,
     variables: o.Variables = "{}",
+    dead_letter: Annotated[
+        int | None,
+        o.option("--dead-letter", "A row that never became a message, as dead-letters lists it.", "KEY"),
+    ] = None,
 ) -> None:
     """Explain what became of a message, why, and which instances nearly took it.
 
     By name and key: what would become of such a message if it were published
     now, and what became of those that were, the newest first. So messages that
-    were refused are found, too. Nothing is sent and nothing is changed.
+    were refused are found, too. Nothing is sent and nothing is changed. A row
+    that never became a message (--dead-letter) is explained as far as its name
+    and key can be read.
     """
-    if (message_key is None) == (name is None):
+    if sum(it is not None for it in (message_key, name, dead_letter)) != 1:
         raise InputError(["explain takes the key of a message, or its --name and --key"])
+    if dead_letter is not None:
+        letter = call.do(lambda engine: explain_dead_letter(engine, dead_letter))
+        meant = in_words(letter["dry_run"]) if letter["dry_run"] is not None else ()
+        call.print(letter, "\n".join([letter["sentence"], *meant]))
+        return
     if message_key is not None:
         found = call.do(lambda engine: engine.explain(message_key))
         call.print(found, "\n".join(in_words(found)))
@@ -70,3 +84,7 @@ def in_words(found: JsonObject) -> Iterator[str]:
     misses = found["near_misses"]
     for miss in misses[1:] if found["verdict"] != "correlated" else misses:
         yield f"  also: {miss['text']}"
+    for other in found.get("related", ()):
+        yield f"  the first, message {other['message']}: {other['sentence']}"
+    if found.get("nobody") is not None:
+        yield from (f"  {line}" for line in nobody_in_words(found["nobody"], message["name"]))

@@ -6,14 +6,15 @@ from typing import Annotated
 import typer
 
 from conjoin.cli.invocation import CommandCall, on_engine
-from conjoin.cli.message.publish_file import publish_file, publish_through
+from conjoin.cli.message.publish_file import Counts, publish_file, publish_through
 from conjoin.cli.options import BusinessId, CorrelationKey, MessageId, Tenant, TimeToLive, Variables, option
 from conjoin.cli.reading import read_ms, read_variables
 from conjoin.errors import InputError
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
-NOT_CORRELATED = 1
+NOT_CORRELATED = LOST = 1
+_LOST = ("discarded", "refused", "expired")
 _NAME = typer.Argument(metavar="NAME", help="The name of the message.", show_default=False)
 
 
@@ -49,6 +50,9 @@ def publish(
             "ID",
         ),
     ] = None,
+    fail_if_lost: Annotated[
+        bool, typer.Option("--fail-if-lost", help="Exit code 1 if a message was discarded, refused or has expired.")
+    ] = False,
 ) -> None:
     """Publish a message, and say at once what became of it.
 
@@ -62,12 +66,9 @@ def publish(
     if resume is not None and (file is None or not resume.strip()):
         raise InputError(["--resume names a run of --file"])
     if file is not None:
-        with call.client() as client:
-            if client is not None:
-                publish_through(call, client, file, resume)
-                return
-        with call.broker() as broker:
-            publish_file(call, broker, file, resume)
+        found = _published(call, file, resume)
+        if fail_if_lost and any(verdict in _LOST for verdict, _ in found):
+            raise typer.Exit(LOST)
         return
     ttl_ms = None if ttl is None else read_ms(ttl, "--ttl")
     message = NewMessage(name or "", key, read_variables(variables), ttl_ms, message_id, business_id, tenant)
@@ -87,6 +88,17 @@ def publish(
     call.print({"key": message_key, **about, "taken_by": taken_by}, f"message {message_key}\n{became['sentence']}")
     if wait is not None and became["verdict"] != "correlated":
         raise typer.Exit(NOT_CORRELATED)
+    if fail_if_lost and became["verdict"] in _LOST:
+        raise typer.Exit(LOST)
+
+
+def _published(call: CommandCall, file: Path, resume: str | None) -> Counts:
+    """Every line of a file, and what became of them."""
+    with call.client() as client:
+        if client is not None:
+            return publish_through(call, client, file, resume)
+    with call.broker() as broker:
+        return publish_file(call, broker, file, resume)
 
 
 @on_engine("conjoin message correlate paid --correlationKey o-1 --variables '{\"amount\": 99}'")

@@ -137,15 +137,15 @@ class Publisher:
             yield row.key, (row.verdict, row.reason)
 
 
-def publish_file(call: CommandCall, broker: Broker, file: Path, run: str | None) -> None:
-    """Publishes every line that is a message. Exit code 1 if one was not."""
+def publish_file(call: CommandCall, broker: Broker, file: Path, run: str | None) -> Counts:
+    """Publishes every line that is a message, and answers what became of them. Exit code 1 if one was none."""
     began = perf_counter()
     with opened(str(file), "--file") as lines:
         publisher = Publisher(broker, run or _name_of(lines), str(file))
         if publisher.progress.is_done:
             publisher.progress.finish()
             complain(f"{file}: all of it was published by the run before this one; run it again to publish it again")
-            return
+            return Counts()
         try:
             with progress() as step:
                 reported = 0
@@ -156,15 +156,17 @@ def publish_file(call: CommandCall, broker: Broker, file: Path, run: str | None)
                         step(f"{reported:,} messages published")
                 publisher.flush()
             publisher.progress.finish()
-            _print_counts(call, publisher.verdicts(), _figures(publisher), perf_counter() - began)
+            found = publisher.verdicts()
+            _print_counts(call, found, _figures(publisher), perf_counter() - began)
         except (ConjoinError, KeyboardInterrupt) as error:
             _print_how_far(call, publisher, file, error)
             raise
     if publisher.bad:
         raise typer.Exit(BAD_LINES)
+    return found
 
 
-def publish_through(call: CommandCall, client: "Client", file: Path, run: str | None) -> None:
+def publish_through(call: CommandCall, client: "Client", file: Path, run: str | None) -> Counts:
     """Through a server, which takes lines in bulk. A message without an id gets one; where it stopped is not kept."""
     from conjoin.cli.engine.through_server import publication
 
@@ -182,6 +184,7 @@ def publish_through(call: CommandCall, client: "Client", file: Path, run: str | 
     _print_counts(call, found, {"published": found.total(), "bad_lines": bad.total()}, perf_counter() - began)
     if bad:
         raise typer.Exit(BAD_LINES)
+    return found
 
 
 def _print_how_far(call: CommandCall, publisher: Publisher, file: Path, error: BaseException) -> None:

@@ -5,7 +5,7 @@ lies on a key that is nearly the same is in `similar_keys`.
 Each is a small mapping with a `kind` from a closed list.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -16,26 +16,13 @@ from conjoin.kernel.correlation.messages import Message, Subscription
 from conjoin.kernel.correlation.starting import locked_starts
 from conjoin.kernel.correlation.state import KeySpace, Topic
 from conjoin.kernel.instants import elapsed_ms
-from conjoin.kernel.verdicts.similar_keys import CASE_OR_BLANKS, OTHERWISE, folded
+from conjoin.kernel.verdicts.similar_keys import CASE_OR_BLANKS, folded
 
 NearMiss = dict[str, Any]
 
 MOST = 10
 MOST_LANES = 50
 """Where more names are awaited than this, counted by process, those of other names are not told: none is near."""
-
-_CLOSEST_FIRST = (
-    *("lock_held", "business_id_held", "busy", "taken_by_process", "other_business_id", "constraint"),
-    *("expired_before", "closed_before", "almost the same", "other_tenant", "incident", "never_awaited"),
-    *("other_name", "other_key"),
-)
-_QUITE_ANOTHER = ("name", OTHERWISE)
-
-
-def closeness(miss: Mapping[str, Any]) -> int:
-    """By which near misses are sorted: the smaller, the closer."""
-    almost = "differs" in miss and miss["differs"] not in _QUITE_ANOTHER
-    return _CLOSEST_FIRST.index("almost the same" if almost else miss["kind"])
 
 
 def near_misses(

@@ -6,7 +6,7 @@ escaping could still do nothing.
 
 from pathlib import Path
 
-from conjoin.kernel.verdicts.sentences import duration
+from conjoin.kernel.verdicts.words import duration
 from conjoin.markup import Markup, tag
 from conjoin.pipeline.report import words
 from conjoin.pipeline.report.figures import ReportFigures, Volume

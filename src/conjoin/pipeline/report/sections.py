@@ -5,8 +5,8 @@
 
 from collections.abc import Callable, Iterable
 
-from conjoin.kernel.verdicts.sentences import duration
 from conjoin.kernel.verdicts.verdicts import REASONS
+from conjoin.kernel.verdicts.words import duration
 from conjoin.markup import Markup, tag
 from conjoin.pipeline.report import figures as f
 from conjoin.pipeline.report import words

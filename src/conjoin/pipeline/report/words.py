@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from conjoin.kernel.verdicts.sentences import duration
+from conjoin.kernel.verdicts.words import duration
 from conjoin.markup import Markup, tag
 from conjoin.pipeline.report.figures import AGES_MS, LADDER_MS, LostFigures, Name, Waited
 from conjoin.times.iso8601 import instant_text

@@ -11,14 +11,17 @@ from conjoin.kernel.correlation import Message, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation.events import InstanceStarted
 from conjoin.kernel.verdicts.sentences import sentence
-from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
+from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, parameters, verdict_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
 from conjoin.runtime.explain import explanation
 from conjoin.runtime.explain.explanation import Explanation, MessageFacts
 from conjoin.runtime.explain.key_view import load_key
-from conjoin.runtime.explain.near_misses import KeySurroundings, all_misses, who_came_late
+from conjoin.runtime.explain.near_misses import all_misses, who_came_late
+from conjoin.runtime.explain.notes import Related
+from conjoin.runtime.explain.shard_views import ShardViews
+from conjoin.runtime.explain.surroundings import KeySurroundings
 from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.runtime.visibility.scope import seen_parameters
@@ -52,8 +55,10 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
     message = view.messages.get(message_key)
     if message is None:
         return unknown
-    around = KeySurroundings(broker.store, view, message.name, broker.scope)
-    return _shown(broker, _explained(around, message, message_key))
+    with ShardViews(broker.store) as shards:
+        around = KeySurroundings(shards, view, message.name, broker.scope)
+        found = _explained(around, message, message_key)
+    return _shown(broker, _with_related(broker, found))
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
@@ -70,9 +75,13 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
         return [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)]
 
     view = load_key(broker, new.tenant_id, new.key, find, new)
-    around = KeySurroundings(broker.store, view, new.name, broker.scope)
-    known = [_shown(broker, _explained(around, view.messages[key], key)) for key in keys if key in view.messages]
-    return NamedExplanation(_dry_run(around, new), known)
+    with ShardViews(broker.store) as shards:
+        around = KeySurroundings(shards, view, new.name, broker.scope)
+        known = [_explained(around, view.messages[key], key) for key in keys if key in view.messages]
+        dry_run = _dry_run(around, new)
+    return NamedExplanation(
+        _with_related(broker, dry_run), [_shown(broker, _with_related(broker, found)) for found in known]
+    )
 
 
 def wait_for_verdict(
@@ -91,6 +100,18 @@ def wait_for_verdict(
                 return found
         pause(min(pause_s, left_s))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _with_related(broker: Broker, found: Explanation) -> Explanation:
+    """A refused duplicate with what became of the first, in whose place it would have come."""
+    first = found.parameters.get("first_message") if found.reason == "duplicate_id" else None
+    if not isinstance(first, int):
+        return found
+    other = explain(broker, first)
+    if isinstance(other, Refusal):
+        return found
+    related = Related("first", first, other.verdict, other.reason, other.sentence)
+    return found._replace(related=[related])
 
 
 def _shown(broker: Broker, found: Explanation) -> Explanation:
@@ -148,4 +169,5 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
         explanation.attempts_of(message),
         misses,
         explanation.still_buffered(message, space.key, misses),
+        nobody=around.nobody() if verdict.reason in FOR_WANT_OF_RECEIVERS and not misses else None,
     )

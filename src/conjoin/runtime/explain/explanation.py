@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.correlation.messages import is_kept
-from conjoin.kernel.verdicts.sentences import near_miss, sentence
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
+from conjoin.kernel.verdicts.sentences import sentence
+from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.visibility.plain_values import to_plain
 
 STORAGE = ("buffered", "expired", "held", "none")
@@ -49,7 +51,9 @@ class StillBuffered(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """`storage` is buffered until the deadline, then expired; held while it waits for an answer; else none."""
+    """`storage` is buffered until the deadline, then expired; held while it waits for an answer; else none. `nobody` is
+    there where nobody waited; `related` are messages that this one is about.
+    """
 
     message: MessageFacts
     verdict: str
@@ -61,6 +65,8 @@ class Explanation(NamedTuple):
     attempts: Sequence[Attempt]
     near_misses: Sequence[Mapping[str, Any]]
     still_buffered: StillBuffered | None = None
+    related: Sequence[Related] = ()
+    nobody: Nobody | None = None
 
     def as_json(self) -> dict[str, Any]:
         misses = [{**miss, "text": near_miss(to_plain(miss))} for miss in self.near_misses]

@@ -11,6 +11,7 @@ from conjoin.kernel.definitions import Definition, Definitions
 from conjoin.kernel.plan import Element, Literal, MessageDefinition, value_or_null
 
 _COMPARED, _MOST_COMPARED = 64, 2_000
+_CLOSE = 0.8
 
 
 class Listener(NamedTuple):
@@ -47,6 +48,11 @@ def nearest_name(name: str, known: Sequence[str]) -> str | None:
     by_folded = {_beginning(it): it for it in known[:_MOST_COMPARED]}
     close = get_close_matches(_beginning(name), list(by_folded), 1)
     return by_folded[close[0]] if close else None
+
+
+def is_misspelled(name: str, other: str) -> bool:
+    """May one be the other with a slip or two?"""
+    return bool(get_close_matches(_beginning(name), [_beginning(other)], 1, _CLOSE))
 
 
 def _beginning(name: str) -> str:

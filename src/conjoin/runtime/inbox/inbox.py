@@ -16,6 +16,7 @@ from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.operations import Correct, Operation, OperationRefused
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.cross_shard import Shards, finish_moves
+from conjoin.runtime.inbox.explained import explained
 from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
 from conjoin.runtime.inbox.mapping import read_hint
 from conjoin.runtime.inbox.metrics import Counts, Gauges, InboxMeter, Sample
@@ -106,7 +107,7 @@ class Inbox:
     def show(self, key: int) -> Shown | None:
         """With hidden variables marked."""
         whole = show(self.shards, key)
-        return None if whole is None else hidden_view(self._broker.hiding, whole)
+        return None if whole is None else hidden_view(self._broker.hiding, explained(self._broker, whole))
 
     def gauges(self) -> Gauges:
         states = Counter[str]()

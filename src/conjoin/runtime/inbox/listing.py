@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from conjoin.kernel.inbox import verdict_of
 from conjoin.kernel.inbox.message import FAULTS, STATES, Hint, InboxMessage, MessageType
 from conjoin.kernel.inbox.outcomes import HANDED_OVER
+from conjoin.kernel.verdicts.near_miss_sentences import near_miss
 from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.cross_shard import Shards
@@ -57,7 +58,9 @@ class HistoryLine(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """`sentence` says in English what has become of it; `group` names those that wait in line with it."""
+    """`sentence` says in English what has become of it; `group` names those that wait in line with it. Of one that is
+    still to be taken by our own engine, `now` says what would become of it now, and `near_misses` what comes near.
+    """
 
     item: InboxItem
     sentence: str
@@ -71,6 +74,8 @@ class Shown(NamedTuple):
     taken_by: str
     message_key: int | None
     history: Sequence[HistoryLine]
+    now: str = ""
+    near_misses: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         """One object, with instants and keys as text. The payload stays bytes."""
@@ -78,6 +83,7 @@ class Shown(NamedTuple):
         plain["hint"]["correlation_variables"] = self.hint.correlation_variables
         history = [{**line._asdict(), "at": instant_text(line.at)} for line in self.history]
         whole = {"headers": dict(self.headers), "payload": self.payload, "history": history}
+        whole["near_misses"] = [{**miss, "text": near_miss(miss)} for miss in plain["near_misses"]]
         return {**plain.pop("item"), **plain, **whole}
 
 

@@ -68,7 +68,7 @@ class SqlDialect:
 
     def statements(self) -> dict[str, str]:
         words = {"texts": self.texts, "numbers": self.numbers, "p": self.p, "find": self.find}
-        words["group_key"] = self.short("t.group_key")
+        words |= {column: self.short(f"t.{column}") for column in ("group_key", "wait_on", "correlation_key")}
         texts = dict(QUERIES)
         for name, (table, text) in READS.items():
             texts[name] = f"select {_listed(table.columns)} {text}"

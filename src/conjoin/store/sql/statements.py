@@ -8,6 +8,7 @@ name the groups or keys they are about and have a limit, so rows that are parked
 from typing import NamedTuple
 
 from conjoin.store import tables as t
+from conjoin.store.sql.explaining import EXPLAINING, WAITING_COLUMNS
 from conjoin.store.tables import Table
 
 ON_KEYS = "t.correlation_key = many.value and t.tenant_id = {p}"
@@ -44,6 +45,7 @@ LOOKUPS: dict[str, Lookup] = {
     ),
     "messages_by_key": Lookup(t.MESSAGE, "numbers", _BY_KEY),
     "waiting": Lookup(t.INSTANCE, "texts", WAITING_ON),
+    "waiting_on": Lookup(t.INSTANCE, "texts", WAITING_ON, WAITING_COLUMNS),
     "locks": Lookup(t.LOCK, "texts", ON_KEYS),
     "instances": Lookup(t.INSTANCE, "numbers", _BY_KEY),
     "timers": Lookup(t.TIMER, "numbers", _BY_KEY),
@@ -86,14 +88,15 @@ _CROWD = {
     "kept": "t.busy_with = 0 and t.closed_at is not null",
 }
 """Each has an index of its own."""
+SUBSCRIPTIONS = (
+    # A limit for each key, as for messages.
+    f"from {{texts}} cross join subscription_apart as t where {ON_KEYS} and t.key in (select s.key"
+    " from subscription_apart as s where s.correlation_key = many.value and s.tenant_id = {p}"
+    " order by s.key limit {p})"
+)
 READS: dict[str, tuple[Table, str]] = {
-    "subscriptions": (
-        t.APART,
-        # A limit for each key, as for messages.
-        f"from {{texts}} cross join subscription_apart as t where {ON_KEYS} and t.key in (select s.key"
-        " from subscription_apart as s where s.correlation_key = many.value and s.tenant_id = {p}"
-        " order by s.key limit {p})",
-    ),
+    "subscriptions": (t.APART, SUBSCRIPTIONS),
+    "waiting_apart_on": (t.APART, SUBSCRIPTIONS),
     "messages": (
         t.MESSAGE,
         # A limit for each key: one key may have a million.
@@ -174,6 +177,7 @@ OF_ONE_KEY: dict[str, tuple[Table, str]] = {
 }
 """The same as for many correlation keys, for one: that is most of what a single publish costs."""
 QUERIES: dict[str, str] = {
+    **EXPLAINING,
     "head": "select version, next_key, time, sent from shard",
     "move_head": "update shard set version = {p}, next_key = {p}, time = {p}, sent = {p} where version = {p}",
     # Mostly there is none of it, which one statement says of all.

@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 from conjoin.kernel.correlation import Message
 from conjoin.kernel.correlation import events as e
 from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
-from conjoin.kernel.verdicts.sentences import sentence
-from conjoin.kernel.verdicts.verdicts import parameters, verdict_of
 from conjoin.runtime.engine.key_spaces import KeySpaces
 from conjoin.runtime.engine.memory import Engine
-from conjoin.runtime.engine.placement import shard_of
-from conjoin.runtime.visibility.plain_values import to_plain
-from conjoin.testing.observing.history import History, MessageHistory
+from conjoin.testing.observing.history import History
 
 
 class ListedSubscription(NamedTuple):
@@ -92,15 +88,6 @@ def taken_by(message: Message) -> list[TakenBy]:
         else TakenBy(target.instance_id, target.subscription.element_id)
         for target in targets
     ]
-
-
-def explanation(engine: Engine, of: MessageHistory) -> str:
-    """What became of a message, as one sentence."""
-    shard = engine.shards[shard_of(of.correlation_key, len(engine.shards))]
-    space = shard.spaces.at((of.tenant_id, of.correlation_key))
-    verdict = verdict_of(space, of.message, engine.now, shard.catalog)
-    details = to_plain(parameters(space, of.message, verdict, engine.now, shard.catalog))
-    return sentence(verdict.verdict, verdict.reason, details, of.message.name, of.correlation_key)
 
 
 class MemoryView(History):

@@ -196,7 +196,9 @@ _STATE_SCHEMA = whole(
     }
 )
 _LINE = record(HistoryLine, at=schemas.ANSWERED_INSTANT)
-_SHOWN = record(Shown, history=array(_LINE), payload=nullable({"type": "string"}))["properties"]
+_SHOWN = record(
+    Shown, history=array(_LINE), payload=nullable({"type": "string"}), near_misses=array(schemas.OBJECT), now=TEXT
+)["properties"]
 _SHOWN = record(InboxItem)["properties"] | {name: it for name, it in _SHOWN.items() if name != "item"}
 _WHOLE = closed({**_SHOWN, "payload_base64": {"type": "string"}}, list(_SHOWN))
 _CHANGED = whole({"dry_run": FLAG, "changed": COUNT, "refused": {"type": "object", "additionalProperties": COUNT}})

@@ -19,6 +19,7 @@ from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFacts, StillBuffered
+from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.reading.list_items import MessageItem
@@ -111,6 +112,8 @@ _EXPLANATION = record(
     attempts=array(closed(_ATTEMPT["properties"], ["outcome", "offered_at"])),
     near_misses=array(schemas.OBJECT),
     still_buffered=nullable(record(StillBuffered)),
+    related=array(record(Related, message=schemas.KEY)),
+    nobody=nullable(record(Nobody)),
 )
 _OUTCOME_SCHEMA = whole({name: _EXPLANATION["properties"][name] for name in _OUTCOME})
 

@@ -6,11 +6,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from conjoin.kernel.policies import Policies
-from conjoin.kernel.verdicts.similar_keys import folded, forms_of
+from conjoin.kernel.verdicts.similar_keys import folded
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
-from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, FirstWaiting, NearBatch, near_row
-from conjoin.pipeline.correlate.results import IDENTITY, arrow_types
+from conjoin.pipeline.correlate.near.meeting import (
+    ANYWHERE,
+    MOST_AWAITED,
+    FirstWaiting,
+    Left,
+    NearBatch,
+    met_by,
+    near_row,
+)
+from conjoin.pipeline.correlate.results import IDENTITY, INSTANT, arrow_types
 
 MOST_READ, MOST_HELD = 5_000_000, 300_000
 """More verdicts than the first are not read here, and more leftovers and waiting subscriptions than the second are not
@@ -46,34 +54,39 @@ def _near_of(
     tenants = _texts(own["tenant_id"], left.num_rows, DEFAULT_TENANT)
     by_business = {name: policies.of(name).match == BUSINESS_KEY for name in set(texts["name"])}
     names = {name: folded(name) for name in by_business}
+    decided_at = own["decided_at"].cast(INSTANT).cast(pa.int64()).to_pylist()
     for row, (tenant, name) in enumerate(zip(tenants, texts["name"], strict=True)):
         key = texts["business_id" if by_business[name] else "correlation_key"][row]
-        if met := waiting.near(tenant, names[name], *forms_of(key)):
-            found.add(row, near_row(name, key, own["detail"][row].as_py(), met))
+        if met := waiting.near(tenant, names[name], key, name):
+            about = (own["reason"][row].as_py(), decided_at[row], own["detail"][row].as_py())
+            found.add(row, near_row(Left(tenant, name, key, *about), met))
     return found.finished(own), found.counts
 
 
 class WaitingByForm:
     """By form: the first few keys of it, and whether one of them is a whole form."""
 
-    def __init__(self, waiting: Iterable[tuple[str, FirstWaiting]]) -> None:
+    def __init__(self, waiting: Iterable[FirstWaiting]) -> None:
         by_form: dict[Form, list[tuple[bool, FirstWaiting]]] = {}
-        for tenant, one in waiting:
-            whole, rest = forms_of(one.key)
-            for form, is_rest in ((whole, False), (rest, True)):
-                if whole and form is not None:
-                    by_form.setdefault((tenant, folded(one.name), form), []).append((is_rest, one))
+        for one in waiting:
+            tenant = one.tenant
+            same, rest = met_by(one.key, sent=False)
+            for form, is_rest in (*((form, False) for form in same), *([(rest, True)] if rest else ())):
+                by_form.setdefault((tenant, folded(one.name), form), []).append((is_rest, one))
+            if one.key:
+                by_form.setdefault((ANYWHERE, one.name, one.key), []).append((False, one))
         self._few = {form: sorted(some)[:MOST_AWAITED] for form, some in by_form.items()}
 
-    def near(self, tenant: str, name: str, whole: str, rest: str | None) -> list[FirstWaiting]:
-        if not whole:
-            return []
-        met = self._few.get((tenant, name, whole), [])
-        without_prefix = [] if rest is None else self._few.get((tenant, name, rest), [])
+    def near(self, tenant: str, name: str, key: str, exact: str) -> list[FirstWaiting]:
+        """`exact`: the name as it is."""
+        same, rest = met_by(key, sent=True)
+        met = [one for form in same for _, one in self._few.get((tenant, name, form), ())]
+        met += [one for _, one in self._few.get((ANYWHERE, exact, key), ())]
+        without_prefix = self._few.get((tenant, name, rest), []) if rest else []
         # None of them is a whole form: whoever lacks a prefix himself differs in it.
         if without_prefix and without_prefix[0][0]:
             without_prefix = []
-        return [one for _, one in (*met, *without_prefix)]
+        return [*met, *(one for _, one in without_prefix)]
 
 
 def _waiting(opened: pa.Table) -> WaitingByForm:
@@ -82,13 +95,13 @@ def _waiting(opened: pa.Table) -> WaitingByForm:
     tenants = _texts(opened["tenant_id"], opened.num_rows, DEFAULT_TENANT)
     keys = _texts(opened["correlation_key"], opened.num_rows)
     firsts: dict[tuple[str, str, str], FirstWaiting] = {}
-    columns += [opened["name"].to_pylist(), keys]
-    for tenant, one in zip(tenants, map(FirstWaiting._make, zip(*columns, strict=True)), strict=True):
-        name, key = one.name, one.key
-        known = firsts.setdefault((tenant, name, key), one)
+    columns += [opened["name"].to_pylist(), keys, tenants]
+    for one in map(FirstWaiting._make, zip(*columns, strict=True)):
+        place = (one.tenant, one.name, one.key)
+        known = firsts.setdefault(place, one)
         if one < known:
-            firsts[tenant, name, key] = one
-    return WaitingByForm((tenant, one) for (tenant, _, _), one in firsts.items())
+            firsts[place] = one
+    return WaitingByForm(firsts.values())
 
 
 def _texts(column: pa.ChunkedArray | pa.Array | None, rows: int, default: str = "") -> list[str]:
