@@ -64,7 +64,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "sources.starts.path: is missing: where do the rows come from? path, table, or format with options",
         "sinks.0.options: lack kafka.bootstrap.servers",
         "sinks.1.rows: is missing: verdicts, correlations, dead_letters, notices",
-        "sinks.1.format: is missing: kafka, delta, parquet, or any that Spark has",
+        "sinks.1.format: is missing: kafka, delta, iceberg, parquet, conjoin, or any that Spark has",
         "correlate.out: is missing: the folder that gets verdicts, correlations and dead letters",
         "correlate.policies: policy 'Paid': cardinality: 'two' is none of once_per_process, once_per_instance, all, "
         "exactly_one",

@@ -61,6 +61,9 @@ def mapped(frame: "DataFrame", source: DeclaredSource) -> "DataFrame":
             frame = frame.where(source.where)
         if source.columns:
             frame = frame.selectExpr(*(f"{text} as {quoted(name)}" for name, text in source.columns.items()))
+        elif source.kind == KAFKA:
+            # Otherwise it would travel along as a column of messages.
+            frame = frame.drop("kafka")
     except SPARK_ERRORS as error:
         raise InputError([spark_says(error)]) from None
     return frame

@@ -40,11 +40,12 @@ def _channel(name: str, inbox: dict[str, Any]) -> Into:
 def start_storing(
     spark: "SparkSession", declared: PipelineTable, it: StoreTable, job: Ingest, once: bool
 ) -> "StreamingQuery | None":
-    """None: the source is a table, and all of it was taken."""
+    """None: the source is a table, and all of it was taken. Files that are no stream are one that ends."""
     source = declared.sources["messages"]
     checkpoint = declared.checkpoint or _beside(it)
-    if source.stream and source.path and source.kind in FILES and not source.options and not source.where:
-        return watch_files(spark, source.path, checkpoint, job, once=once, every_s=declared.every / 1_000)
+    if source.path and source.kind in FILES and not it.position:
+        is_over = once or not source.stream
+        return watch_files(spark, source.path, checkpoint, job, once=is_over, every_s=declared.every / 1_000)
     rows = read_source(spark, source)
     if source.where:
         rows = rows.where(source.where)
