@@ -11,6 +11,8 @@ from conjoin.errors import InputError
 from conjoin.pipeline.declared.file import pipeline_of, read_pipeline
 
 FILES = {"path": "in", "format": "jsonl", "types": "name string"}
+JSONL = {"path": "in", "format": "jsonl"}
+BY_NUMBER = {"store": "d", "source": "s", "position": "no"}
 CORRELATE = {"state": "state", "out": "out"}
 RIGHT: dict[str, Any] = {"sources": {"messages": FILES, "subscriptions": FILES}, "correlate": CORRELATE}
 
@@ -96,6 +98,24 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
             {"correlate": None, "publish": {"store": "d", "source": "s"}, "sources": {"messages": FILES}},
             "sources.messages: columns and types are those of correlate",
         ),
+        ({"correlate": CORRELATE | {"format": "delta"}}, "correlate.format: streams write Parquet"),
+        ({"sinks": [{"rows": "notices", "format": "conjoin"}]}, "sinks.0.path: is missing: the data directory"),
+        (
+            {
+                "correlate": None,
+                "publish": {"store": "d", "source": "s"},
+                "sources": {"messages": JSONL | {"where": "a"}},
+            },
+            "publish.position: is missing: lines are counted by themselves only without where and options",
+        ),
+        (
+            {"correlate": None, "publish": BY_NUMBER, "sources": {"messages": JSONL}},
+            "sources.messages.types: is missing: the columns of the files",
+        ),
+        (
+            {"sources": {"messages": FILES | {"options": {"password": "$NO_SUCH_VARIABLE"}}, "subscriptions": FILES}},
+            "sources.messages.options: there is no variable NO_SUCH_VARIABLE in the environment",
+        ),
     ],
 )
 def test_each_mistake_has_its_sentence(change: dict[str, Any], told: str) -> None:
@@ -129,6 +149,16 @@ def test_file_that_is_none_is_told_with_its_name(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=told) as raised:
             read_pipeline(path)
         assert str(path) in str(raised.value)
+
+
+def test_a_password_is_one_of_the_environment_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_LOGIN", "s3cret")
+    login = {"options": {"kafka.sasl.jaas.config": "$KAFKA_LOGIN"}, "columns": {"name": "'$x'"}}
+    table = pipeline_of(RIGHT | {"sources": {"messages": FILES | login, "subscriptions": FILES}})
+    messages = table.sources["messages"]
+    assert messages.options["kafka.sasl.jaas.config"] == "s3cret"
+    assert messages.columns == {"name": "'$x'"}
+    assert "s3cret" not in repr(table)
 
 
 def test_check_starts_no_spark(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from conjoin.settings import load
 
 if TYPE_CHECKING:
     from conjoin.pipeline.declared.pipeline import Pipeline, PipelineResult
-    from conjoin.pipeline.streaming.batches import BatchReport
     from conjoin.pipeline.watching import PipelineFigures
 
 _MICROS = 1_000_000
@@ -85,7 +84,7 @@ def run(
             step("looking for rows")
 
             def done(result: "PipelineResult") -> None:
-                step(_in_words(result))
+                step(_step(result))
                 if figures is not None:
                     figures.take(result)
 
@@ -125,16 +124,17 @@ def _waiting(figures: "PipelineFigures | None") -> Callable[[Any], None]:
 def _in_words(result: "PipelineResult") -> str:
     counted = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in result.out.items() if count)
     held = ", ".join(f"{count:,} {name}" for name, count in result.held.items() if count)
-    words = f"{result.rows:,} rows" + (f": {counted}" if counted else "") + (f"; held: {held}" if held else "")
-    return words + (f"; {_of_batch(result.last)}" if result.last is not None else "")
+    return f"{result.rows:,} rows" + (f": {counted}" if counted else "") + (f"; held: {held}" if held else "")
 
 
-def _of_batch(last: "BatchReport") -> str:
-    """Of the last one: how long it took, and how far behind the clock its rows are."""
-    words = f"last batch {last.rows:,} rows in {last.seconds:.1f} s, state {last.state_bytes / 1e6:,.1f} MB"
-    if last.latest is None:
-        return words
-    return f"{words}, {_span(time.time() - last.latest / _MICROS)} behind the clock"
+def _step(result: "PipelineResult") -> str:
+    """The last batch first, as a terminal may be narrow: how long it took, how far behind the clock its rows are."""
+    last = result.last
+    if last is None:
+        return _in_words(result)
+    behind = "" if last.latest is None else f", {_span(time.time() - last.latest / _MICROS)} behind"
+    batch = f"batch {last.sequence}: {last.rows:,} rows in {last.seconds:.1f} s{behind}"
+    return f"{batch}; state {last.state_bytes / 1e6:,.1f} MB; in all {_in_words(result)}"
 
 
 def _span(seconds: float) -> str:

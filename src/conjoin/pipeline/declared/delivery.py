@@ -17,6 +17,7 @@ from conjoin.pipeline.correlate.writing.parquet_sink import WrittenFile
 from conjoin.pipeline.declared.file import STORE, DeclaredSink
 from conjoin.pipeline.declared.sinks import NUMBER, SinkBatch, table_of, wanted_of, write_batch
 from conjoin.pipeline.session.session import SPARK_ERRORS, spark_says
+from conjoin.pipeline.source import register
 from conjoin.pipeline.streaming.batches import CorrelateBatches
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ class SinkDelivery:
         self._batches = batches
         self._sinks = dict(zip(_names(sinks), sinks, strict=True))
         self._out = out.rstrip("/")
+        if any(sink.format == STORE for sink in sinks):
+            # Before a query begins: it has a session of its own, which knows what this one knew then.
+            register(spark)
 
     def catch_up(self) -> None:
         """The last batch goes to the sinks that do not have it."""

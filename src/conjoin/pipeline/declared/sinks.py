@@ -62,13 +62,12 @@ def wanted_of(frame: "DataFrame", sink: DeclaredSink) -> "DataFrame":
 
 
 def write_batch(frame: "DataFrame", sink: DeclaredSink, batch: SinkBatch) -> None:
-    """Rows as they are wanted, to where they are wanted."""
+    """Rows as they are wanted, to where they are wanted. The session knows the format."""
     spark = frame.sparkSession
     options = dict(sink.options)
     if sink.format == KAFKA and "value" not in sink.columns:
         frame = as_records(frame)
     if sink.format == STORE:
-        _register(spark)
         options = {"source": batch.application} | options | {"position": NUMBER}
     elif sink.format == "delta":
         options |= {"txnAppId": batch.application, "txnVersion": str(batch.number)}
@@ -108,8 +107,3 @@ def _has_snapshot(spark: "SparkSession", sink: DeclaredSink, batch: SinkBatch) -
     told = F.col("summary").getItem(_SNAPSHOT)
     return not snapshots.where(told == f"{batch.application} {batch.number}").isEmpty()
 
-
-def _register(spark: "SparkSession") -> None:
-    from conjoin.pipeline.source import register
-
-    register(spark)

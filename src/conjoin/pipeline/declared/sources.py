@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import quoted
-from conjoin.pipeline.declared.file import FILES, KAFKA, DeclaredSource
+from conjoin.pipeline.declared.file import FILES, KAFKA, STORE, DeclaredSource
 from conjoin.pipeline.ingest.frames import OFFSETS_AT_ONCE
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
@@ -36,6 +36,10 @@ def read_source(spark: "SparkSession", source: DeclaredSource) -> "DataFrame":
         options = _DEFAULTS | ({"maxOffsetsPerTrigger": str(OFFSETS_AT_ONCE)} if source.stream else {})
         if not source.stream:
             options.pop("failOnDataLoss")
+    elif kind == STORE:
+        from conjoin.pipeline.source import register
+
+        register(spark)
     options |= source.options
     try:
         if source.table:

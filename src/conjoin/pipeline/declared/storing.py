@@ -12,7 +12,7 @@ from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Ingest, Ingested
 from conjoin.pipeline.ingest.frames import checked_mapping, frame_arrivals, kafka_arrivals
 from conjoin.pipeline.ingest.stream import watch_files
-from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.session.session import path_of, short_errors
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import read_inbox
 
@@ -57,7 +57,12 @@ def start_storing(
     if not source.stream:
         take(rows)
         return None
-    writer = rows.writeStream.foreachBatch(lambda batch, number: take(batch))
+
+    def take_shortly(batch: "DataFrame", _: int) -> None:
+        with short_errors():
+            take(batch)
+
+    writer = rows.writeStream.foreachBatch(take_shortly)
     writer = writer.option("checkpointLocation", path_of(spark, checkpoint))
     how: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{declared.every} milliseconds"}
     return writer.trigger(**how).start()

@@ -47,7 +47,7 @@ def check_checkpoint(batches: CorrelateBatches, place: str, may_be_new: bool) ->
         if may_be_new:
             return
         told = f"{path} goes on from another checkpoint than {place}: rows that it has would be taken again"
-        raise InputError([f"{told}; new_checkpoint says that the sources repeat none of them"])
+        raise InputError([f"{told}; new_checkpoint (--new-checkpoint) says that the sources repeat none of them"])
     known = None if last is None or not last.checkpoint else last.batch
     if read is not None and (known is None or known < read):
         what = "nothing" if known is None else f"{known + 1} of them"

@@ -7,7 +7,8 @@ The streams become one stream of rows, of which Spark gives one batch after the 
 checkpoint knows what was read; the state knows what was decided, and which batch of which checkpoint was the last.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -53,6 +54,14 @@ class CorrelateStream:
         """What batches have raised; a query tells of it in Java's words."""
         return []
 
+    @contextmanager
+    def _noting_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.failures.append(error)
+            raise
+
     @cached_property
     def batches(self) -> CorrelateBatches:
         """One batch after the other, for a schedule of one's own."""
@@ -72,20 +81,18 @@ class CorrelateStream:
         """`once` ends when everything that is there has been taken; else a batch begins every so many seconds, or when
         the last one is over. The checkpoint is in the folder of the state by default; a state goes on from the one
         that it knows, unless `new_checkpoint` says that the sources repeat nothing."""
+        from conjoin.pipeline.session.session import short_errors
+
         frame, batches = self.shaped.frame, self.batches
         place = self.checkpoint(checkpoint)
         self.check(checkpoint, new_checkpoint=new_checkpoint)
         starts = [] if self.starts is None else starts_in(self.starts)
 
         def take(rows: "DataFrame", number: int) -> None:
-            try:
+            with short_errors(), self._noting_failures():
                 report = batches.take_rows(number, self.shaped.of(rows), starts, checkpoint_id(place) or "")
                 if report is not None and on_batch is not None:
                     on_batch(report)
-            except Exception as error:
-                # On its way through Java it loses what it is.
-                self.failures.append(error)
-                raise
 
         writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", place)
         if once:
