@@ -106,4 +106,3 @@ def _has_snapshot(spark: "SparkSession", sink: DeclaredSink, batch: SinkBatch) -
     snapshots = spark.read.format(_ICEBERG).load(place)
     told = F.col("summary").getItem(_SNAPSHOT)
     return not snapshots.where(told == f"{batch.application} {batch.number}").isEmpty()
-
