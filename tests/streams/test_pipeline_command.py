@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from conjoin.fault_points import VARIABLE as FAULT
+from tests.cluster.java_servers import free_ports
 
 pytestmark = pytest.mark.spark
 
@@ -101,7 +103,8 @@ def test_ctrl_c_in_the_middle_of_a_batch_is_quiet_and_loses_nothing(tmp_path: Pa
     state = tmp_path / "state"
     file = declare(tmp_path, state)
     # The first batch writes no outputs, so it is the second whose workers fall asleep.
-    command = start(file, **{FAULT: "file_written:1:600"})
+    [port] = free_ports(1)
+    command = start(file, "--metrics", str(port), **{FAULT: "file_written:1:600"})
 
     def in_the_middle() -> bool:
         """The first batch is what there was before; of the second there are files that nobody names."""
@@ -109,6 +112,9 @@ def test_ctrl_c_in_the_middle_of_a_batch_is_quiet_and_loses_nothing(tmp_path: Pa
         return first and any(state.glob("buckets/000000000001-*.parquet"))
 
     wait_for(in_the_middle, command)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+        figures = page.read().decode()
+    assert f'conjoin_pipeline_rows_total{{pipeline="pipeline"}} {ROWS}.0' in figures
     os.kill(command.pid, signal.SIGINT)
     code, told = ended(command)
     assert code == 0, told

@@ -1,5 +1,6 @@
 """The file of a pipeline: everything that is wrong with it is told at once, and Spark is not needed to see it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,16 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.pipeline.declared.file import pipeline_of, read_pipeline
+from conjoin.pipeline.declared.file import (
+    CorrelateTable,
+    DeclaredSink,
+    DeclaredSource,
+    PipelineTable,
+    StoreTable,
+    pipeline_of,
+    read_pipeline,
+)
+from tests.docs.pages import DOCS
 
 FILES = {"path": "in", "format": "jsonl", "types": "name string"}
 JSONL = {"path": "in", "format": "jsonl"}
@@ -159,6 +169,14 @@ def test_a_password_is_one_of_the_environment_and_not_shown(monkeypatch: pytest.
     assert messages.options["kafka.sasl.jaas.config"] == "s3cret"
     assert messages.columns == {"name": "'$x'"}
     assert "s3cret" not in repr(table)
+
+
+def test_the_page_of_pipelines_names_every_key() -> None:
+    [part] = re.findall(r"### All keys\n(.*?)\n### ", (DOCS / "pipelines.md").read_text(), re.DOTALL)
+    named = {word.split(".")[-1] for span in re.findall(r"`([^`\n]+)`", part) for word in [span]}
+    tables = PipelineTable, DeclaredSource, DeclaredSink, CorrelateTable, StoreTable
+    keys = {key for table in tables for key in table.model_fields} - {"sources", "correlate"}
+    assert keys - named == set()
 
 
 def test_check_starts_no_spark(tmp_path: Path) -> None:
