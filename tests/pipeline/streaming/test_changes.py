@@ -60,6 +60,19 @@ def test_another_number_of_buckets_is_refused_and_nothing_written(tmp_path: Path
     assert sorted(file.name for file in (tmp_path / "state").rglob("*")) == before
 
 
+def test_columns_in_another_order_are_refused(tmp_path: Path) -> None:
+    """What is held stands in slots by number: one column would be taken for another."""
+    book = policies(time_to_live="1h")
+    rows = frames({"messages": [message(1, "a", 1)], "subscriptions": [], "ends": []})
+    given = rows["messages"]
+    both = {order: given.selectExpr("*", *order) for order in (("1 as one", "2 as two"), ("2 as two", "1 as one"))}
+    first, other = both.values()
+    stream = stream_of(tmp_path, book, 0)
+    stream.take(0, rows | {"messages": first})
+    with pytest.raises(InputError, match=r"one int, two int; now they are .*two int, one int"):
+        stream.take(1, rows | {"messages": other})
+
+
 def test_a_batch_of_no_rows_is_a_batch(tmp_path: Path) -> None:
     book = policies(time_to_live="10s")
     first = take(tmp_path, 0, book, [])

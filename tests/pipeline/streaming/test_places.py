@@ -67,7 +67,7 @@ def test_what_a_batch_has_raised_is_told_in_one_line(feed: Feed) -> None:
 
     with pytest.raises(Exception, match="nobody wants this") as raised:
         stream.start(once=True, on_batch=fail).awaitTermination()
-    assert spark_says(raised.value) == "conjoin.errors.InputError: nobody wants this"
+    assert spark_says(raised.value) == "nobody wants this"
     assert [str(failure) for failure in stream.failures] == ["nobody wants this"]
 
 

@@ -35,8 +35,8 @@ ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
 _NO_ROOM, _TRACE = "No space left on device", "Traceback (most recent call last):"
-_RAISED = re.compile(r"^([\w.]+: .+)$", re.MULTILINE)
-"""The last line of a trace of Python's: those before it are indented."""
+_RAISED = re.compile(r"^(?:conjoin\.errors\.\w+: )?(\S.*)$", re.MULTILINE)
+"""The last line of a trace of Python's: those before are indented. Ours are sentences without their names."""
 _DAEMON = "spark.python.daemon.module"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.

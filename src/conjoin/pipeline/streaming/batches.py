@@ -239,7 +239,8 @@ def check_shape(old: StreamShape, new: StreamShape, path: str) -> None:
     problems = []
     if old.buckets != new.buckets:
         problems.append(f"{path} has {old.buckets} buckets, not {new.buckets}")
-    if old.columns != new.columns:
+    # Their order, too: it says in which slot of a row a column is.
+    if list(old.columns.items()) != list(new.columns.items()):
         told = ", ".join(f"{name} {kind}" for name, kind in old.columns.items())
         now = ", ".join(f"{name} {kind}" for name, kind in new.columns.items())
         problems.append(f"{path} holds messages with the columns {told}; now they are {now}")
