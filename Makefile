@@ -8,7 +8,7 @@ PYTEST := $(PYTHON_IN_VENV) -m pytest
 HISTORIES_LONG ?= 20000
 ROUNDS ?= 500
 
-.PHONY: help setup run test test-pure test-all test-faults test-streams test-connect test-kafka test-delta test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-explain bench-versus lock wheel test-wheel clean
+.PHONY: help setup run test test-pure test-all test-faults test-streams test-connect test-kafka test-lakes test-cluster test-clients test-gateway test-console test-oracles lint types check bench-bulk bench-kernel bench-broker bench-broker-large bench-pipeline bench-gateway bench-explain bench-versus lock wheel test-wheel clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,7 +30,7 @@ test-all: ## the same with many more generated histories, all stories on Spark, 
 	@$(MAKE) test-pure
 	@$(MAKE) test-faults
 	@$(MAKE) test-streams ROUNDS=20
-	@for part in connect kafka delta cluster clients gateway console wheel; do $(MAKE) test-$$part || exit 1; done
+	@for part in connect kafka lakes cluster clients gateway console wheel; do $(MAKE) test-$$part || exit 1; done
 
 test-faults: setup ## kill writers in the middle of their commits, in ROUNDS=500 rounds
 	@ROUNDS=$(ROUNDS) $(PYTEST) tests/faults -n 2
@@ -46,9 +46,9 @@ test-kafka: setup ## ingest from a real Kafka broker (fetched from Maven)
 	@scripts/setup-kafka
 	@$(PYTEST) tests/kafka
 
-test-delta: setup ## write Delta tables with Delta's own connector (fetched from Maven)
-	@scripts/setup-delta
-	@$(PYTEST) tests/delta
+test-lakes: setup ## read and write Delta and Iceberg tables with their own connectors (fetched from Maven)
+	@scripts/setup-lakes
+	@$(PYTEST) tests/lakes
 
 test-cluster: setup ## a standalone Spark cluster on PostgreSQL, one worker of it killed
 	@$(PYTEST) tests/cluster
@@ -89,8 +89,8 @@ bench-broker: setup ## measure the durable broker against the home-made solution
 	@$(PYTHON_IN_VENV) -m benchmarks.broker --write
 	@$(PYTHON_IN_VENV) -m benchmarks.broker.hot --write
 
-bench-pipeline: setup ## measure the pipeline on Spark against the broker alone
-	@$(PYTHON_IN_VENV) -m benchmarks.pipeline
+bench-pipeline: setup ## measure the pipeline on Spark: into a store against the broker alone, and streaming correlate
+	@$(PYTHON_IN_VENV) -m benchmarks.pipeline --write
 
 bench-broker-large: setup ## the cost of a message with 100,000 and with 10,000,000 open instances, on SQLite
 	@$(PYTHON_IN_VENV) -m benchmarks.broker.growth

@@ -81,6 +81,19 @@ def bulk_line(results: Results) -> str:
     )
 
 
+def pipeline_streaming(results: Results) -> str:
+    """Streaming correlate, with all buckets touched and with few."""
+    found = results["streaming"]
+    all_, few = found["all"], found["few"]
+    what = {f"all {all_['buckets']} buckets touched": all_, f"{few['buckets']} of {all_['buckets']} touched": few}
+    lines = ["| a batch | s | CPU s | rows/s | state | worker peak |", "|---|---|---|---|---|---|"]
+    for name, row in what.items():
+        about = f"{row['rows']:,} rows over {row['open']:,} open, {name}"
+        figures = f"{row['wall_s']} | {row['cpu_s']} | {row['rows_per_s']:,} | {row['state_mb']} MB"
+        lines.append(f"| {about} | {figures} | {row['worker_peak_mib']} MiB |")
+    return "\n".join([*lines, "", f"Commit `{found['commit']}`."])
+
+
 def hot(results: Results) -> str:
     """Hot keys, beside unrelated publishes."""
     return f"{table(results)}\n\nCommit `{results['commit']}`."
@@ -117,6 +130,7 @@ WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "bulk_mixes": ("bulk.json", bulk_mixes),
     "bulk_cold": ("bulk.json", bulk_cold),
     "bulk_near": ("bulk.json", bulk_near),
+    "pipeline_streaming": ("pipeline.json", pipeline_streaming),
     "hot": ("hot.json", hot),
     "bulk_line": ("bulk.json", bulk_line),
     "broker": ("broker.json", broker),

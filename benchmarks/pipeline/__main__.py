@@ -1,18 +1,22 @@
-"""Figures of the pipeline: a table for people, then one line of JSON.
+"""Figures of the pipeline: tables for people, then one line of JSON.
 
-    python -m benchmarks.pipeline [--open 1000000] [--messages 1000000] [--parked 1000000]
+    python -m benchmarks.pipeline [--only stores,streaming] [--write] [--open 1000000] [--messages 1000000]
 
-Two shards on SQLite, Spark with local[2], warm. Beside it the broker alone, a process a shard, with the same messages.
-What is wanted: 0.7 of it from files; 0.8 of that from Kafka, which is measured where scripts/setup-kafka was run; from
-the inbox 0.5 of it and 5,000 a second, whatever is parked; a run with nothing due in less than a second. The defaults
-of MESSAGES and OPEN are taken from the environment.
+`stores`: two shards on SQLite, Spark with local[2], warm. Beside it the broker alone, a process a shard, with the same
+messages. What is wanted: 0.7 of it from files; 0.8 of that from Kafka, which is measured where scripts/setup-kafka was
+run; from the inbox 0.5 of it and 5,000 a second, whatever is parked; a run with nothing due in less than a second. The
+defaults of MESSAGES and OPEN are taken from the environment. `streaming`: correlate over streams, without a store; the
+aims are in `AIMS`. With --write what was measured replaces its part of benchmarks/results/pipeline.json, from which
+`python -m benchmarks.figures` writes the tables of the documents.
 """
 
 import argparse
 import json
 import os
 import platform
+import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,30 +27,70 @@ from benchmarks.broker.throughput import chosen
 from benchmarks.pipeline.clock import Measured
 from benchmarks.pipeline.kafka import from_kafka
 from benchmarks.pipeline.measures import SHARDS, Place, alone, drained, from_files
+from benchmarks.pipeline.streaming import all_touched, few_touched
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
 from tests.kafka.broker import connector
 
 _MILLION = 1_000_000
+RESULTS = Path(__file__).parents[1] / "results" / "pipeline.json"
+AIMS = {"all": "25,000 rows/s, aim 60,000", "few": "4 s a batch, aim 2 s"}
+
+Figures = dict[str, Any]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     messages = int(os.environ.get("MESSAGES", _MILLION))
+    parser.add_argument("--only", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--write", action="store_true", help="into benchmarks/results/pipeline.json")
     parser.add_argument("--messages", type=int, default=messages, help="each for an instance of its own")
     parser.add_argument("--open", type=int, default=int(os.environ.get("OPEN", _MILLION)), help="open instances")
     parser.add_argument("--parked", type=int, default=_MILLION, help="messages of the inbox that nobody tries any more")
     wanted = parser.parse_args()
     console = Console()
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        found = measured(console, Path(folder), wanted)
+    found: Figures = {}
+    for name in wanted.only.split(","):
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            found[name] = PARTS[name](console, Path(folder), wanted) | {"commit": _commit(), "machine": _machine()}
+    if wanted.write:
+        before = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps(before | found, indent=1) + "\n")
+    else:
+        print(json.dumps(found))
+
+
+def stores(console: Console, folder: Path, wanted: argparse.Namespace) -> Figures:
+    """Into a store, and out of its inbox."""
+    found = measured(console, folder, wanted)
     console.print(_table(wanted, found))
-    print(json.dumps({"machine": f"{platform.machine()}, {os.cpu_count()} cores", **vars(wanted), **found}))
+    plain = {name: value._asdict() if isinstance(value, Measured) else value for name, value in found.items()}
+    return {"messages": wanted.messages, "open": wanted.open, "parked": wanted.parked, **plain}
 
 
-def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> dict[str, Any]:
+def streaming(console: Console, folder: Path, _: argparse.Namespace) -> Figures:
+    """correlate over streams, without a store."""
+    spark = session(load(master="local[2]", driver_memory="4g", partitions=8), "benchmark")
+    found: Figures = {}
+    for name, measure in (("all", all_touched), ("few", few_touched)):
+        with console.status(f"streaming correlate, {name}"):
+            found[name] = measure(spark, folder)
+    table = Table(title="streaming correlate: a batch over subscriptions that wait")
+    for heading in ("buckets", "rows", "open", "wall s", "CPU s", "rows/s", "worker MiB", "wanted"):
+        table.add_column(heading, justify="right")
+    for name, it in found.items():
+        cells = f"{it['buckets']} ({name})", f"{it['rows']:,}", f"{it['open']:,}", f"{it['wall_s']}", f"{it['cpu_s']}"
+        table.add_row(*cells, f"{it['rows_per_s']:,}", str(it["worker_peak_mib"]), AIMS[name])
+    console.print(table)
+    return found
+
+
+PARTS: dict[str, Callable[[Console, Path, argparse.Namespace], Figures]] = {"stores": stores, "streaming": streaming}
+
+
+def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> Figures:
     numbers = chosen(wanted.open, wanted.messages)
-    found: dict[str, Any] = {}
+    found: Figures = {}
     with console.status("the broker alone"):
         found["broker"] = alone(folder, wanted.open, numbers)
     jars = connector()
@@ -63,7 +107,7 @@ def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> dict
     return found
 
 
-def _table(wanted: argparse.Namespace, found: dict[str, Any]) -> Table:
+def _table(wanted: argparse.Namespace, found: Figures) -> Table:
     title = f"{wanted.messages:,} messages, {wanted.open:,} open instances, {SHARDS} shards on SQLite"
     table = Table(title=title)
     for heading in ("what", "measured", "ratio", "CPU us", "ratio", "wanted"):
@@ -85,6 +129,15 @@ def _against(one: Measured, other: Measured) -> tuple[str, str, str, str]:
     """Both ratios are larger for what is better."""
     rates, costs = one.rate / other.rate, other.cpu_us / one.cpu_us
     return f"{one.rate:,.0f}/s", f"{rates:.2f}", f"{one.cpu_us:,.0f}", f"{costs:.2f}"
+
+
+def _commit() -> str:
+    told = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    return told.stdout.strip()
+
+
+def _machine() -> dict[str, Any]:
+    return {"cores": os.cpu_count(), "python": platform.python_version(), "machine": platform.machine()}
 
 
 if __name__ == "__main__":

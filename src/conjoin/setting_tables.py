@@ -106,7 +106,7 @@ class Secret(str):
         return repr(self.HIDDEN if self else "")
 
 
-def _secret(value: object, info: ValidationInfo) -> Secret:
+def secret_of(value: object, info: ValidationInfo) -> Secret:
     text = _text(value)
     if not text.startswith("$"):
         return Secret(text)
@@ -136,7 +136,7 @@ def _names(value: object) -> tuple[str, ...]:
 
 
 Text = Annotated[str, PlainValidator(_text)]
-SecretText = Annotated[Secret, PlainValidator(_secret)]
+SecretText = Annotated[Secret, PlainValidator(secret_of)]
 """As it is written, or the variable of the environment that `$NAME` names."""
 Flag = Annotated[bool, PlainValidator(_flag)]
 Names = Annotated[frozenset[str], PlainValidator(lambda value: frozenset(_names(value)))]

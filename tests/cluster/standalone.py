@@ -34,6 +34,11 @@ class Cluster:
         self._await_workers()
         return self._workers[-1]
 
+    def clear(self) -> None:
+        """So that a job gets those workers that are added from now on."""
+        for worker in list(self._workers):
+            self.kill(worker)
+
     def kill(self, worker: JavaServer) -> None:
         worker.kill()
         self._workers.remove(worker)

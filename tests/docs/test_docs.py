@@ -1,9 +1,10 @@
 """The documents keep their word: what they show runs, what they name exists, and their tables are complete.
 
 A block that opens with ```python run is run; a ```text output block after it is what it must print. The blocks of one
-file share their names. A block that opens with ```sh run has lines of the command, which run in a folder of their own
-that has our examples/ in it; what it prints may be shown with ... in place of an instant. ```sh follow and ```sh serve
-are commands of a newcomer: scripts/follow-readme runs them.
+file share their names. All run in a folder of their own that has our examples/ in it, and a block that opens with
+```toml file NAME (or any other language) is a file there. A block that opens with ```sh run has lines of the command;
+what it prints may be shown with ... in place of an instant. ```sh follow and ```sh serve are commands of a newcomer:
+scripts/follow-readme runs them.
 """
 
 import contextlib
@@ -41,17 +42,23 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+_FILE = re.compile(r"\w+ file (\S+)")
+
+
 class Example(NamedTuple):
-    """A block that runs, and what it must print if the document shows it."""
+    """A block that runs, and what it must print if the document shows it; or the content of a file."""
 
     is_python: bool
     text: str
     shown: str | None
+    file: str = ""
 
 
 def examples(page: Path) -> Iterator[Example]:
     found = [*blocks(page), ("", "")]
     for (info, text), (next_info, next_text) in pairwise(found):
+        if named := _FILE.fullmatch(info):
+            yield Example(False, text, None, named[1])
         if info in ("python run", "sh run"):
             yield Example(info == "python run", text, next_text if next_info == "text output" else None)
 
@@ -80,6 +87,7 @@ _ON_SPARK = (
     "spark_session()",
     "conjoin.pipeline.session.session",
     "conjoin spark ",
+    "conjoin pipeline ",
 )
 
 
@@ -112,6 +120,10 @@ def test_examples_with_spark_run_and_print_what_the_page_shows(page: Path, spark
 def run_examples(page: Path) -> None:
     names: dict[str, Any] = {"__name__": "example"}
     for example in examples(page):
+        if example.file:
+            Path(example.file).parent.mkdir(parents=True, exist_ok=True)
+            Path(example.file).write_text(example.text)
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             if example.is_python:

@@ -100,7 +100,8 @@ class _Server:
         reader = self._spark.read.format("kafka").options(subscribe=topic, includeHeaders=True)
         found = reader.option("kafka.bootstrap.servers", self._servers).load().orderBy("partition", "offset").collect()
         return [
-            (bytes(row.key), bytes(row.value), [(name, bytes(value)) for name, value in row.headers]) for row in found
+            (bytes(row.key), bytes(row.value), [(name, bytes(value)) for name, value in row.headers or []])
+            for row in found
         ]
 
     def conjoin(self, *arguments: str) -> str:

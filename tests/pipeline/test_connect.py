@@ -76,6 +76,26 @@ print(json.dumps([[row.correlation_key, row.verdict] for row in found]))
 spark.stop()
 """
 
+STREAM = """
+import json, sys
+from pyspark.sql import SparkSession
+from conjoin.errors import InputError
+from conjoin.pipeline import Pipeline
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+files = {"path": sys.argv[2] + "/in", "format": "jsonl", "types": "name string, published_at string"}
+waiting = {"path": sys.argv[2] + "/in", "format": "jsonl", "types": "process_id string, name string, opened_at string"}
+declared = {
+    "sources": {"messages": files, "subscriptions": waiting | {"stream": False}},
+    "correlate": {"state": sys.argv[2] + "/state", "out": sys.argv[2] + "/out"},
+}
+try:
+    Pipeline.of(declared).run(spark, once=True)
+except InputError as error:
+    print(json.dumps(str(error)))
+spark.stop()
+"""
+
 
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
@@ -170,3 +190,12 @@ def test_a_store_is_written_and_read_over_spark_connect(
         broker.publish(NewMessage("lost", "o-7"))
     found = run(environment, READER, address, str(tmp_path / "store"))
     assert sorted(found) == sorted([f"o-{number}", "buffered"] for number in range(20) if number != 7)
+
+
+def test_a_stream_over_spark_connect_is_refused_before_anything_begins(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "in").mkdir()
+    told = run(environment, STREAM, address, str(tmp_path))
+    assert told == "a stream is correlated in the process that started Spark: Spark Connect has none here"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["in"]

@@ -13,9 +13,13 @@ _EVERY_S = 0.2
 
 
 @contextmanager
-def progress(spark: Any = None) -> Iterator[Step]:
-    """Yields a function that shows a step on stderr; with a session of Spark, how far its running stages are, too."""
+def progress(spark: Any = None, *, only_on_terminal: bool = False) -> Iterator[Step]:
+    """Yields a function that shows a step on stderr; with a session of Spark, how far its running stages are, too.
+    `only_on_terminal`: what a schedule runs every minute stays quiet there."""
     console = Console(stderr=True)
+    if not console.is_terminal and only_on_terminal:
+        yield lambda _: None
+        return
     if not console.is_terminal:
         yield lambda text: console.print(f"conjoin: {text}", highlight=False, soft_wrap=True)
         return

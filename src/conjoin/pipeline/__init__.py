@@ -4,7 +4,7 @@ It carries tables to the kernel and back; it decides nothing. Only DataFrame fun
 on a classic session and on Spark Connect.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conjoin.pipeline.correlate import correlate
 from conjoin.pipeline.correlate.correlated import Correlated
@@ -13,7 +13,18 @@ from conjoin.pipeline.streaming.stream import CorrelateStream, correlate_stream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["CorrelateStream", "Correlated", "correlate", "correlate_stream", "register", "spark_session"]
+    from conjoin.pipeline.declared.pipeline import Pipeline
+
+__all__ = ["CorrelateStream", "Correlated", "Pipeline", "correlate", "correlate_stream", "register", "spark_session"]
+
+
+def __getattr__(name: str) -> Any:
+    """`Pipeline` brings the runtime, which workers of `correlate` need not load."""
+    if name == "Pipeline":
+        from conjoin.pipeline.declared.pipeline import Pipeline
+
+        return Pipeline
+    raise AttributeError(f"module 'conjoin.pipeline' has no attribute {name!r}")
 
 
 def spark_session(app_name: str = "conjoin") -> "SparkSession":

@@ -1,5 +1,6 @@
 """The file of a pipeline: everything that is wrong with it is told at once, and Spark is not needed to see it."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +9,20 @@ from typing import Any
 import pytest
 
 from conjoin.errors import InputError
-from conjoin.pipeline.declared.file import pipeline_of, read_pipeline
+from conjoin.pipeline.declared.file import (
+    CorrelateTable,
+    DeclaredSink,
+    DeclaredSource,
+    PipelineTable,
+    StoreTable,
+    pipeline_of,
+    read_pipeline,
+)
+from tests.docs.pages import DOCS
 
 FILES = {"path": "in", "format": "jsonl", "types": "name string"}
+JSONL = {"path": "in", "format": "jsonl"}
+BY_NUMBER = {"store": "d", "source": "s", "position": "no"}
 CORRELATE = {"state": "state", "out": "out"}
 RIGHT: dict[str, Any] = {"sources": {"messages": FILES, "subscriptions": FILES}, "correlate": CORRELATE}
 
@@ -64,7 +76,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "sources.starts.path: is missing: where do the rows come from? path, table, or format with options",
         "sinks.0.options: lack kafka.bootstrap.servers",
         "sinks.1.rows: is missing: verdicts, correlations, dead_letters, notices",
-        "sinks.1.format: is missing: kafka, delta, parquet, or any that Spark has",
+        "sinks.1.format: is missing: kafka, delta, iceberg, parquet, conjoin, or any that Spark has",
         "correlate.out: is missing: the folder that gets verdicts, correlations and dead letters",
         "correlate.policies: policy 'Paid': cardinality: 'two' is none of once_per_process, once_per_instance, all, "
         "exactly_one",
@@ -95,6 +107,24 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         (
             {"correlate": None, "publish": {"store": "d", "source": "s"}, "sources": {"messages": FILES}},
             "sources.messages: columns and types are those of correlate",
+        ),
+        ({"correlate": CORRELATE | {"format": "delta"}}, "correlate.format: streams write Parquet"),
+        ({"sinks": [{"rows": "notices", "format": "conjoin"}]}, "sinks.0.path: is missing: the data directory"),
+        (
+            {
+                "correlate": None,
+                "publish": {"store": "d", "source": "s"},
+                "sources": {"messages": JSONL | {"where": "a"}},
+            },
+            "publish.position: is missing: lines are counted by themselves only without where and options",
+        ),
+        (
+            {"correlate": None, "publish": BY_NUMBER, "sources": {"messages": JSONL}},
+            "sources.messages.types: is missing: the columns of the files",
+        ),
+        (
+            {"sources": {"messages": FILES | {"options": {"password": "$NO_SUCH_VARIABLE"}}, "subscriptions": FILES}},
+            "sources.messages.options: there is no variable NO_SUCH_VARIABLE in the environment",
         ),
     ],
 )
@@ -129,6 +159,24 @@ def test_file_that_is_none_is_told_with_its_name(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=told) as raised:
             read_pipeline(path)
         assert str(path) in str(raised.value)
+
+
+def test_a_password_is_one_of_the_environment_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_LOGIN", "s3cret")
+    login = {"options": {"kafka.sasl.jaas.config": "$KAFKA_LOGIN"}, "columns": {"name": "'$x'"}}
+    table = pipeline_of(RIGHT | {"sources": {"messages": FILES | login, "subscriptions": FILES}})
+    messages = table.sources["messages"]
+    assert messages.options["kafka.sasl.jaas.config"] == "s3cret"
+    assert messages.columns == {"name": "'$x'"}
+    assert "s3cret" not in repr(table)
+
+
+def test_the_page_of_pipelines_names_every_key() -> None:
+    [part] = re.findall(r"### All keys\n(.*?)\n### ", (DOCS / "pipelines.md").read_text(), re.DOTALL)
+    named = {word.split(".")[-1] for span in re.findall(r"`([^`\n]+)`", part) for word in [span]}
+    tables = PipelineTable, DeclaredSource, DeclaredSink, CorrelateTable, StoreTable
+    keys = {key for table in tables for key in table.model_fields} - {"sources", "correlate"}
+    assert keys - named == set()
 
 
 def test_check_starts_no_spark(tmp_path: Path) -> None:

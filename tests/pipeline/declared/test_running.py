@@ -9,7 +9,9 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import InputError
 from conjoin.pipeline.declared import Pipeline
+from conjoin.pipeline.declared.file import DeclaredSource
 from conjoin.pipeline.declared.pipeline import PipelineResult
+from conjoin.pipeline.declared.sources import mapped
 from conjoin.runtime.opening import create_broker
 from tests.pipeline.streaming.test_on_spark import at, message, waiting
 
@@ -56,7 +58,8 @@ def test_stream_against_a_table_of_who_waits_goes_to_its_sinks_once(spark: Spark
     pipeline = Pipeline.of(declared(tmp_path, sinks=sinks))
     told: list[int] = []
     first = pipeline.run(spark, once=True, on_batch=lambda done: told.append(done.rows))
-    assert (first.rows, told, first.out["correlations"]) == (3, [3], 1)
+    # The first batch is what there was before.
+    assert (first.rows, told, first.out["correlations"]) == (6, [3, 6], 1)
     assert first.held["open"] == 2
     lines(tmp_path / "paid", "2.jsonl", [paid(4, "b", 210), paid(5, "b", 300)])
     again = Pipeline.of(declared(tmp_path, sinks=sinks))
@@ -64,7 +67,6 @@ def test_stream_against_a_table_of_who_waits_goes_to_its_sinks_once(spark: Spark
     assert (second.rows, second.out["correlations"]) == (2, 2)
     assert again.run(spark, once=True).rows == 0
     pairs = spark.read.json(str(tmp_path / "pairs")).select("batch", "correlation_key").collect()
-    # The first batch is what was there before.
     assert sorted(tuple(row) for row in pairs) == [(1, "a"), (2, "b"), (2, "c")]
     lost = spark.read.parquet(str(tmp_path / "lost")).select("kind", "position").collect()
     assert [tuple(row) for row in lost] == [("expired", 2)]
@@ -116,6 +118,30 @@ def test_files_and_tables_are_published_into_a_store(spark: SparkSession, tmp_pa
     spark.createDataFrame([(1, "a"), (2, "b")], "no long, order string").createOrReplaceTempView("paid_orders")
     table = publishing(tmp_path / "two", table="paid_orders", stream=False)
     assert [counted(table.run(spark, once=True)) for _ in range(2)] == [(2, 0, 0), (0, 0, 2)]
+
+
+def test_files_that_are_no_stream_and_files_with_positions_are_published(spark: SparkSession, tmp_path: Path) -> None:
+    lines(tmp_path / "paid", "1.jsonl", [paid(1, "a", 10), paid(2, "b", 20)])
+    files = {"path": str(tmp_path / "paid"), "format": "jsonl"}
+    table = publishing(tmp_path / "one", **files, stream=False)
+    assert counted(table.run(spark)) == (2, 0, 0)
+    assert table.run(spark).rows == 0
+    create_broker(tmp_path / "two" / "data", 2).close()
+    mapping = {"name": "Paid", "key": "= order", "ttl": "1h"}
+    to = {"store": str(tmp_path / "two" / "data"), "source": "payments", "mapping": mapping, "position": "no"}
+    some = files | {"types": MESSAGES, "where": "no > 1"}
+    by_number = Pipeline.of({"sources": {"messages": some}, "publish": to})
+    assert counted(by_number.run(spark, once=True)) == (1, 0, 0)
+
+
+def test_records_of_kafka_without_columns_are_messages_and_nothing_else(spark: SparkSession) -> None:
+    record = "cast('k' as binary) as key, cast('{\"name\": \"Paid\"}' as binary) as value, 'paid' as topic"
+    records = spark.sql(f"select {record}, 0 as partition, 7L as offset, timestamp '2026-01-01' as timestamp, 0 as t")
+    options = {"kafka.bootstrap.servers": "nowhere:1", "subscribe": "paid"}
+    source = DeclaredSource(format="kafka", options=options, types="name string, order string")
+    assert mapped(records, source).columns == ["name", "order"]
+    with_columns = DeclaredSource(format="kafka", options=options, types="name string", columns={"n": "kafka.offset"})
+    assert [tuple(row) for row in mapped(records, with_columns).collect()] == [(7,)]
 
 
 def test_what_spark_finds_wrong_with_sources_is_told_together(spark: SparkSession, tmp_path: Path) -> None:

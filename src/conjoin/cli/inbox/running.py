@@ -11,6 +11,7 @@ import typer
 from conjoin.cli.inbox.access import counted, in_words, inbox_at_work
 from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
 from conjoin.cli.printing import complain
+from conjoin.cli.progress import progress
 from conjoin.errors import ConjoinError, InputError
 from conjoin.logs import configure
 from conjoin.runtime.inbox.inbox import Inbox
@@ -37,7 +38,9 @@ def run(call: CommandCall, on_spark: OnSpark = False) -> None:
     """
     with inbox_at_work(call, _spark(call, on_spark)) as inbox:
         _check_enabled(inbox)
-        counts = counted(asdict(inbox.run() + inbox.clean_up()))
+        with progress(only_on_terminal=True) as step:
+            step("delivering what is due")
+            counts = counted(asdict(inbox.run() + inbox.clean_up()))
     call.print(counts, in_words(counts, _NOTHING))
 
 

@@ -146,6 +146,9 @@ def await_query(query: Any) -> None:
     finally:
         signal.signal(signal.SIGINT, before)
     if interrupted.is_set():
+        from conjoin.pipeline.session.session import mute_java
+
+        mute_java()
         query.stop()
 
 

@@ -9,6 +9,7 @@ from conjoin.cli.configuration import keep_for
 from conjoin.cli.invocation import CommandCall, on_store, opened_store
 from conjoin.cli.options import option
 from conjoin.cli.printing import complain
+from conjoin.cli.progress import progress
 from conjoin.cli.reading import LONGEST_PAUSE_MS, read_ms
 from conjoin.errors import ConjoinError, InputError
 from conjoin.runtime.broker import Broker
@@ -71,10 +72,12 @@ def compact(
     conjoin store tick does the same every ten minutes. With a [bold]backup[/bold] of this store, the log up to it is
     removed as well: conjoin store verify --from replays the rest.
     """
-    with call.opened_store() as store:
+    with progress(only_on_terminal=True) as step, call.opened_store() as store:
         with closing(Retention(store, keep_for())) as retention:
+            step("removing what was kept for long enough")
             removed = retention.sweep(now_us())
         if backup is not None:
+            step("shortening the log")
             with opened_store(backup) as base:
                 removed = removed._replace(log_blocks=removed.log_blocks + compact_log(store, base))
     counts = [f"{name.replace('_', ' ')} {count}" for name, count in removed._asdict().items()]

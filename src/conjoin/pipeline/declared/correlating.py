@@ -1,6 +1,7 @@
 """What a pipeline does: correlate streams, or tables. Tables beside streams are what there was before: taken once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from conjoin.errors import InputError
@@ -10,7 +11,7 @@ from conjoin.pipeline.correlate.correlate import correlate
 from conjoin.pipeline.declared.delivery import SinkDelivery
 from conjoin.pipeline.declared.file import CorrelateTable, PipelineTable
 from conjoin.pipeline.declared.sources import mapped, read_source
-from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.session.session import SPARK_ERRORS, path_of
 from conjoin.pipeline.streaming.batches import BatchReport
 from conjoin.pipeline.streaming.stream import CorrelateStream, correlate_stream
 
@@ -42,7 +43,7 @@ def correlate_tables(spark: "SparkSession", declared: PipelineTable, it: Correla
     frames = frames_of(spark, declared)
     others = events.other_columns(types_of(frames["messages"]))
     with correlate(**frames, policies=it.rules, carry=others) as result:
-        return result.write(it.out, overwrite=True)
+        return result.write(it.out, it.format, overwrite=True)
 
 
 def stream_of(
@@ -74,18 +75,36 @@ def _nothing(table: "DataFrame", stream: "DataFrame") -> "DataFrame":
     return stream.where("false").selectExpr(*nulls)
 
 
-def start_stream(
-    spark: "SparkSession", declared: PipelineTable, it: CorrelateTable, once: bool, on_batch: OnBatch
-) -> "StreamingQuery":
-    stream, before = stream_of(spark, declared, it)
-    delivery = SinkDelivery(spark, stream.batches, declared.sinks, path_of(spark, it.out))
-    delivery.catch_up()
-    if before and stream.batches.last is None:
-        stream.begin_with(before)
+class DeclaredStream:
+    """The streams of a file, ready to be started: what was committed is delivered, and what there was before taken."""
 
-    def done(report: BatchReport) -> None:
-        delivery.catch_up()
-        on_batch(report)
+    def __init__(self, spark: "SparkSession", declared: PipelineTable, it: CorrelateTable, on_batch: OnBatch) -> None:
+        self.stream, self._before = stream_of(spark, declared, it)
+        self._declared = declared
+        self._on_batch = on_batch
+        self._delivery = SinkDelivery(spark, self.stream.batches, declared.sinks, path_of(spark, it.out))
 
-    every_s = None if once else declared.every / 1_000
-    return stream.start(declared.checkpoint or None, once=once, every_s=every_s, on_batch=done)
+    def start(self, *, once: bool, new_checkpoint: bool = False) -> "StreamingQuery":
+        checkpoint = self._declared.checkpoint or None
+        # Before anything is written: a state may belong to another checkpoint.
+        self.stream.check(checkpoint, new_checkpoint=new_checkpoint)
+        self._delivery.catch_up()
+        if self._before and (report := self.stream.begin_with(self._before)) is not None:
+            self._done(report)
+        every_s = None if once else self._declared.every / 1_000
+        how: dict[str, Any] = {"once": once, "every_s": every_s, "new_checkpoint": new_checkpoint}
+        return self.stream.start(checkpoint, on_batch=self._done, **how)
+
+    @contextmanager
+    def telling_failures(self) -> Iterator[None]:
+        """What a batch has raised, and not what Java says of it."""
+        try:
+            yield
+        except SPARK_ERRORS:
+            for failure in self.stream.failures[-1:]:
+                raise failure from None
+            raise
+
+    def _done(self, report: BatchReport) -> None:
+        self._delivery.catch_up()
+        self._on_batch(report)

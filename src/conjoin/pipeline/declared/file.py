@@ -5,25 +5,29 @@ correlate | publish | receive                   what to do with them: exactly on
 sinks                                           where results go beside the folder `correlate.out`
 """
 
+import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import PlainValidator
+from pydantic import PlainValidator, ValidationInfo
 
 from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.policies import PROFILES, Policies, read_policies
 from conjoin.pipeline.correlate.columns import TABLES
 from conjoin.plain_yaml import read_yaml
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping
-from conjoin.setting_tables import Flag, SettingTable, Text, check_table, duration_ms, one_of, whole_number
+from conjoin.setting_tables import Flag, SettingTable, Text, check_table, duration_ms, one_of, secret_of, whole_number
 
 SOURCES = ("messages", "subscriptions", "ends", "starts")
 RESULTS = ("verdicts", "correlations", "dead_letters", "notices")
 FILES = {"jsonl": "json", "json": "json", "csv": "csv", "parquet": "parquet"}
 """Formats of files, and what Spark calls them."""
+FORMATS_OF_RUNS = ("parquet", "delta", "jsonl", "csv")
 KAFKA = "kafka"
+STORE = "conjoin"
+"""The format of a store as a sink: rows are published."""
 
 
 def _options(value: object) -> dict[str, str]:
@@ -33,6 +37,11 @@ def _options(value: object) -> dict[str, str]:
     if wrong:
         raise ValueError(f"{wrong[0]} is neither a text nor a number")
     return {name: str(it).lower() if isinstance(it, bool) else str(it) for name, it in value.items()}
+
+
+def _options_of_spark(value: object, info: ValidationInfo) -> dict[str, str]:
+    """What begins with $ is the variable of the environment with this name: a file is no place for a password."""
+    return {name: secret_of(it, info) for name, it in _options(value).items()}
 
 
 def _mapping(value: object) -> str | dict[str, Any]:
@@ -49,7 +58,8 @@ def _policies(value: object) -> dict[str, dict[str, Any]]:
     return {name: dict(it) for name, it in value.items()}
 
 
-Options = Annotated[dict[str, str], PlainValidator(_options)]
+Options = Annotated[dict[str, str], PlainValidator(_options_of_spark)]
+Expressions = Annotated[dict[str, str], PlainValidator(_options)]
 NOTHING: dict[str, Any] = {}
 
 
@@ -62,7 +72,7 @@ class DeclaredSource(SettingTable):
     table: Text = ""
     options: Options = NOTHING
     types: Text = ""
-    columns: Options = NOTHING
+    columns: Expressions = NOTHING
     where: Text = ""
     stream: Flag = True
 
@@ -86,13 +96,16 @@ class DeclaredSource(SettingTable):
 
 
 class DeclaredSink(SettingTable):
-    """`rows` is what it gets; `path` or `table` where it writes, by `format`."""
+    """`rows` is what it gets; `path` or `table` where it writes, by `format`. `where` and `columns` are SQL, as those
+    of a source."""
 
     rows: Annotated[str, one_of(*RESULTS)] = ""
     format: Text = ""
     path: Text = ""
     table: Text = ""
     options: Options = NOTHING
+    where: Text = ""
+    columns: Expressions = NOTHING
 
     def contradictions(self) -> Iterable[tuple[str, str]]:
         if not self.rows:
@@ -100,20 +113,24 @@ class DeclaredSink(SettingTable):
         if self.path and self.table:
             yield "path", "and table are two places: give one of them"
         if not self.format and not self.table:
-            yield "format", "is missing: kafka, delta, parquet, or any that Spark has"
+            yield "format", "is missing: kafka, delta, iceberg, parquet, conjoin, or any that Spark has"
         if self.format in FILES and not self.path:
             yield "path", "is missing"
         if self.format == KAFKA:
             lacks = [name for name in ("kafka.bootstrap.servers", "topic") if name not in self.options]
             if lacks:
                 yield "options", f"lack {' and '.join(lacks)}"
+        if self.format == STORE and not self.path and "url" not in self.options:
+            yield "path", "is missing: the data directory of the store; or options.url, its postgresql:// address"
 
 
 class CorrelateTable(SettingTable):
-    """Against who waits: `state` is what is kept from batch to batch, `out` a folder of results."""
+    """Against who waits: `state` is what is kept from batch to batch, `out` a folder of results; `format` is that of a
+    run over tables."""
 
     state: Text = ""
     out: Text = ""
+    format: Annotated[str, one_of(*FORMATS_OF_RUNS)] = "parquet"
     lateness: Annotated[int, duration_ms()] = 0
     profile: Annotated[str, one_of(*PROFILES)] = "zeebe"
     policies: Annotated[dict[str, dict[str, Any]], PlainValidator(_policies)] = NOTHING
@@ -174,10 +191,7 @@ class PipelineTable(SettingTable):
 
 def read_pipeline(path: Path) -> PipelineTable:
     """Raises `InputError` with everything that is wrong, each with its key."""
-    written = _written(path)
-    table, problems = check_table(PipelineTable, written)
-    if isinstance(written, Mapping):
-        problems += list(_contradictions(table, written, {problem.partition(":")[0] for problem in problems}))
+    table, problems = _read(_written(path))
     if problems:
         raise InputError([f"{path}: {problem}" for problem in problems])
     return table
@@ -185,11 +199,17 @@ def read_pipeline(path: Path) -> PipelineTable:
 
 def pipeline_of(written: Mapping[str, Any]) -> PipelineTable:
     """The same of a dictionary."""
-    table, problems = check_table(PipelineTable, written)
-    problems += list(_contradictions(table, written, {problem.partition(":")[0] for problem in problems}))
+    table, problems = _read(written)
     if problems:
         raise InputError(problems)
     return table
+
+
+def _read(written: object) -> tuple[PipelineTable, list[str]]:
+    table, problems = check_table(PipelineTable, written, environment=os.environ)
+    if isinstance(written, Mapping):
+        problems += list(_contradictions(table, written, {problem.partition(":")[0] for problem in problems}))
+    return table, problems
 
 
 def _written(path: Path) -> object:
@@ -227,6 +247,8 @@ def _contradictions(table: PipelineTable, written: Mapping[str, Any], wrong: set
         streams = any(source.stream for source in table.sources.values())
         if streams and not it.state:
             yield "correlate.state: is missing: the folder of what is kept from batch to batch"
+        if streams and it.format != "parquet":
+            yield f"correlate.format: streams write Parquet; give a sink of the format {it.format} beside it"
         if not streams and table.sinks:
             yield "sinks: they get batches of streams, and all sources are tables: the results are in correlate.out"
     if (channel := table.receive) is not None and not channel.channel:
@@ -245,10 +267,7 @@ def _of_sources(table: PipelineTable, what: str) -> Iterator[str]:
         messages, to = table.sources.get("messages"), table.publish or table.receive
         if messages is None or to is None:
             return
-        if messages.columns or messages.types:
-            yield f"sources.messages: columns and types are those of correlate; {what}.mapping reads rows for a store"
-        if not to.position and (messages.table or messages.kind not in (*FILES, KAFKA)):
-            yield f"{what}.position: is missing: the column that grows, or nothing can be exactly once"
+        yield from _of_rows_for_a_store(messages, to, what)
         return
     messages = table.sources.get("messages")
     if messages is not None and not messages.stream and any(source.stream for source in table.sources.values()):
@@ -259,3 +278,16 @@ def _of_sources(table: PipelineTable, what: str) -> Iterator[str]:
         known = [contract.name for contract in TABLES[name]]
         strange = [column for column in source.columns if name != "messages" and column not in known]
         yield from (f"sources.{name}.columns: {column} is none of {', '.join(known)}" for column in strange)
+
+
+def _of_rows_for_a_store(messages: DeclaredSource, to: StoreTable, what: str) -> Iterator[str]:
+    is_files = not messages.table and messages.kind in FILES
+    if messages.columns or (messages.types and not (is_files and to.position)):
+        yield f"sources.messages: columns and types are those of correlate; {what}.mapping reads rows for a store"
+    if to.position:
+        if is_files and messages.stream and messages.kind != "parquet" and not messages.types:
+            yield "sources.messages.types: is missing: the columns of the files, such as 'id long, at string'"
+    elif not is_files and messages.kind != KAFKA:
+        yield f"{what}.position: is missing: the column that grows, or nothing can be exactly once"
+    elif is_files and (messages.where or messages.options):
+        yield f"{what}.position: is missing: lines are counted by themselves only without where and options"

@@ -3,36 +3,56 @@
 Pipeline.load("orders.toml").run(spark, once=True)
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from conjoin.pipeline.declared.file import PipelineTable, pipeline_of, read_pipeline
+from msgspec.structs import asdict
+
+from conjoin.pipeline.declared.file import CorrelateTable, PipelineTable, pipeline_of, read_pipeline
 from conjoin.runtime.opening import open_broker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
 
+    from conjoin.pipeline.declared.correlating import DeclaredStream
+    from conjoin.pipeline.streaming.batches import BatchReport
+
 Wait = Callable[["StreamingQuery"], None]
 
 
 @dataclass
 class PipelineResult:
-    """What has been done since it was started. `out`: rows of each output, or messages and dead letters of a store."""
+    """What has been done since it was started. `out`: rows of each output, or messages and dead letters of a store;
+    `verdicts` by verdict and reason. `held`, and what `last` tells, are as the last batch has left them."""
 
     batches: int = 0
     rows: int = 0
     out: dict[str, int] = field(default_factory=dict)
     held: dict[str, int] = field(default_factory=dict)
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    dead_letters: Counter[str] = field(default_factory=Counter)
+    last: "BatchReport | None" = None
 
     def add(self, rows: int, out: Mapping[str, int]) -> None:
         self.batches += 1
         self.rows += rows
         for name, count in out.items():
             self.out[name] = self.out.get(name, 0) + count
+
+    def add_report(self, report: "BatchReport") -> None:
+        self.add(report.rows, report.out)
+        self.held = asdict(report.held)
+        self.verdicts.update(report.reasons)
+        self.dead_letters.update(report.dead_letters)
+        self.last = report
+
+
+OnResult = Callable[[PipelineResult], None]
 
 
 @dataclass(frozen=True)
@@ -65,14 +85,21 @@ class Pipeline:
         *,
         once: bool = False,
         wait: Wait = lambda query: query.awaitTermination(),  # type: ignore[assignment]
-        on_batch: Callable[[PipelineResult], None] = lambda _: None,
+        on_batch: OnResult = lambda _: None,
+        new_checkpoint: bool = False,
     ) -> PipelineResult:
         """Until it is stopped, or `once` until everything that is there has been taken; tables are taken once. `wait`
-        waits for a query to end, and may stop it."""
+        waits for a query to end, and may stop it. `new_checkpoint`: the sources repeat nothing of what was taken with
+        the old one."""
         result = PipelineResult()
         declared = self.declared
+        if self.does == "correlate tables":
+            self._correlate_tables(spark, result, on_batch)
+            return result
         if declared.correlate is not None:
-            self._correlate(spark, result, once, wait, on_batch)
+            stream = self._stream(spark, result, on_batch)
+            with stream.telling_failures():
+                wait(stream.start(once=once, new_checkpoint=new_checkpoint))
             return result
         from conjoin.pipeline.declared.storing import ingest_of, start_storing
         from conjoin.pipeline.ingest.batch import Ingested
@@ -83,6 +110,7 @@ class Pipeline:
         def done(one: Ingested) -> None:
             counts = ("messages", "dead_letters", "ignored", "repeated", "duplicates")
             result.add(one.rows, {name: getattr(one, name) for name in counts})
+            result.verdicts.update(one.verdicts)
             on_batch(result)
 
         with closing(open_broker(to.store if "://" in to.store else Path(to.store))) as broker:
@@ -92,30 +120,27 @@ class Pipeline:
                 wait(query)
         return result
 
-    def _correlate(
-        self,
-        spark: "SparkSession",
-        result: PipelineResult,
-        once: bool,
-        wait: Wait,
-        on_batch: Callable[[PipelineResult], None],
-    ) -> None:
-        import msgspec
+    def _correlate_tables(self, spark: "SparkSession", result: PipelineResult, on_batch: OnResult) -> None:
+        from conjoin.pipeline.declared.correlating import correlate_tables
 
-        from conjoin.pipeline.declared.correlating import correlate_tables, start_stream
-        from conjoin.pipeline.streaming.batches import BatchReport
+        run = correlate_tables(spark, self.declared, self._correlates)
+        result.add(sum(run.counts.rows_in.values()), run.rows)
+        result.dead_letters.update(run.counts.dead_letters)
+        for tally in run.counts.tallies:
+            result.verdicts[tally.verdict, tally.reason] += tally.count
+        on_batch(result)
 
+    def _stream(self, spark: "SparkSession", result: PipelineResult, on_batch: OnResult) -> "DeclaredStream":
+        from conjoin.pipeline.declared.correlating import DeclaredStream
+
+        def done(report: "BatchReport") -> None:
+            result.add_report(report)
+            on_batch(result)
+
+        return DeclaredStream(spark, self.declared, self._correlates, done)
+
+    @property
+    def _correlates(self) -> CorrelateTable:
         it = self.declared.correlate
         assert it is not None, "it was asked for"
-        if self.does == "correlate tables":
-            run = correlate_tables(spark, self.declared, it)
-            result.add(sum(run.counts.rows_in.values()), run.rows)
-            on_batch(result)
-            return
-
-        def done(report: BatchReport) -> None:
-            result.add(report.rows, report.out)
-            result.held = msgspec.structs.asdict(report.held)
-            on_batch(result)
-
-        wait(start_stream(spark, self.declared, it, once, done))
+        return it

@@ -2,23 +2,37 @@
 
 files          a folder `batch=N` inside the path, replaced if the batch comes again: exactly once
 Delta          appended as the transaction N of its application: exactly once
+Iceberg        appended as a snapshot that says which batch it is: exactly once
+a store        published, with the number of each row as its position: exactly once
 anything else  appended: at least once, if the process dies between the writing and the note of it
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
+from conjoin.errors import InputError
+from conjoin.pipeline.correlate.columns import quoted
 from conjoin.pipeline.correlate.results import VERDICTS
-from conjoin.pipeline.declared.file import FILES, KAFKA, DeclaredSink
-from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.declared.file import FILES, KAFKA, STORE, DeclaredSink
+from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 NOTICES = "notices"
+NUMBER = "conjoin_number"
+"""Which of all rows that were ever written of an output a row is; only a store needs it."""
+_ICEBERG, _SNAPSHOT = "iceberg", "conjoin"
 _LOST = ("expired", "short", "discarded")
 """Verdicts of messages that nobody took, or too few."""
+
+
+class SinkBatch(NamedTuple):
+    """Which batch it is: `application` names the stream and the sink, so that a lake can tell whether it has it."""
+
+    number: int
+    application: str
 
 
 def table_of(rows: str) -> str:
@@ -32,24 +46,47 @@ def noticed(verdicts: "DataFrame") -> "DataFrame":
     return lost.withColumn("kind", F.expr("if(verdict = 'short', 'expired', verdict)"))
 
 
-def write_batch(frame: "DataFrame", sink: DeclaredSink, batch: int, application: str) -> None:
-    """`application` names the stream: with the batch's number it tells a lake whether it has it."""
-    if sink.format == KAFKA:
+def wanted_of(frame: "DataFrame", sink: DeclaredSink) -> "DataFrame":
+    """The rows and columns that a sink asks for."""
+    if sink.rows == NOTICES:
+        frame = noticed(frame)
+    number = [NUMBER] if NUMBER in frame.columns else []
+    try:
+        if sink.where:
+            frame = frame.where(sink.where)
+        if sink.columns:
+            frame = frame.selectExpr(*(f"{text} as {quoted(name)}" for name, text in sink.columns.items()), *number)
+    except SPARK_ERRORS as error:
+        raise InputError([f"sink of {sink.rows}: {spark_says(error)}"]) from None
+    return frame
+
+
+def write_batch(frame: "DataFrame", sink: DeclaredSink, batch: SinkBatch) -> None:
+    """Rows as they are wanted, to where they are wanted. The session knows the format."""
+    spark = frame.sparkSession
+    options = dict(sink.options)
+    if sink.format == KAFKA and "value" not in sink.columns:
         frame = as_records(frame)
-    writer = frame.write.options(**sink.options)
+    if sink.format == STORE:
+        options = {"source": batch.application} | options | {"position": NUMBER}
+    elif sink.format == "delta":
+        options |= {"txnAppId": batch.application, "txnVersion": str(batch.number)}
+    elif sink.format == _ICEBERG:
+        options[f"snapshot-property.{_SNAPSHOT}"] = f"{batch.application} {batch.number}"
+        if _has_snapshot(spark, sink, batch):
+            return
+    writer = frame.write.options(**options)
     if sink.format in FILES:
-        folder = f"{sink.path.rstrip('/')}/batch={batch}"
-        writer.format(FILES[sink.format]).mode("overwrite").save(path_of(frame.sparkSession, folder))
+        folder = f"{sink.path.rstrip('/')}/batch={batch.number}"
+        writer.format(FILES[sink.format]).mode("overwrite").save(path_of(spark, folder))
         return
-    if sink.format == "delta":
-        writer = writer.option("txnAppId", application).option("txnVersion", batch)
     if sink.format:
         writer = writer.format(sink.format)
     writer = writer.mode("append")
     if sink.table:
         writer.saveAsTable(sink.table)
     elif sink.path:
-        writer.save(path_of(frame.sparkSession, sink.path))
+        writer.save(path_of(spark, sink.path))
     else:
         writer.save()
 
@@ -59,3 +96,13 @@ def as_records(frame: "DataFrame") -> "DataFrame":
     columns = [F.col(f"`{name}`") for name in frame.columns]
     key = F.col("correlation_key").cast("string") if "correlation_key" in frame.columns else F.lit(None).cast("string")
     return frame.select(key.alias("key"), F.to_json(F.struct(*columns)).alias("value"))
+
+
+def _has_snapshot(spark: "SparkSession", sink: DeclaredSink, batch: SinkBatch) -> bool:
+    """Was this batch appended by a process that died before it could note it?"""
+    if sink.table and not spark.catalog.tableExists(sink.table):
+        return False
+    place = f"{sink.table}.snapshots" if sink.table else f"{path_of(spark, sink.path)}#snapshots"
+    snapshots = spark.read.format(_ICEBERG).load(place)
+    told = F.col("summary").getItem(_SNAPSHOT)
+    return not snapshots.where(told == f"{batch.application} {batch.number}").isEmpty()

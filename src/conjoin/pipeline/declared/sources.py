@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import quoted
-from conjoin.pipeline.declared.file import FILES, KAFKA, DeclaredSource
+from conjoin.pipeline.declared.file import FILES, KAFKA, STORE, DeclaredSource
 from conjoin.pipeline.ingest.frames import OFFSETS_AT_ONCE
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 
@@ -36,6 +36,10 @@ def read_source(spark: "SparkSession", source: DeclaredSource) -> "DataFrame":
         options = _DEFAULTS | ({"maxOffsetsPerTrigger": str(OFFSETS_AT_ONCE)} if source.stream else {})
         if not source.stream:
             options.pop("failOnDataLoss")
+    elif kind == STORE:
+        from conjoin.pipeline.source import register
+
+        register(spark)
     options |= source.options
     try:
         if source.table:
@@ -61,6 +65,9 @@ def mapped(frame: "DataFrame", source: DeclaredSource) -> "DataFrame":
             frame = frame.where(source.where)
         if source.columns:
             frame = frame.selectExpr(*(f"{text} as {quoted(name)}" for name, text in source.columns.items()))
+        elif source.kind == KAFKA:
+            # Otherwise it would travel along as a column of messages.
+            frame = frame.drop("kafka")
     except SPARK_ERRORS as error:
         raise InputError([spark_says(error)]) from None
     return frame

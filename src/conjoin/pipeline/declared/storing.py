@@ -12,7 +12,7 @@ from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Ingest, Ingested
 from conjoin.pipeline.ingest.frames import checked_mapping, frame_arrivals, kafka_arrivals
 from conjoin.pipeline.ingest.stream import watch_files
-from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.session.session import path_of, short_errors
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import read_inbox
 
@@ -40,11 +40,12 @@ def _channel(name: str, inbox: dict[str, Any]) -> Into:
 def start_storing(
     spark: "SparkSession", declared: PipelineTable, it: StoreTable, job: Ingest, once: bool
 ) -> "StreamingQuery | None":
-    """None: the source is a table, and all of it was taken."""
+    """None: the source is a table, and all of it was taken. Files that are no stream are one that ends."""
     source = declared.sources["messages"]
     checkpoint = declared.checkpoint or _beside(it)
-    if source.stream and source.path and source.kind in FILES and not source.options and not source.where:
-        return watch_files(spark, source.path, checkpoint, job, once=once, every_s=declared.every / 1_000)
+    if source.path and source.kind in FILES and not it.position:
+        is_over = once or not source.stream
+        return watch_files(spark, source.path, checkpoint, job, once=is_over, every_s=declared.every / 1_000)
     rows = read_source(spark, source)
     if source.where:
         rows = rows.where(source.where)
@@ -56,7 +57,12 @@ def start_storing(
     if not source.stream:
         take(rows)
         return None
-    writer = rows.writeStream.foreachBatch(lambda batch, number: take(batch))
+
+    def take_shortly(batch: "DataFrame", _: int) -> None:
+        with short_errors():
+            take(batch)
+
+    writer = rows.writeStream.foreachBatch(take_shortly)
     writer = writer.option("checkpointLocation", path_of(spark, checkpoint))
     how: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{declared.every} milliseconds"}
     return writer.trigger(**how).start()

@@ -22,7 +22,7 @@ from conjoin.pipeline.ingest.batch import Arrivals, Ingest
 from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals, kafka_reader
 from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
 from conjoin.pipeline.session.arrow_rows import spark_schema
-from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
+from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, short_errors, spark_says
 
 _OF_A_PATTERN = re.compile(r"[\\\[\]{}*?]")
 
@@ -165,7 +165,11 @@ def watch_kafka(
 
 
 def _start(frame: DataFrame, take: Take, checkpoint: str, once: bool, every_s: float) -> StreamingQuery:
-    writer = frame.writeStream.foreachBatch(lambda batch, number: take(batch)).option("checkpointLocation", checkpoint)
+    def take_shortly(batch: DataFrame, _: int) -> None:
+        with short_errors():
+            take(batch)
+
+    writer = frame.writeStream.foreachBatch(take_shortly).option("checkpointLocation", checkpoint)
     if once:
         return writer.trigger(availableNow=True).start()
     return writer.trigger(processingTime=f"{every_s} seconds").start()

@@ -7,6 +7,7 @@ listens on the loopback address only. It ends, and its scratch folder goes, when
 import atexit
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from conjoin.errors import SparkFailed
+from conjoin.errors import ConjoinError, SparkFailed
 from conjoin.pipeline.session.class_archive import options_with_archive
 from conjoin.pipeline.session.java import ensure_java
 from conjoin.pipeline.session.java_process import StartedJava, starting_java
@@ -33,12 +34,18 @@ if TYPE_CHECKING:
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
+_NO_ROOM, _TRACE = "No space left on device", "Traceback (most recent call last):"
+_RAISED = re.compile(r"^(?:conjoin\.errors\.\w+: )?(\S.*)$", re.MULTILINE)
+"""The last line of a trace of Python's: those before are indented. Ours are sentences without their names."""
 _DAEMON = "spark.python.daemon.module"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
 _JAVA_OPTIONS = ("-XX:+UseParallelGC", f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}")
 FOR_A_SHORT_JOB = "-XX:TieredStopAtLevel=1"
 """Java's second compiler pays after some ten seconds; on two cores it takes one of them until then."""
+
+
+_started: list[StartedJava] = []
 
 
 def session(settings: "Settings", app_name: str, java_options: str = "") -> SparkSession:
@@ -59,8 +66,15 @@ def session(settings: "Settings", app_name: str, java_options: str = "") -> Spar
         builder = builder.config(key, value)
     with spark_errors(), starting_java() as java:
         spark = builder.getOrCreate()
+    _started.append(java)
     atexit.register(_stop, spark, java)
     return spark
+
+
+def mute_java() -> None:
+    """A query is about to be stopped: what Java says of its batch that is cut off is of no use to anybody."""
+    for java in _started:
+        java.mute()
 
 
 def _stop(spark: SparkSession, java: StartedJava) -> None:
@@ -147,8 +161,24 @@ def spark_errors() -> Iterator[None]:
         raise SparkFailed("its Java process has gone") from error
 
 
+@contextmanager
+def short_errors() -> Iterator[None]:
+    """Around a batch that Spark calls for: its search of a long trace for an interruption overflows its own stack."""
+    try:
+        yield
+    except ConjoinError as error:
+        raise error.with_traceback(None) from None
+    except Exception as error:  # noqa: BLE001 - whatever it was, Java gets one line
+        raise SparkFailed(spark_says(error)) from None
+
+
 def spark_says(error: Exception) -> str:
-    """The innermost cause if the text has a Java trace, else its first line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """What a worker has raised; else the innermost cause if the text has a Java trace, else its first line."""
+    text = str(error)
+    if _NO_ROOM in text:
+        return f"the disk is full: {_NO_ROOM}"
+    if _TRACE in text and (raised := _RAISED.findall(text.rpartition(_TRACE)[2])):
+        return str(raised[0])[:_MOST_WORDS]
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     return (causes[-1:] or lines[:1] or [type(error).__name__])[0][:_MOST_WORDS]

@@ -1,6 +1,7 @@
 """Tables as streams: verdicts without a store, batch after batch, each exactly once.
 
 stream.py         streams of Spark -> batches
+checkpoint.py     what Spark has read, beside what a state knows
 batches.py        one batch: how far time has come, the folds, the commit
 batch_rows.py     tables or streams -> rows of the one shape, each with its bucket
 carriers.py       Spark's tasks, or this process

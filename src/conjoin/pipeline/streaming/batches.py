@@ -8,8 +8,9 @@ What is decided up to which instant, and what is pending, is in the manifest; a 
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conjoin.errors import InputError
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What one batch has done. `as_of`: up to there everything is decided; `held`: what the state holds now."""
+    """What one batch has done. `as_of`: up to there everything is decided; `latest`: the latest row that was ever seen;
+    `held`: what the state holds now."""
 
     sequence: int
     rows: int
@@ -47,6 +49,9 @@ class BatchReport:
     """Of subscriptions that were gone already."""
     state_bytes: int
     seconds: float
+    latest: int | None = None
+    reasons: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Verdicts by verdict and reason."""
 
 
 def wall_clock() -> int:
@@ -81,6 +86,7 @@ class CorrelateBatches:
         """The last batch that was committed. What one that died has left is put right when it is first asked for."""
         if not self._opened:
             self.state.make()
+            self.out.belong_to(self.state)
             self._last = self.state.latest()
             if self._last is not None:
                 self.out.publish(self._last.run, self._last.files)
@@ -180,9 +186,11 @@ class CorrelateBatches:
         reports = given.carrier.fold(task, looked_over)
         self._commit(made, reports, began)
         held = made.held()
-        verdicts: dict[str, int] = {}
+        verdicts: Counter[str] = Counter()
+        reasons: Counter[tuple[str, str]] = Counter()
         for tally in made.counts.tallies:
-            verdicts[tally.verdict] = verdicts.get(tally.verdict, 0) + tally.count
+            verdicts[tally.verdict] += tally.count
+            reasons[tally.verdict, tally.reason] += tally.count
         return BatchReport(
             made.sequence,
             made.rows,
@@ -195,6 +203,8 @@ class CorrelateBatches:
             made.closings_ignored,
             sum(file.bytes for file in made.buckets.values()),
             time.monotonic() - began,
+            made.latest,
+            reasons,
         )
 
     def _commit(self, made: BatchManifest, reports: list[TaskReport], began: float) -> None:
@@ -229,7 +239,8 @@ def check_shape(old: StreamShape, new: StreamShape, path: str) -> None:
     problems = []
     if old.buckets != new.buckets:
         problems.append(f"{path} has {old.buckets} buckets, not {new.buckets}")
-    if old.columns != new.columns:
+    # Their order, too: it says in which slot of a row a column is.
+    if list(old.columns.items()) != list(new.columns.items()):
         told = ", ".join(f"{name} {kind}" for name, kind in old.columns.items())
         now = ", ".join(f"{name} {kind}" for name, kind in new.columns.items())
         problems.append(f"{path} holds messages with the columns {told}; now they are {now}")

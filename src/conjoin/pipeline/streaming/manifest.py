@@ -2,6 +2,7 @@
 
     <state>/_committed/000000000042.json     each bucket's file, how far time has come, what was written
     <state>/buckets/000000000042-*.parquet   a bucket's rows; a file is never changed, and goes when nobody names it
+    <state>/_stream                          a name that no other state has
 
 A batch that dies before its manifest has left files that nobody names. Of two that commit one number the second is
 refused, on a file system of this machine; on an object store two that look at the same time do not see each other.
@@ -9,6 +10,7 @@ refused, on a file system of this machine; on an object store two that look at t
 
 import os
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,6 +24,8 @@ from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.writing.parquet_sink import WrittenFile
 
 COMMITTED, BUCKETS = "_committed", "buckets"
+IDENTITY = "_stream"
+"""Names a state; its folder of results has the same, so that no other state writes there."""
 _KEPT = 3
 """So many manifests stay, with the files they name: somebody may be reading them."""
 _VERSION = 1
@@ -101,6 +105,18 @@ class StateFolder:
     def make(self) -> None:
         for name in (COMMITTED, BUCKETS):
             self.filesystem.create_dir(f"{self.path}/{name}")
+
+    @cached_property
+    def identity(self) -> str:
+        """Made with the state: one that was removed and begins anew is another."""
+        place = f"{self.path}/{IDENTITY}"
+        found = read_text(self.filesystem, place)
+        if found:
+            return found
+        made = uuid4().hex
+        with self.filesystem.open_output_stream(place) as stream:
+            stream.write(made.encode())
+        return made
 
     def latest(self) -> BatchManifest | None:
         numbers = self._numbers()
@@ -182,6 +198,15 @@ class StateFolder:
     def _remove(self, path: str) -> None:
         with suppress(FileNotFoundError):
             self.filesystem.delete_file(path)
+
+
+def read_text(filesystem: fs.FileSystem, path: str) -> str | None:
+    """Of a small file; None: there is none."""
+    try:
+        with filesystem.open_input_stream(path) as stream:
+            return bytes(stream.read()).decode()
+    except FileNotFoundError:
+        return None
 
 
 def number_of(name: str) -> int:

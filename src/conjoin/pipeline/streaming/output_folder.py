@@ -3,6 +3,8 @@
     <out>/_writing/<run>/<table>/part-*.parquet    of a batch that is not committed; readers of tables pass over it
     <out>/<table>/part-*.parquet                   of committed ones
 
+    <out>/_stream                                  the name of the state whose results these are
+
 Where a driver dies between a commit and the moves, they are done when the state is opened again.
 """
 
@@ -11,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyarrow import fs
 
+from conjoin.errors import InputError
 from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.writing.parquet_sink import WrittenFile
 from conjoin.pipeline.correlate.writing.run_folder import STAGING
 from conjoin.pipeline.streaming.bucket_fold import OUTPUTS
-from conjoin.pipeline.streaming.manifest import number_of
+from conjoin.pipeline.streaming.manifest import IDENTITY, StateFolder, number_of, read_text
 
 _AT_ONCE = 16
 
@@ -26,6 +29,19 @@ class OutputFolder:
     def __init__(self, filesystem: fs.FileSystem, path: str) -> None:
         self.filesystem = filesystem
         self.path = path.rstrip("/")
+
+    def belong_to(self, state: StateFolder) -> None:
+        """Raises if these are the results of another state: each would sweep what the other has staged."""
+        place = f"{self.path}/{IDENTITY}"
+        owner = read_text(self.filesystem, place)
+        if owner == state.identity:
+            return
+        if owner:
+            told = f"{self.path} has the results of another state than {state.path}"
+            raise InputError([f"{told}: give each a folder of its own, or remove what is there"])
+        self.filesystem.create_dir(self.path)
+        with self.filesystem.open_output_stream(place) as stream:
+            stream.write(state.identity.encode())
 
     def staged(self, run: str) -> str:
         return f"{self.path}/{STAGING}/{run}"

@@ -7,21 +7,23 @@ The streams become one stream of rows, of which Spark gives one batch after the 
 checkpoint knows what was read; the state knows what was decided, and which batch of which checkpoint was the last.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import msgspec
 from pyarrow import fs
 
 from conjoin.errors import InputError
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.correlate import Instant, policies_of, read_instant
 from conjoin.pipeline.correlate.writing.run_folder import filesystem_of
+from conjoin.pipeline.session.master import local_cores
 from conjoin.pipeline.streaming.batch_rows import ShapedRows, shaped_rows
 from conjoin.pipeline.streaming.batches import BatchReport, BatchSettings, CorrelateBatches, starts_in, wall_clock
+from conjoin.pipeline.streaming.checkpoint import check_checkpoint, checkpoint_id
 from conjoin.pipeline.streaming.manifest import StateFolder
 from conjoin.pipeline.streaming.output_folder import OutputFolder
 from conjoin.pipeline.streaming.state_tables import state_tables
@@ -48,6 +50,19 @@ class CorrelateStream:
     settings: BatchSettings
 
     @cached_property
+    def failures(self) -> list[Exception]:
+        """What batches have raised; a query tells of it in Java's words."""
+        return []
+
+    @contextmanager
+    def _noting_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.failures.append(error)
+            raise
+
+    @cached_property
     def batches(self) -> CorrelateBatches:
         """One batch after the other, for a schedule of one's own."""
         frame = self.shaped.frame
@@ -66,17 +81,18 @@ class CorrelateStream:
         """`once` ends when everything that is there has been taken; else a batch begins every so many seconds, or when
         the last one is over. The checkpoint is in the folder of the state by default; a state goes on from the one
         that it knows, unless `new_checkpoint` says that the sources repeat nothing."""
+        from conjoin.pipeline.session.session import short_errors
+
         frame, batches = self.shaped.frame, self.batches
-        if not frame.isStreaming:
-            raise InputError(["messages: it is no stream; a table is taken by `batches`, or by correlate"])
         place = self.checkpoint(checkpoint)
-        _check_checkpoint(batches, place, new_checkpoint)
+        self.check(checkpoint, new_checkpoint=new_checkpoint)
         starts = [] if self.starts is None else starts_in(self.starts)
 
         def take(rows: "DataFrame", number: int) -> None:
-            report = batches.take_rows(number, self.shaped.of(rows), starts, checkpoint_id(place) or "")
-            if report is not None and on_batch is not None:
-                on_batch(report)
+            with short_errors(), self._noting_failures():
+                report = batches.take_rows(number, self.shaped.of(rows), starts, checkpoint_id(place) or "")
+                if report is not None and on_batch is not None:
+                    on_batch(report)
 
         writer = frame.writeStream.foreachBatch(take).option("checkpointLocation", place)
         if once:
@@ -84,6 +100,14 @@ class CorrelateStream:
         elif every_s is not None:
             writer = writer.trigger(processingTime=f"{every_s} seconds")
         return writer.start()
+
+    def check(self, checkpoint: str | None = None, *, new_checkpoint: bool = False) -> None:
+        """Can it be started? Raises `InputError` if not; nothing is written."""
+        if not self.shaped.frame.isStreaming:
+            raise InputError(["messages: it is no stream; a table is taken by `batches`, or by correlate"])
+        if _is_remote():
+            raise InputError(["a stream is correlated in the process that started Spark: Spark Connect has none here"])
+        check_checkpoint(self.batches, self.checkpoint(checkpoint), new_checkpoint)
 
     def begin_with(self, tables: "Mapping[str, DataFrame]") -> BatchReport | None:
         """Rows that there were before the streams, such as a table of who waits: taken once, into a state that is new,
@@ -174,30 +198,22 @@ def _for_spark(frame: "DataFrame", path: str) -> str:
 
 
 def _place(frame: "DataFrame", path: str, name: str) -> tuple[fs.FileSystem, str]:
+    if "://" not in path and not _runs_here(frame):
+        told = f"{name}: {path}: on a cluster each machine has a folder of this name of its own"
+        raise InputError([f"{told}; give an address, such as s3://bucket/{name}, or file:///... of a shared disk"])
     found = filesystem_of(_for_spark(frame, path))
     if found is None:
         raise InputError([f"{name}: {path} is on no file system that pyarrow knows"])
     return found
 
 
-def checkpoint_id(path: str) -> str | None:
-    """What Spark calls the query of a checkpoint; None before its first start."""
-    found = filesystem_of(path)
-    if found is None:
-        return None
-    filesystem, place = found
-    try:
-        with filesystem.open_input_stream(f"{place}/metadata") as stream:
-            content: dict[str, Any] = msgspec.json.decode(stream.read())
-    except FileNotFoundError:
-        return None
-    return str(content["id"])
+def _runs_here(frame: "DataFrame") -> bool:
+    """Is a plain path the same for all tasks?"""
+    conf = getattr(frame.sparkSession, "conf", None)
+    return conf is None or local_cores(conf.get("spark.master", "") or "local") is not None
 
 
-def _check_checkpoint(batches: CorrelateBatches, place: str, may_be_new: bool) -> None:
-    """With another checkpoint the sources are read from their beginning, and every row would count twice."""
-    last = batches.last
-    if last is None or may_be_new or not last.checkpoint or last.checkpoint == checkpoint_id(place):
-        return
-    told = f"{batches.state.path} goes on from another checkpoint than {place}: rows that it has would be taken again"
-    raise InputError([f"{told}; new_checkpoint says that the sources repeat none of them"])
+def _is_remote() -> bool:
+    from pyspark.sql.utils import is_remote
+
+    return bool(is_remote())
