@@ -2,6 +2,7 @@
 
 draining.py    what a task does: the requests of a run, on one shard, for a bounded time
 inbox.py       a run: jobs as long as there is something for them, then what is better done in one place
+sharing.py     the calls that remote targets allow, over the tasks that make them
 """
 
 from conjoin.pipeline.inbox.inbox import SparkInbox
