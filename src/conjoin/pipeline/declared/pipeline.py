@@ -3,6 +3,7 @@
 Pipeline.load("orders.toml").run(spark, once=True)
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from conjoin.runtime.opening import open_broker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
+_log = logging.getLogger(__name__)
 
 Wait = Callable[["StreamingQuery"], None]
 
@@ -57,6 +60,8 @@ class Pipeline:
         if declared.correlate is not None:
             streams = any(source.stream for source in declared.sources.values())
             return "correlate streams" if streams else "correlate tables"
+        if declared.schedule is not None:
+            return "run the schedule of an inbox"
         return "publish" if declared.publish is not None else "receive"
 
     def run(
@@ -73,6 +78,9 @@ class Pipeline:
         declared = self.declared
         if declared.correlate is not None:
             self._correlate(spark, result, once, wait, on_batch)
+            return result
+        if declared.schedule is not None:
+            self._schedule(spark, result, once, wait, on_batch)
             return result
         from conjoin.pipeline.declared.storing import ingest_of, start_storing
         from conjoin.pipeline.ingest.batch import Ingested
@@ -119,3 +127,20 @@ class Pipeline:
             on_batch(result)
 
         wait(start_stream(spark, self.declared, it, once, done))
+
+    def _schedule(
+        self,
+        spark: "SparkSession",
+        result: PipelineResult,
+        once: bool,
+        wait: Wait,
+        on_batch: Callable[[PipelineResult], None],
+    ) -> None:
+        from conjoin.pipeline.declared.scheduling import RunningSchedule, scheduled
+
+        def done(counts: Mapping[str, int]) -> None:
+            result.add(sum(counts.values()), counts)
+            on_batch(result)
+
+        with scheduled(spark, self.declared, self.inbox) as turns:
+            wait(RunningSchedule(turns, once, done, _log.warning))  # type: ignore[arg-type]
