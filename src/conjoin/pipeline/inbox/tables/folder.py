@@ -8,8 +8,10 @@ has left files that nobody names.
 """
 
 import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _RUNS, _MESSAGES = "_runs", "messages"
 _KEPT = 3
 """So many runs stay with their files: somebody may be reading them."""
+_RECENT = 20
+"""So many commits of a Delta table at most come between one of ours and the look for it."""
 _COUNTED = ("persisted", "dead_lettered", "correlated", "decode_error", "mapping_error", "target_error", "expired")
 """Outcomes of rows, as the counters of an inbox are called."""
 
@@ -120,37 +124,55 @@ class ParquetInbox:
 
 
 class DeltaInbox:
-    """A table of Delta Lake, which is the commit itself: of two runs at a time the second conflicts."""
+    """A table of Delta Lake. Of two runs that go on from one version the second changes nothing: Delta knows by the
+    number of a transaction that it has it."""
 
     def __init__(self, spark: "SparkSession", path: str) -> None:
         self._spark = spark
         self._path = path_of(spark, path)
+        self._version = -1
 
     def read(self) -> "DataFrame | None":
         found = filesystem_of(self._path)
         if found is not None and found[0].get_file_info(f"{found[1]}/_delta_log").type == fs.FileType.NotFound:
             return None
-        return self._spark.read.format("delta").load(self._path)
+        [newest] = self._spark.sql(f"describe history delta.`{self._path}` limit 1").collect()
+        self._version = newest.version
+        return self._spark.read.format("delta").option("versionAsOf", newest.version).load(self._path)
 
     def is_idle(self, now: int, seen: str) -> bool:
         return False
 
     def write(self, inbox: "DataFrame", at: int, seen: str) -> Counts:
-        found = written(inbox, self._path, "delta")
+        run = f"conjoin inbox {uuid4().hex}"
+        transaction = {"txnAppId": "conjoin inbox", "txnVersion": str(self._version + 1), "userMetadata": run}
+        found = written(inbox, self._path, "delta", transaction, lambda: self._has_commit_of(run))
         return Counts(**{word: found[word] for word in _COUNTED})
 
+    def _has_commit_of(self, run: str) -> bool:
+        commits = self._spark.sql(f"describe history delta.`{self._path}` limit {_RECENT}")
+        return any(row.userMetadata == run for row in commits.collect())
 
-def written(inbox: "DataFrame", path: str, kind: str) -> dict[str, Any]:
-    """Writes it, and counts on the way what came of its rows; `due_at` is the earliest."""
+
+def written(
+    inbox: "DataFrame",
+    path: str,
+    kind: str,
+    options: Mapping[str, str] = MappingProxyType({}),
+    was_written: Callable[[], bool] = lambda: True,
+) -> dict[str, Any]:
+    """Writes it, and counts on the way what came of its rows; `due_at` is the earliest. 0 if nothing was written."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 
     seen = Observation(f"inbox {uuid4().hex}")
     words = [F.count_if(F.col("outcome") == word).alias(word) for word in _COUNTED]
     observed = inbox.observe(seen, F.min(F.unix_micros("due_at")).alias("due_at"), *words)
+    nothing: dict[str, Any] = {"due_at": None, **dict.fromkeys(_COUNTED, 0)}
     with spark_errors():
-        observed.write.format(kind).mode("overwrite").save(path)
-        return {"due_at": None, **dict.fromkeys(_COUNTED, 0), **seen.get}
+        observed.write.format(kind).options(**options).mode("overwrite").save(path)
+        # What was not carried out is never observed: one would wait for ever.
+        return nothing | seen.get if was_written() else nothing
 
 
 def put_if_absent(filesystem: fs.FileSystem, place: str, content: bytes) -> bool:
