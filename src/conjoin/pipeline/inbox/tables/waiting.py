@@ -35,7 +35,7 @@ class WaitingRow(NamedTuple):
     business_id: str
 
 
-class Taken(NamedTuple):
+class Offered(NamedTuple):
     outcome: Outcome
     subscription_ids: list[str]
 
@@ -61,11 +61,11 @@ class WhoWaits:
             it = Subscription(*who, row.opened_at, row.interrupting, row.business_id)
             self._carry_out(open_subscription(self._space, it, row.opened_at, self._catalog))
 
-    def offer(self, message: InboxMessage) -> Taken:
+    def offer(self, message: InboxMessage) -> Offered:
         policy = self._catalog.policies.of(message.hint.name)
         new = new_message(message, policy, self._now)
         if isinstance(new, Failed):
-            return Taken(new, [])
+            return Offered(new, [])
         self._count += 1
         deadline = NEVER if new.ttl_ms is None else deadline_of(self._now, new.ttl_ms, policy)
         offered = Message(self._count, new.name, self._now, deadline, policy, new.message_id, new.business_id)
@@ -80,13 +80,13 @@ class WhoWaits:
                 events += accept(self._space, event.subscription, event.message, event.at, self._catalog)
         return events
 
-    def _told(self, events: list[e.Event]) -> Taken:
+    def _told(self, events: list[e.Event]) -> Offered:
         taken = [str(event.subscription.key) for event in events if isinstance(event, e.MessageCorrelated)]
         for event in events:
             if isinstance(event, e.MessageRefused):
                 text = refusal_of(event, self._key).text
-                return Taken(outcome_of_verdict("refused", event.reason, text=text), [])
+                return Offered(outcome_of_verdict("refused", event.reason, text=text), [])
             if isinstance(event, e.MessageAnswered):
                 reason, target = event.message.targets[0].reason, str(event.instance_id)
-                return Taken(Delivered(reason=reason, target=target), taken)
+                return Offered(Delivered(reason=reason, target=target), taken)
         raise AssertionError("a synchronous correlation is answered or refused")
