@@ -79,6 +79,8 @@ _ON_SPARK = (
     "spark_session()",
     "conjoin.pipeline.session.session",
     "conjoin spark ",
+    "conjoin pipeline run",
+    'engine = "spark"',
 )
 
 

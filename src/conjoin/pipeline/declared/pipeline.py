@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_BOOKED = ("correlated", "decode_error", "mapping_error", "target_error", "expired", "dead_lettered")
+"""What a schedule counts once of each row that it did something with."""
 Wait = Callable[["StreamingQuery"], None]
 
 
@@ -139,7 +141,7 @@ class Pipeline:
         from conjoin.pipeline.declared.scheduling import RunningSchedule, scheduled
 
         def done(counts: Mapping[str, int]) -> None:
-            result.add(sum(counts.values()), counts)
+            result.add(sum(counts.get(word, 0) for word in _BOOKED), counts)
             on_batch(result)
 
         with scheduled(spark, self.declared, self.inbox) as turns:
