@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from conjoin.errors import InputError, StoreFailed
 from conjoin.kernel.inbox.due import RUN
 from conjoin.pipeline.declared import Pipeline
-from conjoin.pipeline.declared.file import pipeline_of
+from conjoin.pipeline.declared.file import DeclaredSource, pipeline_of
 from conjoin.pipeline.declared.pipeline import PipelineResult
-from conjoin.pipeline.declared.scheduling import RunningSchedule, TableTurns
+from conjoin.pipeline.declared.scheduling import RunningSchedule, TableTurns, listing_of
 from conjoin.pipeline.inbox.tables.folder import ParquetInbox
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.opening import create_broker, open_broker
@@ -89,6 +89,15 @@ def test_run_with_nothing_new_and_nothing_due_starts_no_job(spark: SparkSession,
         lines(tmp_path / "arriving", "2.jsonl", arriving("m-2", "b"))
         with pytest.raises(AttributeError):
             nowhere.everything()
+
+
+@pytest.mark.parametrize("path", ["arriving/*.jsonl", "nowhere"])
+def test_files_that_cannot_be_listed_are_read_at_every_run(spark: SparkSession, tmp_path: Path, path: str) -> None:
+    lines(tmp_path / "arriving", "1.jsonl", arriving("m-1", "a"))
+    assert listing_of(spark, DeclaredSource(path=str(tmp_path / path))) == ""
+    before = listing_of(spark, DeclaredSource(path=str(tmp_path / "arriving")))
+    lines(tmp_path / "arriving", "2.jsonl", arriving("m-2", "a"))
+    assert "" != before != listing_of(spark, DeclaredSource(path=str(tmp_path / "arriving")))
 
 
 def test_of_two_that_make_one_run_of_tables_the_second_is_refused(spark: SparkSession, tmp_path: Path) -> None:

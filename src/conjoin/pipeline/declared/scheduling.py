@@ -193,8 +193,10 @@ def listing_of(spark: "SparkSession", source: DeclaredSource) -> str:
     found = filesystem_of(path_of(spark, source.path)) if source.path else None
     if found is None:
         return ""
-    files = found[0].get_file_info(fs.FileSelector(found[1], allow_not_found=True, recursive=True))
-    if not files:
-        files = [found[0].get_file_info(found[1])]
+    files = [found[0].get_file_info(found[1])]
+    if files[0].type == fs.FileType.Directory:
+        files = found[0].get_file_info(fs.FileSelector(found[1], recursive=True))
     told = sorted(f"{it.path} {it.size} {it.mtime_ns}" for it in files if it.type == fs.FileType.File)
+    if not told:
+        return ""  # of a pattern nothing is known
     return sha256("\n".join(told).encode()).hexdigest()
