@@ -13,11 +13,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conjoin.errors import InputError, StoreFailed
+from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.due import RUN
 from conjoin.pipeline.declared import Pipeline
 from conjoin.pipeline.declared.file import DeclaredSource, pipeline_of
 from conjoin.pipeline.declared.pipeline import PipelineResult
 from conjoin.pipeline.declared.scheduling import RunningSchedule, TableTurns, listing_of
+from conjoin.pipeline.inbox import correlate_inbox
 from conjoin.pipeline.inbox.tables.folder import ParquetInbox
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.opening import create_broker, open_broker
@@ -74,6 +76,42 @@ def test_runs_over_tables_go_on_from_each_other_and_take_nobody_twice(spark: Spa
     assert Pipeline.of(written).run(spark, once=True).out == {"target_error": 1}
 
 
+def test_rows_are_read_by_the_mapping_of_a_channel_and_known_by_their_position(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    shape = "no long, type string, order string"
+    rows = [{"no": 1, "type": "Paid", "order": "a"}, {"no": 2, "type": "Other", "order": "a"}]
+    same = {"type": "Paid", "order": "b"}
+    lines(tmp_path / "arriving", "1.jsonl", *rows, {"no": 3, **same}, {"no": 4, **same}, same, same)
+    lines(tmp_path / "waiting", "1.jsonl", waiting("a"), waiting("b"))
+    mapping = {"name": "= type", "key": "= order", "only": '= type = "Paid"'}
+    written = declared(tmp_path, mode="all", channels={"shop": {"mapping": mapping}})
+    written["sources"]["messages"]["types"] = shape
+    written["schedule"] |= {"channel": "shop", "position": "no"}
+    # Those two that say the same and have no position are one message.
+    for out in ({"correlated": 2, "target_error": 2}, {}):
+        assert Pipeline.of(written).run(spark, once=True).out == out
+    known, nowhere = sorted(states(spark, tmp_path), key=len)[:3], max(states(spark, tmp_path), key=len)
+    assert (sorted(known), nowhere[:8]) == (["shop-1", "shop-3", "shop-4"], "nowhere-")
+
+
+def test_tables_that_cannot_be_are_refused_at_once(spark: SparkSession) -> None:
+    rows = spark.createDataFrame([("m-1",)], "id string")
+    with pytest.raises(InputError) as raised:
+        correlate_inbox(rows, rows, rows, channel=Channel("c", enabled=False, target="erp"), position="no")
+    assert raised.value.problems == [
+        "subscriptions: column process_id is missing; it has id",
+        "subscriptions: column name is missing; it has id",
+        "subscriptions: column opened_at is missing; it has id",
+        "the channel 'c' is for 'erp': remote targets need a store",
+        "the channel 'c' is not enabled",
+        "position: there is no column 'no'; there are id",
+        "inbox: it is none that a run has left: it has no column key, channel, tenant_id, message_id, name",
+    ]
+    with pytest.raises(InputError, match="profile: 'zebra' is none of"):
+        correlate_inbox(rows, rows, profile="zebra")
+
+
 def test_run_with_nothing_new_and_nothing_due_starts_no_job(spark: SparkSession, tmp_path: Path) -> None:
     lines(tmp_path / "arriving", "1.jsonl", arriving("m-1", "a"))
     lines(tmp_path / "waiting", "1.jsonl", waiting("x"))
@@ -102,8 +140,6 @@ def test_files_that_cannot_be_listed_are_read_at_every_run(spark: SparkSession, 
 
 def test_of_two_that_make_one_run_of_tables_the_second_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     lines(tmp_path / "waiting", "1.jsonl", waiting("x"))
-    from conjoin.pipeline.inbox import correlate_inbox
-
     waits = spark.read.schema(WAITING).json(str(tmp_path / "waiting"))
     arrived = spark.createDataFrame([("m-1", "Paid", "a")], "id string, name string, key string")
     one, other = (ParquetInbox(spark, str(tmp_path / "inbox")) for _ in range(2))

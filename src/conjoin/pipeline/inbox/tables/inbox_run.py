@@ -8,7 +8,7 @@ called. Chained run by run it does what the schedule of a store does: retries, b
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from time import time_ns
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from conjoin.pipeline.inbox.tables.group_run import GroupRows, TableRun, run_gro
 from conjoin.pipeline.inbox.tables.reading import ARRIVED, KEPT, WAITS, ArrivalReader, waiting_rows
 from conjoin.pipeline.inbox.tables.waiting import WaitingRow
 from conjoin.pipeline.ingest.arrivals import Into
-from conjoin.pipeline.ingest.frames import as_json
+from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, as_json
 from conjoin.pipeline.session.arrow_rows import in_batches, spark_schema
 from conjoin.pipeline.session.worker import make_ready
 from conjoin.runtime.codec.json_text import read_json
@@ -40,6 +40,7 @@ _WAITING = (
     *("process_id", "name", "correlation_key", "opened_at", "closed_at", "subscription_id"),
     *("instance_id", "element_id", "interrupting", "tenant_id", "business_id"),
 )
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ARRIVALS = ("part", "place", "value")
 _KINDED = SCHEMA.insert(0, pa.field("kind", pa.int8()))
 _NO_MESSAGE = TableRow(0, "", "", "", "", "", "", 0, 0, 0)
@@ -83,7 +84,7 @@ def micros(at: datetime | int | None) -> int:
         return time_ns() // 1_000
     if isinstance(at, int):
         return at
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - _EPOCH) // timedelta(microseconds=1)
 
 
 def read_both_policies(profile: str, changes: Mapping[str, Mapping[str, object]]) -> tuple[Policies, Policies]:
@@ -128,13 +129,11 @@ def _arrived(arrivals: "DataFrame", into: Into, position: str | None, now: int) 
     """A row without a position is known by what it says."""
     from pyspark.sql import functions as F
 
-    value = as_json(arrivals.columns)
-    rows = arrivals.select(value.cast("binary").alias("value"), *([] if position is None else [quoted(position)]))
-    if position is None:
-        part, place = F.substring(F.sha2("value", 256), 1, 16), F.lit(0).cast("bigint")
-    else:
-        part, place = F.lit(into.channel.name), F.col(quoted(position)).cast("bigint")
-    rows = rows.select(part.alias("part"), F.coalesce(place, F.lit(-1)).alias("place"), "value")
+    place = F.lit(None) if position is None else F.col(quoted(position))
+    told = arrivals.select(place.cast("bigint").alias("place"), as_json(arrivals.columns).cast("binary").alias("value"))
+    by_itself = F.concat(F.lit(NOWHERE), F.substring(F.sha2("value", 256), 1, HASH_DIGITS))
+    part = F.when(F.col("place") >= 0, F.lit(into.channel.name)).otherwise(by_itself)
+    rows = told.select(part.alias("part"), F.greatest(F.col("place"), F.lit(0)).alias("place"), "value")
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         make_ready()
