@@ -257,6 +257,24 @@ def test_run_that_may_succeed_next_time_ends_no_schedule() -> None:
     assert told == ["gone for now", {"correlated": 1}]
 
 
+def test_schedule_that_fails_ten_times_in_a_row_ends_with_the_error() -> None:
+    class Turns:
+        def now(self) -> int:
+            return 0
+
+        next_at = now
+
+        def step(self) -> Counts:
+            raise StoreFailed("gone")
+
+        everything = step
+
+    told: list[Any] = []
+    with pytest.raises(StoreFailed):
+        RunningSchedule(Turns(), False, told.append, told.append).awaitTermination()
+    assert told == ["gone"] * 9
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"schedule": {}}, "schedule.store: or tables: say one of them"),
     ({"schedule": {"store": "d", "tables": "t"}}, "schedule.store: or tables: say one of them"),

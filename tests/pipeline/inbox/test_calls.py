@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from conjoin.errors import SparkFailed
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.message import DONE, UNCERTAIN, WAITING
 from conjoin.pipeline.inbox import draining
@@ -140,6 +141,36 @@ def test_shards_of_a_limit_take_turns_and_their_shares_come_to_the_limit(server:
     assert list(callers) == [4, 5, 6]
     shares = {name: [callers[shard][name].limits.calls_in_flight for shard in callers] for name in recipes}
     assert shares == {"wide": [3, 3, 2], "narrow": [1, 1, 1]}
+
+
+def test_job_that_fails_is_an_error_of_ours_that_may_pass_and_the_next_run_goes_on(
+    spark: "SparkSession", bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from conjoin.pipeline.inbox.inbox import SparkInboxRunner
+
+    bench.wait("o-1")
+    bench.send("o-1")
+    runner = SparkInboxRunner(spark, bench.broker, bench.settings)
+    with monkeypatch.context() as patch:
+        round_ = runner._round(bench.broker.now)._replace(address="/no/such/store")
+        patch.setattr(runner, "_round", lambda horizon: round_)
+        with pytest.raises(SparkFailed) as raised:
+            runner.run()
+    assert raised.value.retryable
+    assert runner.run().correlated == 1
+
+
+def test_messages_of_two_names_with_one_key_are_one_batch_on_spark_too(spark: "SparkSession", bench: Bench) -> None:
+    from conjoin.pipeline.inbox import SparkInbox
+
+    bench.configure(preset("correlate-docs"))
+    bench.send("o-1", "m-1", name="sent")
+    bench.inbox = SparkInbox(spark, bench.broker, bench.settings, CHANNELS)
+    assert bench.run().target_error == 1
+    bench.wait("o-1")
+    bench.send("o-1", "m-2")
+    assert bench.run(after_s=6) == Counts()  # the error of the other name holds it back
+    assert bench.states() == {"m-1": WAITING, "m-2": WAITING}
 
 
 def test_cleanup_is_a_job_only_where_there_is_something_to_remove(

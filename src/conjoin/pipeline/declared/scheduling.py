@@ -26,7 +26,7 @@ from conjoin.pipeline.declared.sources import mapped, read_source
 from conjoin.pipeline.inbox import SparkInbox
 from conjoin.pipeline.inbox.tables.folder import DeltaInbox, InboxTable, ParquetInbox
 from conjoin.pipeline.inbox.tables.inbox_run import correlate_inbox
-from conjoin.pipeline.session.session import path_of
+from conjoin.pipeline.session.session import path_of, spark_errors
 from conjoin.runtime.inbox.configuration import read_configuration, read_inbox
 from conjoin.runtime.inbox.metrics import Counts
 from conjoin.runtime.inbox.schedule import InboxSchedule
@@ -35,6 +35,8 @@ from conjoin.runtime.opening import open_broker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_MOST_FAILURES = 10
+"""So many in a row end a schedule."""
 OnCounts = Callable[[dict[str, int]], None]
 
 
@@ -56,6 +58,8 @@ class RunningSchedule:
     def __init__(self, turns: Turns, once: bool, on_counts: OnCounts, failed: Callable[[str], None]) -> None:
         self._turns, self._once, self._on_counts, self._failed = turns, once, on_counts, failed
         self._stopped = Event()
+        self._failures = 0
+        """In a row."""
 
     def stop(self) -> None:
         self._stopped.set()
@@ -76,10 +80,13 @@ class RunningSchedule:
         return self._stopped.is_set()
 
     def _step(self) -> None:
+        """What may pass is told, and retried at the next poll. A Spark that has gone does not come back by itself."""
         try:
             self._told(self._turns.step())
+            self._failures = 0
         except ConjoinError as error:
-            if not error.retryable:
+            self._failures += 1
+            if not error.retryable or self._failures == _MOST_FAILURES:
                 raise
             self._failed(str(error))
 
@@ -156,7 +163,8 @@ class TableTurns:
 
     def step(self) -> Counts:
         try:
-            return self.everything()
+            with spark_errors():
+                return self.everything()
         finally:
             self._ended_at = self.now()
 

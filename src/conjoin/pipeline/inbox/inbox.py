@@ -16,6 +16,7 @@ from conjoin.kernel.inbox.channels import Channel
 from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain, sweep
 from conjoin.pipeline.inbox.sharing import Recipes, callers_of, recipes_of
 from conjoin.pipeline.session.arrow_rows import on_each_shard
+from conjoin.pipeline.session.session import spark_errors
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.cross_shard import Shards
 from conjoin.runtime.inbox.due_shards import due_shards, shards_to_clean
@@ -85,7 +86,8 @@ class SparkInboxRunner:
         return counts
 
     def _on_shards(self, shards: Iterable[int], task: Callable[[int], Drained]) -> list[Drained]:
-        drained = on_each_shard(self._spark, sorted(shards), task)
+        with spark_errors():
+            drained = on_each_shard(self._spark, sorted(shards), task)
         # What shards have sent to each other, as far as their tasks have not taken it.
         receivers = {receiver for it in drained for receiver in it.receivers}
         if receivers:
