@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conjoin.cli.inbox import engine, running
+from conjoin.cli import inbox_engine as engine
+from conjoin.cli.inbox import running
 from conjoin.cli.invocation import CommandCall
 from conjoin.errors import ExtraMissing, SettingsError
 from conjoin.settings import load

@@ -25,7 +25,7 @@ from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
 if TYPE_CHECKING:
-    from conjoin.cli.inbox.engine import InboxMaker
+    from conjoin.cli.inbox_engine import InboxMaker
     from conjoin.client import Client
 
 _STATE = ("key", "state", "attempts", "next_retry_at")

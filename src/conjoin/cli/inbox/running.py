@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from conjoin.cli.inbox.access import counted, in_words, inbox_at_work
-from conjoin.cli.inbox.engine import ENGINE, inbox_maker
+from conjoin.cli.inbox_engine import ENGINE, inbox_maker
 from conjoin.cli.invocation import STORE, CommandCall, command
 from conjoin.cli.printing import complain
 from conjoin.errors import ConjoinError, InputError

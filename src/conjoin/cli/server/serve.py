@@ -11,7 +11,7 @@ import typer
 
 from conjoin.cli.commands import importing
 from conjoin.cli.configuration import inbox_of_settings, keep_for, receivers_of_settings, security_of_settings
-from conjoin.cli.inbox.engine import ENGINE, inbox_maker, inline
+from conjoin.cli.inbox_engine import ENGINE, inbox_maker, inline
 from conjoin.cli.invocation import STORE, CommandCall, command
 from conjoin.cli.printing import complain, shown
 from conjoin.cli.store.init import create
