@@ -138,22 +138,21 @@ def test_files_that_cannot_be_listed_are_read_at_every_run(spark: SparkSession, 
     assert "" != before != listing_of(spark, DeclaredSource(path=str(tmp_path / "arriving")))
 
 
-def test_of_two_that_make_one_run_of_tables_the_second_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_of_two_that_go_on_from_one_run_of_tables_the_second_is_refused_and_its_next_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     lines(tmp_path / "waiting", "1.jsonl", waiting("x"))
     waits = spark.read.schema(WAITING).json(str(tmp_path / "waiting"))
     arrived = spark.createDataFrame([("m-1", "Paid", "a")], "id string, name string, key string")
     one, other = (ParquetInbox(spark, str(tmp_path / "inbox")) for _ in range(2))
-
-    class Late(ParquetInbox):
-        def last(self) -> None:
-            return None
-
-    assert one.write(correlate_inbox(arrived, waits), 1, "") == Counts(target_error=1)
-    late = Late(spark, str(tmp_path / "inbox"))
-    with pytest.raises(InputError, match="another process has made run 0"):
-        late.write(correlate_inbox(arrived, waits), 2, "")
-    [row] = other.read().collect()  # type: ignore[union-attr]
-    assert row.attempts == 1
+    assert one.write(correlate_inbox(arrived, waits, one.read(), at=1), 1, "") == Counts(target_error=1)
+    before = other.read()
+    assert one.write(correlate_inbox(None, waits, one.read(), at=60_000_001), 2, "") == Counts(target_error=1)
+    with pytest.raises(StoreFailed, match=r"another process has made run 1 .*nothing of this one counts"):
+        other.write(correlate_inbox(None, waits, before, at=60_000_002), 2, "")
+    assert other.write(correlate_inbox(None, waits, other.read(), at=180_000_001), 3, "") == Counts(target_error=1)
+    [row] = one.read().collect()  # type: ignore[union-attr]
+    assert row.attempts == 3
 
 
 def test_run_that_is_killed_before_its_commit_counts_for_nothing(spark: SparkSession, tmp_path: Path) -> None:

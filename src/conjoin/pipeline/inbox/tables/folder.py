@@ -3,8 +3,8 @@
     <folder>/_runs/000000000042.json              what the inbox is after a run; that it exists is the commit
     <folder>/messages/000000000042-*/*.parquet    its rows; they are never changed, and go some runs later
 
-Of two processes that make the same run the second is refused at its commit, and nothing of it counts. A run that dies
-has left files that nobody names.
+Of two processes that go on from the same run the second is refused at its commit, and nothing of it counts; its next
+one goes on from the other's. A run that dies has left files that nobody names.
 """
 
 import os
@@ -18,7 +18,7 @@ from uuid import uuid4
 import msgspec
 from pyarrow import fs
 
-from conjoin.errors import InputError
+from conjoin.errors import InputError, StoreFailed
 from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.writing.run_folder import filesystem_of
 from conjoin.pipeline.session.session import path_of, spark_errors
@@ -68,6 +68,8 @@ class ParquetInbox:
         if found is None:
             raise InputError([f"{path} is on no file system that pyarrow knows"])
         self._filesystem, self._place = found
+        self._base = -1
+        """The run that was read last: what is written goes on from it, whatever others have made meanwhile."""
 
     def last(self) -> InboxTableRun | None:
         numbers = self._numbers()
@@ -75,20 +77,23 @@ class ParquetInbox:
 
     def read(self) -> "DataFrame | None":
         last = self.last()
-        return None if last is None else self._spark.read.parquet(f"{self._path}/{_MESSAGES}/{last.files}")
+        if last is None:
+            return None
+        self._base = last.number
+        return self._spark.read.parquet(f"{self._path}/{_MESSAGES}/{last.files}")
 
     def is_idle(self, now: int, seen: str) -> bool:
         last = self.last()
         return last is not None and bool(seen) and last.seen == seen and (last.due_at is None or last.due_at > now)
 
     def write(self, inbox: "DataFrame", at: int, seen: str) -> Counts:
-        last = self.last()
-        number = 0 if last is None else last.number + 1
+        number = self._base + 1
         files = f"{number:012}-{uuid4().hex[:8]}"
         found = written(inbox, f"{self._path}/{_MESSAGES}/{files}", "parquet")
         due_at = found.pop("due_at")
         counts = {word: found[word] for word in _COUNTED if found[word]}
         self._commit(InboxTableRun(number, at, files, counts, due_at, seen))
+        self._base = number
         self._sweep(number)
         return Counts(**counts)
 
@@ -96,7 +101,9 @@ class ParquetInbox:
         passing("batch_written")
         self._filesystem.create_dir(f"{self._place}/{_RUNS}")
         if not put_if_absent(self._filesystem, self._record(run.number), msgspec.json.encode(run)):
-            raise InputError([f"another process has made run {run.number} of the inbox {self._path}: end one of them"])
+            raise StoreFailed(
+                f"another process has made run {run.number} of the inbox {self._path}; nothing of this one counts"
+            )
 
     def _sweep(self, number: int) -> None:
         """Old runs with their files. What dead runs of later numbers have left goes with theirs."""
