@@ -76,6 +76,7 @@ def test_each_key_is_also_a_variable(key: str, monkeypatch: pytest.MonkeyPatch) 
         "log_retention": ("90d", "90d"),
         "policies": ('{"*": {"dedup": "7d"}}', {"*": {"dedup": "7d"}}),
         "inbox": ('{"mode": "all"}', {"mode": "all"}),
+        "inbox_engine": ("spark", "spark"),
         "notify": ('{"*": {"url": "http://x"}}', {"*": {"url": "http://x"}}),
         "server": ("https://conjoin.example", "https://conjoin.example"),
         "token": ("s3cret", "s3cret"),

@@ -1,12 +1,12 @@
 """Figures of the pipeline: tables for people, then one line of JSON.
 
-    python -m benchmarks.pipeline [--only stores,streaming] [--write] [--open 1000000] [--messages 1000000]
+    python -m benchmarks.pipeline [--only stores,inbox,streaming] [--write] [--open 1000000] [--messages 1000000]
 
-`stores`: two shards on SQLite, Spark with local[2], warm. Beside it the broker alone, a process a shard, with the same
-messages. What is wanted: 0.7 of it from files; 0.8 of that from Kafka, which is measured where scripts/setup-kafka was
-run; from the inbox 0.5 of it and 5,000 a second, whatever is parked; a run with nothing due in less than a second. The
-defaults of MESSAGES and OPEN are taken from the environment. `streaming`: correlate over streams, without a store; the
-aims are in `AIMS`. With --write what was measured replaces its part of benchmarks/results/pipeline.json, from which
+Two shards on SQLite, Spark with local[2]. `stores`: the broker alone, a process a shard; files into a store, wanted is 0.7
+of it; and Kafka, 0.9 of files, where scripts/setup-kafka was run. `inbox`: a run that offers and books every row, 5,000 a
+second, and 0.95 of that whatever is parked; a scheduled run with nothing due in 0.2 s; and an inbox over tables.
+`streaming`: correlate over streams, without a store; the aims are in `AIMS`. MESSAGES and OPEN are taken from the
+environment. With --write what was measured replaces its part of benchmarks/results/pipeline.json, from which
 `python -m benchmarks.figures` writes the tables of the documents.
 """
 
@@ -25,12 +25,12 @@ from rich.table import Table
 
 from benchmarks.broker.throughput import chosen
 from benchmarks.pipeline.clock import Measured
-from benchmarks.pipeline.kafka import from_kafka
-from benchmarks.pipeline.measures import SHARDS, Place, alone, drained, from_files
+from benchmarks.pipeline.inbox_tables import over_tables
+from benchmarks.pipeline.ingested import ingested
+from benchmarks.pipeline.measures import SHARDS, Place, alone, drained
 from benchmarks.pipeline.streaming import all_touched, few_touched
 from conjoin.pipeline.session.session import session
 from conjoin.settings import load
-from tests.kafka.broker import connector
 
 _MILLION = 1_000_000
 RESULTS = Path(__file__).parents[1] / "results" / "pipeline.json"
@@ -61,9 +61,46 @@ def main() -> None:
 
 
 def stores(console: Console, folder: Path, wanted: argparse.Namespace) -> Figures:
-    """Into a store, and out of its inbox."""
-    found = measured(console, folder, wanted)
-    console.print(_table(wanted, found))
+    """Into a store."""
+    numbers = chosen(wanted.open, wanted.messages)
+    with console.status("the broker alone"):
+        broker = alone(folder, wanted.open, numbers)
+    with console.status("files and Kafka"):
+        found = {"broker": broker, **ingested(folder, wanted.open, numbers)}
+    table = _table(f"{wanted.messages:,} messages into a store with {wanted.open:,} open instances")
+    table.add_row("the broker alone", *_alone(broker), "")
+    table.add_row("files", *_against(found["files"], broker), "0.7")
+    if "kafka" in found:
+        table.add_row("Kafka, against files", *_against(found["kafka"], found["files"]), "0.9")
+    console.print(table)
+    return _written(wanted, found)
+
+
+def inbox(console: Console, folder: Path, wanted: argparse.Namespace) -> Figures:
+    """Out of an inbox, of a store and over tables."""
+    numbers = chosen(wanted.open, wanted.messages)
+    place = Place(session(load(master=f"local[{SHARDS}]"), "benchmark"), folder, wanted.open)
+    found: Figures = {}
+    with console.status("the inbox"):
+        found["inbox"], found["nothing_due_s"] = drained(place, numbers, 0)
+    with console.status("the inbox, behind what is parked"):
+        found["inbox_parked"], found["nothing_due_parked_s"] = drained(place, numbers, wanted.parked)
+    with console.status("the inbox over tables"):
+        found["inbox_tables"], found["inbox_tables_behind"] = over_tables(place, wanted.messages)
+    parked = f"behind {wanted.parked:,} parked"
+    table = _table(f"{wanted.messages:,} messages of an inbox, {wanted.open:,} open instances")
+    table.add_row("inbox drain on Spark, own engine", *_alone(found["inbox"]), "5,000/s")
+    table.add_row(f"{parked}, against it", *_against(found["inbox_parked"], found["inbox"]), "0.95")
+    table.add_row("a scheduled run with nothing due", f"{found['nothing_due_s']:.4f} s", "", "", "", "0.2 s")
+    table.add_row(parked, f"{found['nothing_due_parked_s']:.4f} s", "", "", "", "0.2 s")
+    table.add_row("inbox over tables", *_alone(found["inbox_tables"]), "")
+    over = f"behind {wanted.messages:,} that are over, against it"
+    table.add_row(over, *_against(found["inbox_tables_behind"], found["inbox_tables"]), "")
+    console.print(table)
+    return _written(wanted, found)
+
+
+def _written(wanted: argparse.Namespace, found: Figures) -> Figures:
     plain = {name: value._asdict() if isinstance(value, Measured) else value for name, value in found.items()}
     return {"messages": wanted.messages, "open": wanted.open, "parked": wanted.parked, **plain}
 
@@ -85,44 +122,22 @@ def streaming(console: Console, folder: Path, _: argparse.Namespace) -> Figures:
     return found
 
 
-PARTS: dict[str, Callable[[Console, Path, argparse.Namespace], Figures]] = {"stores": stores, "streaming": streaming}
+PARTS: dict[str, Callable[[Console, Path, argparse.Namespace], Figures]] = {
+    "stores": stores,
+    "inbox": inbox,
+    "streaming": streaming,
+}
 
 
-def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> Figures:
-    numbers = chosen(wanted.open, wanted.messages)
-    found: Figures = {}
-    with console.status("the broker alone"):
-        found["broker"] = alone(folder, wanted.open, numbers)
-    jars = connector()
-    place = Place(session(load(master=f"local[{SHARDS}]", jars=jars or None), "benchmark"), folder, wanted.open)
-    with console.status("files"):
-        found["files"] = from_files(place, numbers)
-    if jars:
-        with console.status("Kafka"):
-            found["kafka"] = from_kafka(place, numbers)
-    with console.status("the inbox"):
-        found["inbox"], found["nothing_due_s"] = drained(place, numbers, 0)
-    with console.status("the inbox, behind what is parked"):
-        found["inbox_parked"], found["nothing_due_parked_s"] = drained(place, numbers, wanted.parked)
-    return found
-
-
-def _table(wanted: argparse.Namespace, found: Figures) -> Table:
-    title = f"{wanted.messages:,} messages, {wanted.open:,} open instances, {SHARDS} shards on SQLite"
-    table = Table(title=title)
+def _table(title: str) -> Table:
+    table = Table(title=f"{title}, {SHARDS} shards on SQLite")
     for heading in ("what", "measured", "ratio", "CPU us", "ratio", "wanted"):
         table.add_column(heading, justify="left" if heading == "what" else "right")
-    broker, inbox = found["broker"], found["inbox"]
-    parked = f"behind {wanted.parked:,} parked"
-    table.add_row("the broker alone", f"{broker.rate:,.0f}/s", "", f"{broker.cpu_us:,.0f}", "", "")
-    table.add_row("files", *_against(found["files"], broker), "0.7")
-    if "kafka" in found:
-        table.add_row("Kafka, against files", *_against(found["kafka"], found["files"]), "0.8")
-    table.add_row("the inbox", *_against(inbox, broker), "0.5, 5,000/s")
-    table.add_row(f"{parked}, against it", *_against(found["inbox_parked"], inbox), "1")
-    table.add_row("nothing due", f"{found['nothing_due_s']:.2f} s", "", "", "", "1 s")
-    table.add_row(parked, f"{found['nothing_due_parked_s']:.2f} s", "", "", "", "1 s")
     return table
+
+
+def _alone(one: Measured) -> tuple[str, str, str, str]:
+    return f"{one.rate:,.0f}/s", "", f"{one.cpu_us:,.0f}", ""
 
 
 def _against(one: Measured, other: Measured) -> tuple[str, str, str, str]:

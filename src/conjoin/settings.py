@@ -31,6 +31,10 @@ _INBOX_ALIAS = "correlate"
 """What the document on batch correlation calls the inbox, at the top of its file."""
 _LARGEST = 2**63 - 1
 """TOML promises no more; of what is written in binary Python reads any number, but does not write it."""
+_ENGINE = "engine"
+"""The one key in the table of the inbox that is a setting of its own: it says where the inbox runs, not how."""
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, which has chosen the master."""
 _UNKNOWN = "unknown key "
 """Before a key of the file that is not declared, on its way through pydantic."""
 _KEPT = r"^(forever|never|0|[0-9]+(ms|s|m|h|d))$"
@@ -89,6 +93,9 @@ class Settings(BaseSettings):
     instance_retention: str = _setting("30d", "how long instances that ended are kept", flag="", pattern=_KEPT)
     log_retention: str = _setting("forever", "how long the blocks of the log are kept", flag="", pattern=_KEPT)
     inbox: dict[str, Any] | None = _table("the inbox: its schedule, channels and targets, also if it is empty", None)
+    inbox_engine: Literal["spark", "inline"] | None = _setting(
+        None, "who runs the schedule of the inbox; spark where a master is set, else inline", "inbox.engine", "--engine"
+    )
     notify: dict[str, Any] = _table("who is notified of what, by message name")
     security: dict[str, Any] = _table("TLS, who may call and do what, the audit")
 
@@ -147,6 +154,13 @@ class Settings(BaseSettings):
     partitions: int | None = _setting(None, "shuffle partitions; Spark's own choice if not set", ge=1)
 
     @property
+    def runs_inbox_on_spark(self) -> bool:
+        """As it is set; else where a master is, or under spark-submit."""
+        if self.inbox_engine is not None:
+            return self.inbox_engine == "spark"
+        return "master" in self.model_fields_set or _SUBMITTED in os.environ
+
+    @property
     def limits(self) -> dict[str, int]:
         """Of the server, by the names of its `ServerLimits`."""
         return {name.removeprefix("limit_"): getattr(self, name) for name in SETTINGS if name.startswith("limit_")}
@@ -197,7 +211,7 @@ class _Environment(EnvSettingsSource):
     """Variables of their own, and CONJOIN_SERVER: a URL, or the whole table as JSON."""
 
     def __call__(self) -> dict[str, Any]:
-        given = super().__call__()
+        given = _with_engine_apart(super().__call__(), "inbox_engine")
         table = _server_table()
         return given if table is None else _flat({"server": table}) | {k: v for k, v in given.items() if k != "server"}
 
@@ -214,8 +228,18 @@ def _server_table() -> dict[str, Any] | None:
     return table
 
 
+def _with_engine_apart(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """`name` is what the engine of the inbox is called beside its table."""
+    table = content.get("inbox")
+    if not isinstance(table, dict) or _ENGINE not in table:
+        return content
+    rest = {key: value for key, value in table.items() if key != _ENGINE}
+    return {name: table[_ENGINE], **content, "inbox": rest}
+
+
 def _flat(content: Mapping[str, Any]) -> dict[str, Any]:
     """What a file holds by the names of the settings; a key that is not declared is marked as that."""
+    content = _with_engine_apart(dict(content), "inbox.engine")
     return {_BY_KEY.get(key, f"{_UNKNOWN}{key}"): value for key, value in _leaves(content, "")}
 
 
@@ -339,6 +363,8 @@ def _origin(name: str, flags: Mapping[str, Any]) -> str:
         return f"environment {SETTINGS[name].variable}"
     if name in _flat({"server": _server_table() or {}}):
         return f"environment {SETTINGS['server'].variable}"
+    if name == "inbox_engine" and f'"{_ENGINE}"' in os.environ.get(SETTINGS["inbox"].variable, ""):
+        return f"environment {SETTINGS['inbox'].variable}"
     return _file()
 
 

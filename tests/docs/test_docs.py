@@ -88,6 +88,7 @@ _ON_SPARK = (
     "conjoin.pipeline.session.session",
     "conjoin spark ",
     "conjoin pipeline ",
+    'engine = "spark"',
 )
 
 

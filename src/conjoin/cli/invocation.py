@@ -39,7 +39,7 @@ LINES = "Print one JSON object per line; the last may be a cursor for --after."
 _METAVARS = {
     **{"data": "DIR", "store": "URL", "server": "URL", "traces": "URL", "host": "ADDRESS", "ca": "FILE"},
     **{"allowed_hosts": "NAME", "user": "NAME", "jars": "JAR,...", "driver_memory": "2g", "partitions": "N"},
-    **{"master": "MASTER", "log_level": "LEVEL", "log_format": "FORMAT"},
+    **{"master": "MASTER", "log_level": "LEVEL", "log_format": "FORMAT", "inbox_engine": "spark|inline"},
 }
 _REFUSALS = frozenset({"NOT_FOUND", "ALREADY_EXISTS", "INVALID_ARGUMENT", "INVALID_STATE"}) | {
     *("not_found", "ended", "uncertain", "paused", "not_paused", "parked", "not_parked", "moving", "invalid"),

@@ -64,6 +64,8 @@ class Served:
     traces: Tracing | None = None
     hosts: Sequence[str] = ()
     """Names that clients may use for it, in addition to its own."""
+    make_inbox: Callable[[Broker, Configuration], Inbox] = lambda broker, its: Inbox(broker, *its)
+    """The schedule of the inbox runs in this process, unless another one is made."""
 
 
 class Addresses(NamedTuple):
@@ -77,7 +79,7 @@ def serve(broker: Broker, served: Served, on_ready: Callable[[Addresses], None])
     with short_pauses(), at_work(broker, served) as runner, ExitStack() as stack:
         inbox = None
         if served.inbox is not None:
-            inbox = stack.enter_context(closing(Inbox(broker, *served.inbox)))
+            inbox = stack.enter_context(closing(served.make_inbox(broker, served.inbox)))
             stack.enter_context(_repeating(broker, "inbox", InboxSchedule(inbox).step, INBOX_EVERY_S))
         if served.receivers:
             notifier = Notifier(broker, served.receivers)

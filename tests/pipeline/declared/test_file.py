@@ -93,7 +93,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         ({"correlate": CORRELATE | {"buckets": 0}}, "correlate.buckets: 0 is not a whole number of at least 1"),
         ({"correlate": CORRELATE | {"profile": "zebra"}}, "correlate.profile: 'zebra' is none of zeebe"),
         ({"sorces": {}}, "sorces: there is no such setting; did you mean 'sources'?"),
-        ({"publish": {"store": "data", "source": "s"}}, "correlate, publish or receive: say one of them"),
+        ({"publish": {"store": "data", "source": "s"}}, "correlate, publish, receive or schedule: say one of them"),
         ({"sources": {"messages": FILES}}, "sources.subscriptions: is missing"),
         ({"sources": {"messages": FILES | {"stream": "no"}}}, "sources.messages.stream: is neither true nor false"),
         (

@@ -8,4 +8,4 @@ from tests.runtime.inbox.bench import preset
 
 if __name__ == "__main__":
     now = FakeClock()()
-    drain(DrainRound(sys.argv[1], now, now, preset(), 5, 60.0, {0: []}, True), 0)
+    drain(DrainRound(sys.argv[1], now, now, preset(), 5, 60.0, {0: []}, [0]), 0)

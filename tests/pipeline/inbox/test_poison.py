@@ -36,7 +36,7 @@ def run(bench: Bench) -> None:
     """A task for each shard, as a job has it, and what is left between them."""
     now = bench.broker.now
     for shard in range(SHARDS):
-        drain(DrainRound(bench.broker.store.address, now, now, bench.settings, 100, 60.0, {shard: []}, True), shard)
+        drain(DrainRound(bench.broker.store.address, now, now, bench.settings, 100, 60.0, {shard: []}, [shard]), shard)
     bench.broker.post.deliver()
 
 

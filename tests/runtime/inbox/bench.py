@@ -14,8 +14,8 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.metrics import Counts
+from conjoin.runtime.inbox.remote_run import Target
 from conjoin.runtime.inbox.rows import read_row
-from conjoin.runtime.inbox.runner import Target
 from conjoin.store import tables as t
 from conjoin.store.rows import InboxAttemptRow, InboxRow
 from conjoin.testing.clock import FakeClock

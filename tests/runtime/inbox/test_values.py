@@ -24,8 +24,8 @@ from conjoin.runtime.inbox.placement import (
     reach_of,
     stored_group,
 )
+from conjoin.runtime.inbox.remote_run import deliver
 from conjoin.runtime.inbox.rows import Filed, content_of, read_row, row_of, text_to_keep, with_content
-from conjoin.runtime.inbox.runner import deliver
 from tests.kernel.inbox.simulator import make
 
 FULL = InboxMessage(

@@ -5,7 +5,7 @@ Problems in the settings are reported before a store is opened, all at once, wit
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
 if TYPE_CHECKING:
+    from conjoin.cli.inbox_engine import InboxMaker
     from conjoin.client import Client
 
 _STATE = ("key", "state", "attempts", "next_retry_at")
@@ -32,19 +33,11 @@ _AT_ONCE, _MOST_BYTES = 5_000, 8 * 1024 * 1024
 
 
 @contextmanager
-def inbox_at_work(call: CommandCall, spark: Callable[[], Any] | None) -> Iterator[Inbox]:
-    """With its targets; its runs go through Spark if one can be started."""
+def inbox_at_work(call: CommandCall, make: "InboxMaker") -> Iterator[Inbox]:
+    """With its targets."""
     configuration = inbox_or_default(with_targets=True)
-    with call.broker() as broker:
-        if spark is None:
-            inbox = Inbox(broker, *configuration)
-        else:
-            session = spark()
-            from conjoin.pipeline.inbox import SparkInbox
-
-            inbox = SparkInbox(session, broker, *configuration)
-        with closing(inbox):
-            yield inbox
+    with call.broker() as broker, closing(make(broker, configuration)) as inbox:
+        yield inbox
 
 
 @contextmanager

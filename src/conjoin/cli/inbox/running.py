@@ -1,15 +1,14 @@
-"""conjoin inbox run and watch: the schedule of the inbox, once and in the foreground."""
+"""conjoin inbox run and watch: the schedule of the inbox, once and in the foreground, on Spark or in this process."""
 
-from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from time import sleep
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from conjoin.cli.inbox.access import counted, in_words, inbox_at_work
-from conjoin.cli.invocation import SPARK, STORE, CommandCall, check_spark, command
+from conjoin.cli.inbox_engine import ENGINE, inbox_maker
+from conjoin.cli.invocation import STORE, CommandCall, command
 from conjoin.cli.printing import complain
 from conjoin.cli.progress import progress
 from conjoin.errors import ConjoinError, InputError
@@ -20,23 +19,23 @@ from conjoin.times.iso8601 import instant_text
 
 _EVERY_S = 0.5
 _NOTHING = "nothing was due"
-OnSpark = Annotated[
-    bool, typer.Option("--spark", help="On Spark, for volume: one task per shard.", rich_help_panel="Spark")
-]
+OnSpark = Annotated[bool, typer.Option("--spark", hidden=True)]
+"""What --engine spark was called before."""
 
 
 @command(
-    STORE | SPARK,
-    "conjoin inbox run",
-    "conjoin inbox run --store postgresql://conjoin@db/orders --json",
-    "conjoin inbox run --spark --master spark://master:7077 --store postgresql://conjoin@db/orders",
+    STORE | ENGINE,
+    "conjoin inbox run --engine spark",
+    "conjoin inbox run --master spark://master:7077 --store postgresql://conjoin@db/orders",
+    "conjoin inbox run --engine inline --json",
 )
 def run(call: CommandCall, on_spark: OnSpark = False) -> None:
     """Deliver everything that is due, once; expire and remove what is over.
 
-    It may run beside a server or a watch: no message is delivered by two of them.
+    On Spark a task per shard does it, and calls remote targets; without anything due there is no job. It may run
+    beside a server or a watch: no message is delivered by two of them.
     """
-    with inbox_at_work(call, _spark(call, on_spark)) as inbox:
+    with inbox_at_work(call, inbox_maker(call, on_spark)) as inbox:
         _check_enabled(inbox)
         with progress(only_on_terminal=True) as step:
             step("delivering what is due")
@@ -44,22 +43,14 @@ def run(call: CommandCall, on_spark: OnSpark = False) -> None:
     call.print(counts, in_words(counts, _NOTHING))
 
 
-def _spark(call: CommandCall, on_spark: bool) -> Callable[[], Any] | None:
-    """What starts it; a master alone is enough."""
-    if not on_spark and "master" not in call.flags:
-        return None
-    check_spark("conjoin inbox --spark")
-    return partial(call.spark, "conjoin inbox")
-
-
-@command(STORE | SPARK, "conjoin inbox watch")
+@command(STORE | ENGINE, "conjoin inbox watch", "conjoin inbox watch --master spark://master:7077")
 def watch(call: CommandCall, on_spark: OnSpark = False) -> None:
     """Run the schedule until interrupted, with a line for each run that did something.
 
     The settings poll_interval and cleanup_interval say when. Of several that watch one store one at a time is active.
     """
     configure(call.settings.log_level, call.settings.log_format)
-    with inbox_at_work(call, _spark(call, on_spark)) as inbox:
+    with inbox_at_work(call, inbox_maker(call, on_spark)) as inbox:
         _check_enabled(inbox)
         schedule = InboxSchedule(inbox)
         try:

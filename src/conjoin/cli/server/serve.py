@@ -11,6 +11,7 @@ import typer
 
 from conjoin.cli.commands import importing
 from conjoin.cli.configuration import inbox_of_settings, keep_for, receivers_of_settings, security_of_settings
+from conjoin.cli.inbox_engine import ENGINE, inbox_maker, inline
 from conjoin.cli.invocation import STORE, CommandCall, command
 from conjoin.cli.printing import complain, shown
 from conjoin.cli.store.init import create
@@ -35,6 +36,7 @@ _OPEN_DOOR = (
 _ADDRESSES = ("grpc_port", "rest_port", "host", "insecure", "allowed_hosts", "read_only_console")
 _FLAGS = {
     **dict.fromkeys(_ADDRESSES, "Addresses"),
+    **dict.fromkeys(ENGINE, "Inbox on Spark"),
     **dict.fromkeys(("log_level", "log_format", "traces"), "Log and traces"),
     **dict.fromkeys((name for name in SETTINGS if name.startswith("limit_")), "Timeouts and limits"),
 }
@@ -55,8 +57,9 @@ def serve(
     """Serve gRPC, REST and the web console for curl, the Camunda SDKs and zbctl.
 
     If there is no store, it creates one. Timers, retention, notices and the inbox run in the background. Ctrl-C or
-    SIGTERM stops it; what was answered by then is durable. Every option is also a variable (CONJOIN_HOST for --host)
-    and a key in conjoin.toml.
+    SIGTERM stops it; what was answered by then is durable. The schedule of the inbox runs on Spark where
+    --engine says so, or a master is set. Every option is also a variable (CONJOIN_HOST for --host) and a key in
+    conjoin.toml.
     """
     settings = call.settings
     configure(settings.log_level, settings.log_format)
@@ -79,6 +82,8 @@ def serve(
     shop = _shop(call, host, settings.rest_port) if demo else None
     address = shop.address if shop else call.address
     inbox = shop.inbox if shop else inbox_of_settings()
+    # The shop of the demo is small, and wants to be open at once.
+    make_inbox = inline if shop or inbox is None else inbox_maker(call)
     broker = shop.broker if shop else _opened(address)
     broker.hiding = security.hiding
     served = serving.Served(
@@ -90,6 +95,7 @@ def serve(
         traces=traces,
         hosts=hosts,
         beside=shop.story.live if shop else None,
+        make_inbox=make_inbox,
     )
 
     def ready(addresses: "Addresses") -> None:

@@ -40,10 +40,10 @@ def run(
 ) -> None:
     """Run the pipeline of a file: sources, what to do with their rows, and where results go.
 
-    One of three things is done with them. [bold]correlate[/bold] says for every message what became of it, against
+    One of four things is done. [bold]correlate[/bold] says for every message what became of it, against
     streams or tables of who waits, without a store. [bold]publish[/bold] puts messages into a store.
-    [bold]receive[/bold] hands them to a channel of the inbox. Each takes every row exactly once, whenever it is
-    killed, and goes on where it was.
+    [bold]receive[/bold] hands them to a channel of the inbox. [bold]schedule[/bold] runs the schedule of an inbox, of a
+    store or over tables. Each takes every row exactly once, whenever it is killed, and goes on where it was.
 
       [sources.messages]
       format = "kafka"

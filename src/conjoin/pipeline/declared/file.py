@@ -1,7 +1,7 @@
 """The file of a pipeline: TOML or YAML. What it may say, and all that is wrong with it at once, without Spark.
 
 sources.messages, sources.subscriptions, ...    where rows come from, and which columns they are
-correlate | publish | receive                   what to do with them: exactly one of these
+correlate | publish | receive | schedule        what to do with them: exactly one of these
 sinks                                           where results go beside the folder `correlate.out`
 """
 
@@ -16,6 +16,7 @@ from pydantic import PlainValidator, ValidationInfo
 from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.policies import PROFILES, Policies, read_policies
 from conjoin.pipeline.correlate.columns import TABLES
+from conjoin.pipeline.declared.schedule_table import ScheduleTable, problems_of_schedule
 from conjoin.plain_yaml import read_yaml
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping
 from conjoin.setting_tables import Flag, SettingTable, Text, check_table, duration_ms, one_of, secret_of, whole_number
@@ -184,6 +185,7 @@ class PipelineTable(SettingTable):
     correlate: CorrelateTable | None = None
     publish: StoreTable | None = None
     receive: StoreTable | None = None
+    schedule: ScheduleTable | None = None
     sinks: list[DeclaredSink] = []  # noqa: RUF012 - never changed
     every: Annotated[int, duration_ms()] = 1_000
     checkpoint: Text = ""
@@ -230,14 +232,20 @@ def _contradictions(table: PipelineTable, written: Mapping[str, Any], wrong: set
     """Of tables inside the file, and of what does not go together. Tables that cannot be read were told already."""
     inside: dict[str, SettingTable] = {f"sources.{name}": source for name, source in table.sources.items()}
     inside |= {f"sinks.{place}": sink for place, sink in enumerate(table.sinks)}
-    todo = {name: getattr(table, name) for name in ("correlate", "publish", "receive")}
+    todo = {name: getattr(table, name) for name in ("correlate", "publish", "receive", "schedule")}
     given = {name: it for name, it in todo.items() if it is not None}
     for name, one in (inside | given).items():
         yield from (f"{name}.{key}: {problem}" for key, problem in one.contradictions())
     broken = {place.partition(".")[0] for place in wrong}
     named = [name for name in todo if name in written]
     if len(named) != 1:
-        yield "correlate, publish or receive: say one of them" + (f", not {' and '.join(named)}" if named else "")
+        yield "correlate, publish, receive or schedule: say one of them" + (
+            f", not {' and '.join(named)}" if named else ""
+        )
+        return
+    if named[0] == "schedule":
+        if table.schedule is not None and not broken:
+            yield from problems_of_schedule(table, table.schedule)
         return
     if "sources" not in broken:
         yield from _of_sources(table, named[0])

@@ -3,6 +3,7 @@
 Pipeline.load("orders.toml").run(spark, once=True)
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from conjoin.pipeline.declared.correlating import DeclaredStream
     from conjoin.pipeline.streaming.batches import BatchReport
 
+_log = logging.getLogger(__name__)
+
+_BOOKED = ("correlated", "decode_error", "mapping_error", "target_error", "expired", "dead_lettered")
+"""What a schedule counts once of each row that it did something with."""
 Wait = Callable[["StreamingQuery"], None]
 
 
@@ -77,6 +82,8 @@ class Pipeline:
         if declared.correlate is not None:
             streams = any(source.stream for source in declared.sources.values())
             return "correlate streams" if streams else "correlate tables"
+        if declared.schedule is not None:
+            return "run the schedule of an inbox"
         return "publish" if declared.publish is not None else "receive"
 
     def run(
@@ -100,6 +107,9 @@ class Pipeline:
             stream = self._stream(spark, result, on_batch)
             with stream.telling_failures():
                 wait(stream.start(once=once, new_checkpoint=new_checkpoint))
+            return result
+        if declared.schedule is not None:
+            self._schedule(spark, result, once, wait, on_batch)
             return result
         from conjoin.pipeline.declared.storing import ingest_of, start_storing
         from conjoin.pipeline.ingest.batch import Ingested
@@ -144,3 +154,20 @@ class Pipeline:
         it = self.declared.correlate
         assert it is not None, "it was asked for"
         return it
+
+    def _schedule(
+        self,
+        spark: "SparkSession",
+        result: PipelineResult,
+        once: bool,
+        wait: Wait,
+        on_batch: OnResult,
+    ) -> None:
+        from conjoin.pipeline.declared.scheduling import RunningSchedule, scheduled
+
+        def done(counts: Mapping[str, int]) -> None:
+            result.add(sum(counts.get(word, 0) for word in _BOOKED), counts)
+            on_batch(result)
+
+        with scheduled(spark, self.declared, self.inbox) as turns:
+            wait(RunningSchedule(turns, once, done, _log.warning))  # type: ignore[arg-type]

@@ -1,26 +1,30 @@
 """The inbox of a store whose runs go through Spark.
 
-A run is one task a shard for the groups that a shard can deal with alone. The store is read first: without anything due
-there is no job. What spans shards, is for remote systems, or moves is done by the runtime's runner afterwards, in this
-process and in the same run.
+A run is one task a shard: it tries the groups that a shard can deal with alone, and calls the remote targets of its
+messages. So is a cleanup. The store is read first: without anything due there is no job. What spans shards or moves is
+done by the runtime's runner afterwards, in this process and in the same run, and so are calls that only this process
+can make.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from pyspark.sql import SparkSession
 
 from conjoin.kernel.inbox import InboxSettings
 from conjoin.kernel.inbox.channels import Channel
-from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain
+from conjoin.pipeline.inbox.draining import Drained, DrainRound, drain, sweep
+from conjoin.pipeline.inbox.sharing import Recipes, callers_of, recipes_of
 from conjoin.pipeline.session.arrow_rows import on_each_shard
+from conjoin.pipeline.session.session import spark_errors
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.cross_shard import Shards
+from conjoin.runtime.inbox.due_shards import due_shards, shards_to_clean
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.metrics import Counts
-from conjoin.runtime.inbox.placement import MOVING, OWN, REMOTE, SPANNING
-from conjoin.runtime.inbox.requests import AT_ONCE, RULES_PART, RULES_SOURCE, rules_of
-from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, Target, always
+from conjoin.runtime.inbox.remote_run import NO_TARGETS, Target
+from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup
+from conjoin.runtime.inbox.runner import InboxRunner, always
 
 MOST_S = 10.0
 """A job ends after so many seconds; the next one has a later time, if the lease is still ours."""
@@ -44,7 +48,8 @@ class SparkInboxRunner:
         self._broker = broker
         self._shards = Shards(broker)
         self._settings = settings
-        self._targets = targets
+        self._recipes: Recipes = recipes_of(targets)
+        self._called_here = NO_TARGETS if self._recipes else targets
         self._at_once = at_once
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts:
@@ -52,49 +57,48 @@ class SparkInboxRunner:
         counts, horizon = Counts(), self._shards.now
         if not self._settings.batch_size:
             return counts
-        held: dict[int, list[str]] = {shard: [] for shard in self._shards_with_own_work(horizon)}
-        is_first = True
-        while held and is_ours():
-            round_ = self._round(horizon, held, is_first)
-            drained = on_each_shard(self._spark, list(held), partial(drain, round_))
+        due = due_shards(self._shards, self._settings, horizon)
+        held, called = {shard: list[str]() for shard in due.own}, due.remote if self._recipes else []
+        fresh = {*held, *called}
+        is_left = bool(fresh or due.crossing or (due.remote and self._called_here))
+        while (held or called) and is_ours():
+            callers = callers_of(called, self._recipes)
+            round_ = self._round(horizon)._replace(held=held, fresh=frozenset(fresh), callers=callers)
+            drained = self._on_shards({*held, *callers}, partial(drain, round_))
             counts = sum((it.counts for it in drained), counts)
-            self._deliver(drained)
-            held = {it.shard: it.held for it in drained if it.goes_on}
-            is_first = False
-        if not is_first or self._has_other_work(horizon):
+            fresh -= {it.shard for it in drained}
+            held = {it.shard: it.held for it in drained if it.shard in held and it.goes_on}
+            # Those that have not called yet come before those that go on.
+            called = called[len(callers) :] + [it.shard for it in drained if not it.has_called]
+        if is_left:
             here = ShardsAt(self._broker, horizon)
-            counts += InboxRunner(here, self._settings, self._targets, self._at_once).run(is_ours)
+            counts += InboxRunner(here, self._settings, self._called_here, self._at_once).run(is_ours)
         return counts
 
-    def _shards_with_own_work(self, horizon: int) -> Iterator[int]:
-        rules = rules_of(self._settings)
-        for shard in range(self._shards.count):
-            with self._shards.look(shard) as snapshot:
-                is_new = snapshot.position(RULES_SOURCE).get(RULES_PART) != rules
-                has_new_rules = is_new and snapshot.inbox_groups_in_line("", 1)
-                is_due = snapshot.inbox_groups_due(OWN, horizon, 1) or snapshot.inbox_expired(horizon, 1)
-            if has_new_rules or is_due:
-                yield shard
+    def clean_up(self, is_ours: Callable[[], bool] = always) -> Counts:
+        counts = Counts()
+        while is_ours() and (shards := shards_to_clean(self._shards, self._settings, self._shards.now)):
+            drained = self._on_shards(shards, partial(sweep, self._round(self._shards.now)))
+            done = sum((it.counts for it in drained), Counts())
+            counts += done
+            if done == Counts():
+                break
+        return counts
 
-    def _has_other_work(self, horizon: int) -> bool:
-        reaches = (SPANNING, MOVING, REMOTE) if self._targets else (SPANNING, MOVING)
-        for shard in range(self._shards.count):
-            with self._shards.look(shard) as snapshot:
-                if any(snapshot.inbox_groups_due(reach, horizon, 1) for reach in reaches):
-                    return True
-        return False
-
-    def _round(self, horizon: int, held: Mapping[int, list[str]], is_first: bool) -> DrainRound:
-        most_s = min(self.most_s, self._settings.lock_at_most / _JOBS_IN_A_LEASE / 1_000)
-        address, now = self._shards.store.address, self._shards.now
-        return DrainRound(address, now, horizon, self._settings, self._at_once, most_s, held, is_first)
-
-    def _deliver(self, drained: Iterable[Drained]) -> None:
-        """What shards have sent to each other, as far as their tasks have not taken it."""
+    def _on_shards(self, shards: Iterable[int], task: Callable[[int], Drained]) -> list[Drained]:
+        with spark_errors():
+            drained = on_each_shard(self._spark, sorted(shards), task)
+        # What shards have sent to each other, as far as their tasks have not taken it.
         receivers = {receiver for it in drained for receiver in it.receivers}
         if receivers:
             self._broker.post.deliver(sorted(receivers))
             self._broker.post.forget_delivered()
+        return drained
+
+    def _round(self, horizon: int) -> DrainRound:
+        most_s = min(self.most_s, self._settings.lock_at_most / _JOBS_IN_A_LEASE / 1_000)
+        address, now = self._shards.store.address, self._shards.now
+        return DrainRound(address, now, horizon, self._settings, self._at_once, most_s)
 
 
 class ShardsAt(Shards):
@@ -121,4 +125,7 @@ class SparkInbox(Inbox):
         targets: Mapping[str, Target] = NO_TARGETS,
     ) -> None:
         super().__init__(broker, settings, channels, targets)
-        self._runner = SparkInboxRunner(spark, broker, settings, targets)
+        self._runner = self._on_spark = SparkInboxRunner(spark, broker, settings, targets)
+
+    def _cleaned_up(self, request: InboxCleanup, is_ours: Callable[[], bool]) -> Counts:
+        return self._on_spark.clean_up(is_ours)

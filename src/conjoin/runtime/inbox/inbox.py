@@ -22,9 +22,10 @@ from conjoin.runtime.inbox.mapping import read_hint
 from conjoin.runtime.inbox.metrics import Counts, Gauges, InboxMeter, Sample
 from conjoin.runtime.inbox.placement import MOVING, OWN, REMOTE, SPANNING, home_of_row, moving_group
 from conjoin.runtime.inbox.receiving import ChannelRows, Reception, Row, Taken
+from conjoin.runtime.inbox.remote_run import NO_TARGETS, Target
 from conjoin.runtime.inbox.requests import AT_ONCE, InboxCleanup, InboxOperate
 from conjoin.runtime.inbox.rows import read_row
-from conjoin.runtime.inbox.runner import NO_TARGETS, InboxRunner, RunMaker, Target, always, clean_up
+from conjoin.runtime.inbox.runner import InboxRunner, RunMaker, always, clean_up
 from conjoin.runtime.ingest.rows import Unusable
 from conjoin.runtime.reading.lists import ListPage, ListQuery, page_of
 from conjoin.runtime.targets import RemoteTarget
@@ -86,9 +87,11 @@ class Inbox:
 
     def clean_up(self, is_ours: Callable[[], bool] = always) -> Counts:
         """End what is past its expiration, and remove what has been over for long enough; in bounded commits."""
-        request, shards = InboxCleanup(self.settings, self._at_once), range(self.shards.count)
-        counts = (clean_up(partial(self.shards.ask, shard), request, is_ours) for shard in shards)
-        return self._meter.count(sum(counts, Counts()))
+        return self._meter.count(self._cleaned_up(InboxCleanup(self.settings, self._at_once), is_ours))
+
+    def _cleaned_up(self, request: InboxCleanup, is_ours: Callable[[], bool]) -> Counts:
+        shards = range(self.shards.count)
+        return sum((clean_up(partial(self.shards.ask, shard), request, is_ours) for shard in shards), Counts())
 
     def metrics(self) -> list[Sample]:
         """What this process has done with the inbox so far, and the state of the inbox now."""

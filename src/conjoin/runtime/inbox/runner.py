@@ -1,40 +1,24 @@
-"""A run of the schedule: everything that is due up to one instant, on all shards; and the targets that it calls.
+"""A run of the schedule: everything that is due up to one instant, on all shards.
 
 It decides nothing and may be run beside others: each request looks at the rows as they are, and the second one finds
 that nothing is due any more. How each kind of target is called is written elsewhere (`runtime/targets`).
 """
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import repeat
 from typing import Protocol
 
-from conjoin.kernel.inbox import InboxMessage, InboxSettings
-from conjoin.kernel.inbox.message import TARGET_ERROR
-from conjoin.kernel.inbox.outcomes import Failed, Outcome, Unanswered
+from conjoin.kernel.inbox import InboxSettings
 from conjoin.runtime.inbox import requests as r
 from conjoin.runtime.inbox.cross_shard import Shards, SpanningRun, finish_moves
 from conjoin.runtime.inbox.metrics import Counts
-from conjoin.runtime.inbox.on_shard.attempts import request_text
+from conjoin.runtime.inbox.remote_run import AskShard, RemoteRun, Target
 
 IN_FLIGHT = 8
 _ROUND = 8
 """Times as many messages as calls are in flight are about to be sent at a time: few are uncertain after a crash."""
-
-
-class Target(Protocol):
-    """A remote system that takes messages of the inbox. Several threads may call it at once."""
-
-    def deliver(self, message: InboxMessage) -> Outcome:
-        """Send a message, with its payload and its hint, and wait for the answer. It does not raise."""
-
-
-NO_TARGETS: Mapping[str, Target] = {}
-AskShard = Callable[[r.InboxRequest], r.InboxReply]
-"""Carries out a request on one shard."""
 
 
 def always() -> bool:
@@ -107,30 +91,10 @@ class InboxRunner:
         return counts
 
     def _run_remote(self, shard: int, horizon: int, is_ours: Callable[[], bool], pool: ThreadPoolExecutor) -> Counts:
-        counts, sent = Counts(), Counter[str]()
-        limit = _ROUND * self.in_flight
-        request = r.InboxIntend(self.settings, horizon, tuple(self.targets), limit)
-        while is_ours():
-            reply = self.shards.ask(shard, request)
-            counts += reply.counts
-            if not reply.looked_at:
-                break
-            sent.update(message.group_key for message in reply.to_send)
-            outcomes = pool.map(deliver, reply.to_send, repeat(self.targets))
-            booked = [(it.key, outcome, request_text(it)) for it, outcome in zip(reply.to_send, outcomes, strict=True)]
-            rested = [group for group, number in sent.items() if 0 < self.settings.batch_size <= number]
-            counts += self.shards.ask(shard, r.InboxBook(booked, self.settings, horizon, rested)).counts
-        return counts
-
-
-def deliver(message: InboxMessage, targets: Mapping[str, Target]) -> Outcome:
-    target = targets.get(message.target)
-    if target is None:
-        return Failed(TARGET_ERROR, f"there is no target {message.target!r}")
-    try:
-        return target.deliver(message)
-    except Exception as error:  # noqa: BLE001 - the border to the code of a target: one message fails, not the run
-        return Unanswered(f"{type(error).__name__}: {error}")
+        limit, ask = _ROUND * self.in_flight, partial(self.shards.ask, shard)
+        remote = RemoteRun(ask, self.settings, horizon, self.targets, limit)
+        remote.run(pool, is_ours)
+        return remote.counts
 
 
 def note_rules(ask: AskShard, settings: InboxSettings) -> None:

@@ -9,8 +9,8 @@ from conjoin.runtime.targets.calls import HttpLimits
 from conjoin.runtime.targets.camunda7 import Camunda7
 from conjoin.runtime.targets.camunda8 import Camunda8
 from conjoin.runtime.targets.credentials import Credentials, OAuth
-from conjoin.runtime.targets.http import HttpCarrier, HttpTls, RemoteTarget
+from conjoin.runtime.targets.http import HttpCarrier, HttpTls, RemoteTarget, TargetRecipe
 from conjoin.runtime.targets.settings import read_target
 
 __all__ = ["Camunda7", "Camunda8", "Credentials", "HttpCarrier", "HttpLimits", "HttpTls", "OAuth", "RemoteTarget"]
-__all__ += ["read_target"]
+__all__ += ["TargetRecipe", "read_target"]

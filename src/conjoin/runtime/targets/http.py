@@ -69,6 +69,7 @@ class HttpCarrier:
             context = (tls or HttpTls()).context() if address.startswith("https:") else None
             return HttpConnections(limits or HttpLimits(), context, environment_proxy(address) if use_proxy else "")
 
+        self.made_of = url, credentials, limits or HttpLimits(), tls, use_proxy
         self.address = read_address(url)
         self._connections = connections(self.address)
         self.credentials: Credentials | OAuthCredentials
@@ -103,6 +104,23 @@ class HttpCarrier:
         return self._connections.exchange(request.method, f"{self.address}{request.path}", headers, request.body)
 
 
+class TargetRecipe(NamedTuple):
+    """What a target is made of, its secrets with it, as plain values: so another process of ours can call it, too."""
+
+    dialect: TargetDialect
+    url: str
+    credentials: Credentials | OAuth | None
+    limits: HttpLimits
+    tls: HttpTls | None
+    use_proxy: bool
+
+    def with_calls_in_flight(self, number: int) -> "TargetRecipe":
+        return self._replace(limits=replace(self.limits, calls_in_flight=number))
+
+    def made(self) -> "RemoteTarget":
+        return RemoteTarget(self.dialect, HttpCarrier(*self[1:]))
+
+
 class RemoteTarget:
     """Any number of threads may deliver at once. `clock` gives the instant in microseconds."""
 
@@ -130,6 +148,11 @@ class RemoteTarget:
         if isinstance(request, Failed):
             return ""
         return f"{request.method} {self._carrier.address}{request.path} {request.body.decode()}"
+
+    @property
+    def recipe(self) -> TargetRecipe:
+        """Without its clock: elsewhere it is the machine's."""
+        return TargetRecipe(self._dialect, *self._carrier.made_of)
 
     def close(self) -> None:
         self._carrier.close()
