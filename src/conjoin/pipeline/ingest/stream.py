@@ -7,7 +7,7 @@ letter, with the number 0.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate, groupby
 
@@ -19,10 +19,11 @@ from conjoin.errors import InputError
 from conjoin.pipeline.files.listing import format_of
 from conjoin.pipeline.files.text_files import RAW, csv_rows, header_of
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest
-from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals, kafka_reader
+from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals
 from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
 from conjoin.pipeline.session.arrow_rows import spark_schema
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
+from conjoin.runtime.ingest.kafka_options import kafka_options
 
 _OF_A_PATTERN = re.compile(r"[\\\[\]{}*?]")
 
@@ -156,12 +157,15 @@ def take_files(spark: SparkSession, job: Ingest, files: Sequence[str]) -> None:
 
 
 def watch_kafka(
-    spark: SparkSession, servers: str, topic: str, checkpoint: str, job: Ingest, *, once: bool, every_s: float = 1.0
+    spark: SparkSession, options: Mapping[str, str], checkpoint: str, job: Ingest, *, once: bool, every_s: float = 1.0
 ) -> StreamingQuery:
+    """Records of Kafka; `options` are those of Spark's connector, for which `kafka_options` has defaults."""
+
     def take(batch: DataFrame) -> None:
         job.take(kafka_arrivals(batch))
 
-    return _start(kafka_reader(spark, servers, topic).load(), take, path_of(spark, checkpoint), once, every_s)
+    records = spark.readStream.format("kafka").options(**kafka_options(options)).load()
+    return _start(records, take, path_of(spark, checkpoint), once, every_s)
 
 
 def _start(frame: DataFrame, take: Take, checkpoint: str, once: bool, every_s: float) -> StreamingQuery:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, Read, read_arrival, take_arrivals
+from conjoin.errors import RegistryFailed
+from conjoin.pipeline.ingest.arrivals import Into, Read, read_arrival, take_arrivals
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED, IngestRow, Pack, Packer, no_rows, rows_of
 from conjoin.pipeline.session.arrow_rows import to_batch
 from conjoin.pipeline.session.worker import make_ready
@@ -24,7 +25,7 @@ from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
-from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead, envelope_of
+from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead
 from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_rows
 from conjoin.runtime.upkeep.supervision import text_of
 
@@ -89,9 +90,9 @@ def _reading(job: IngestTask) -> Read:
     def read(
         at: SourcePosition, value: bytes | None, envelope: str | None, problem: str | None
     ) -> IngestRequest | None:
-        if problem is not None or value is None:
-            return dead(at, "unreadable", problem or NO_VALUE, value or b"")
-        return reader.read(value, at, now, envelope_of(envelope))
+        if problem is not None:
+            return dead(at, "unreadable", problem, value or b"")
+        return reader.read(value, at, now, envelope)
 
     return read
 
@@ -116,6 +117,8 @@ def _mapped(job: IngestTask, read: Read, batch: pa.RecordBatch, counts: Begins) 
         position = SourcePosition(job.asking.source, at, where)
         try:
             request = read(position, value, envelope, problem)
+        except RegistryFailed:
+            raise
         except Exception as error:  # noqa: BLE001 - the border of a row: whatever it is, the others are read
             request = dead(position, "unreadable", text_to_keep(text_of(error)), value or b"")
         if request is None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ARROW_ROWS = 20_000
 SPARK_ERRORS = (PySparkException, Py4JError)
 _MOST_WORDS = 400
+_OURS = f"{SparkFailed.__module__}."
 _DAEMON = "spark.python.daemon.module"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The collector for throughput: the default one spends a tenth of a run on pauses that nobody waits for.
@@ -148,7 +149,10 @@ def spark_errors() -> Iterator[None]:
 
 
 def spark_says(error: Exception) -> str:
-    """The innermost cause if the text has a Java trace, else its first line."""
+    """What an error of ours in a worker said, else the innermost cause of a Java trace, else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ours = [line.partition(": ")[2] for line in lines if line.startswith(_OURS)]
+    if ours:
+        return ours[-1][:_MOST_WORDS]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     return (causes[-1:] or lines[:1] or [type(error).__name__])[0][:_MOST_WORDS]
