@@ -26,7 +26,8 @@ from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
 from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead
-from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_rows
+from conjoin.runtime.run.batches import row_place, rows_source
+from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_rows, worker_shards
 from conjoin.runtime.upkeep.supervision import text_of
 
 AT_ONCE = 1_000
@@ -74,6 +75,10 @@ class IngestTask(NamedTuple):
     in_pack: int = IN_PACK
     whole: Whole | None = None
     """None: rows are known by their own places."""
+    alone: bool = False
+    """Rows of a part may come in any order, in several tasks: each is noted by itself, until all are committed."""
+    after_write: bool = False
+    """One whose rows are noted so has not come to its end: what it has committed is only in its notes."""
 
 
 @lru_cache(maxsize=8)
@@ -170,22 +175,38 @@ def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBa
         rows = rows_of(mine)
         while some := list(islice(rows, at_once)):
             if job.into is None:
+                if job.after_write:
+                    some, count = _without_noted(job, shard, some)
+                    yield _committed(shard, [], {"rows": count, "repeated": count})
                 yield _commit(job, shard, some)
             else:
                 yield _committed(shard, [], take_arrivals(job.asking, shard, some))
 
 
 def _commit(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
-    places = [(row.part, row.place) for row in rows] if job.whole is None else job.whole.places(len(rows))
-    source = job.asking.source
+    asking = job.asking._replace(source=rows_source(job.asking.source)) if job.alone else job.asking
     asked = [
-        SourceRow(row.request, noted, SourcePosition(source, row.part, row.place))
-        for row, noted in zip(rows, places, strict=True)
+        SourceRow(row.request, noted, SourcePosition(job.asking.source, row.part, row.place))
+        for row, noted in zip(rows, _places(job, rows), strict=True)
     ]
-    taken = take_rows(job.asking, shard, asked, as_one=job.whole is not None)
+    taken = take_rows(asking, shard, asked, as_one=job.whole is not None)
     counts = Counter(taken.verdicts)
     counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
     return _committed(shard, taken.receivers, counts)
+
+
+def _without_noted(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> tuple[list[IngestRow], int]:
+    """The rows that have no note of their own, and how many have."""
+    names = [row_place(row.part, row.place)[0] for row in rows]
+    noted = worker_shards(job.asking.address).positions(rows_source(job.asking.source), shard, names)
+    fresh = [row for row, name in zip(rows, names, strict=True) if name not in noted]
+    return fresh, len(rows) - len(fresh)
+
+
+def _places(job: IngestTask, rows: Sequence[IngestRow]) -> list[tuple[str, int]]:
+    if job.whole is not None:
+        return job.whole.places(len(rows))
+    return [row_place(row.part, row.place) if job.alone else (row.part, row.place) for row in rows]
 
 
 def _committed(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:
