@@ -17,7 +17,7 @@ from conjoin.errors import RegistryFailed
 from conjoin.pipeline.ingest.arrivals import Into, Read, read_arrival, take_arrivals
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED, IngestRow, Pack, Packer, no_rows, rows_of
 from conjoin.pipeline.session.arrow_rows import to_batch
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.placement import home_of
@@ -103,8 +103,8 @@ def _reading(job: IngestTask) -> Read:
 
 
 def mapping_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    @in_worker
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         read = _reading(job)
         counts = dict(job.begins)
         for batch in batches:
@@ -153,8 +153,8 @@ def _shard(request: IngestRequest, part: str, shards: int) -> int:
 
 
 def commit_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    @in_worker
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         yield from commit_packs(job, (pack for batch in batches for pack in packs_in(batch)))
 
     return run

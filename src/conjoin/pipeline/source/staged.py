@@ -17,7 +17,6 @@ from conjoin.errors import StoreFailed
 from conjoin.pipeline.ingest.batch import Ingested, settled
 from conjoin.pipeline.ingest.packs import MAPPED, Pack
 from conjoin.pipeline.ingest.tasks import IngestTask, commit_packs, packs_in
-from conjoin.pipeline.session.worker import make_ready
 from conjoin.runtime.opening import open_broker
 
 _COMPRESSED = ipc.IpcWriteOptions(compression="zstd")
@@ -57,7 +56,6 @@ def _unpacked(message: Staged) -> Iterator[Pack]:
 
 
 def publish_staged(job: IngestTask, messages: Sequence[Staged]) -> Ingested:
-    make_ready()
     with closing(open_broker(job.asking.address)) as broker:
         if any(it.shards != broker.shard_count for it in messages):
             raise StoreFailed(f"{job.asking.address} has got another number of shards meanwhile: write again")

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 
 from conjoin.errors import InputError, StoreFailed
 from conjoin.pipeline.ingest.tasks import ROW_BITS, IngestTask, Whole, commit_packs, mapping_task, packs_in
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import ready_worker
 from conjoin.pipeline.source.options import WriteOptions
 from conjoin.pipeline.source.staged import Staged, publish_staged, staged
 from conjoin.pipeline.source.written_rows import Numbering, arriving
@@ -80,15 +80,15 @@ class _Publishing:
             self._shards = broker.shard_count
 
     def write(self, iterator: Iterable[pa.RecordBatch]) -> Staged | PublishedRows:
-        make_ready()
         task = _this_task()
         rows = arriving(iterator, self._request, task.numbering)
-        if self._is_staged:
-            # Rows of a frame come in no order that is known, so each is a pack of its own.
-            job = self._job()._replace(in_pack=1)
-            return staged(mapping_task(job)(rows), self._shards, task.query)
-        job = self._job()._replace(alone=True)
-        return published(job, mapping_task(job)(rows), task.number)
+        with ready_worker():
+            if self._is_staged:
+                # Rows of a frame come in no order that is known, so each is a pack of its own.
+                job = self._job()._replace(in_pack=1)
+                return staged(mapping_task(job)(rows), self._shards, task.query)
+            job = self._job()._replace(alone=True)
+            return published(job, mapping_task(job)(rows), task.number)
 
     @property
     def _is_staged(self) -> bool:

@@ -20,7 +20,6 @@ from conjoin.pipeline.correlate.columns import TABLES, Types, quoted, read_colum
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
 from conjoin.pipeline.correlate.near.meeting import MOST_AWAITED, TOLD, FirstWaiting, NearBatch, near_row
 from conjoin.pipeline.correlate.results import IDENTITY
-from conjoin.pipeline.session.worker import make_ready
 
 _FORMS = "struct<name: string, whole: string, rest: string>"
 _OWN = [f"c{number}" for number in range(len(IDENTITY) + len(TOLD))]
@@ -37,7 +36,6 @@ def meetings(verdicts: DataFrame, opened: DataFrame, types: Types, policies: Pol
 
 def near_of(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
     """What comes of a batch of meetings."""
-    make_ready()
     found = NearBatch()
     names, keys = batch.column("name").to_pylist(), batch.column("key").to_pylist()
     details = batch.column(_OWN[len(IDENTITY) + TOLD.index("detail")]).to_pylist()
@@ -101,7 +99,6 @@ def _forms() -> Any:
     """Made when it is used: without a session there is none."""
 
     def forms(names: pa.Array, keys: pa.Array) -> pa.Array:
-        make_ready()
         texts = {name: folded(name) for name in names.unique().to_pylist()}
         found = [forms_of(key) for key in keys.to_pylist()]
         columns = [
