@@ -56,6 +56,7 @@ def test_rows_of_a_channel_are_tried_by_a_run_on_spark(shop: Command, spark: "Sp
         ("--kafka host:1 --topic a --option kafka.auto.offset.reset=latest", "say startingOffsets instead"),
         ("--kafka host:1 --topic a --kafka-config none.properties", "none.properties: No such file"),
         ("nowhere", "nowhere: there is no such file or folder"),
+        (". --once --master sc://127.0.0.1:1", "Spark Connect runs what is done with the batches of a stream on its"),
         (". --mapping none.yaml", "none.yaml: No such file"),
     ],
 )

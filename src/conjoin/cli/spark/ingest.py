@@ -95,6 +95,9 @@ def ingest(
     conjoin.toml, and are tried until they are taken (conjoin inbox --help).
     """
     check_spark("conjoin spark ingest")
+    from conjoin.pipeline.session.master import refuse_connect
+
+    refuse_connect(call.settings, "conjoin spark ingest")
     asked = _options_of(kafka, topic, kafka_config, options or [], fail_on_loss)
     _check(path, asked)
     into = None if channel is None else _channel(channel, mapping)

@@ -59,6 +59,10 @@ def run(
         call.print({"file": str(file), "does": pipeline.does}, f"{file} is right: it would {pipeline.does}")
         return
     began = perf_counter()
+    from conjoin.pipeline.session.master import refuse_connect
+
+    if pipeline.does != "correlate tables":
+        refuse_connect(call.settings, "conjoin pipeline run")
     spark = call.spark("conjoin pipeline run")
     from conjoin.pipeline.session.session import spark_errors
 

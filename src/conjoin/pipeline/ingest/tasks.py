@@ -43,6 +43,7 @@ COMMITTED = pa.schema(
 )
 
 
+NOT_COUNTED = "nobody knows how many rows stand before a block"
 Begins = dict[tuple[str, int], int]
 """How many rows stand before each block of a part; those of a part's first block need not be given."""
 
@@ -138,6 +139,8 @@ def _counted(parts: Sequence[str], blocks: Sequence[int], counts: Begins) -> lis
     """Rows of a block come in their order, in one task."""
     places = []
     for key in zip(parts, blocks, strict=True):
+        if key not in counts and key[1]:
+            raise RuntimeError(f"{NOT_COUNTED}: {key[0]} from byte {key[1]:,} on")
         counts[key] = counts.get(key, 0) + 1
         places.append(counts[key])
     return places
