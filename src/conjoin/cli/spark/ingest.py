@@ -107,11 +107,13 @@ def ingest(
     began = perf_counter()
     with call.broker() as broker:
         notes = checkpoint or str(checkpoint_folder(broker.store.address, name).absolute())
-        spark = call.spark("conjoin spark ingest")
+        from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, spark_errors
+
+        # Java only carries rows here, and the work is Python's: its second compiler costs more than it gives.
+        spark = call.spark("conjoin spark ingest", FOR_A_SHORT_JOB)
         from conjoin.pipeline.ingest.batch import Ingest, Ingested
         from conjoin.pipeline.ingest.frames import checked_mapping
         from conjoin.pipeline.ingest.stream import watch_files, watch_kafka
-        from conjoin.pipeline.session.session import spark_errors
 
         total = Ingested()
         with progress(spark) as step:
