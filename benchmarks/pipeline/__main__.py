@@ -13,8 +13,6 @@ import json
 import os
 import platform
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +21,10 @@ from rich.table import Table
 
 from benchmarks.broker.throughput import chosen
 from benchmarks.pipeline.clock import Measured
-from benchmarks.pipeline.kafka import from_kafka
-from benchmarks.pipeline.measures import SHARDS, Place, alone, drained, from_files
-from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, session
+from benchmarks.pipeline.ingested import ingested
+from benchmarks.pipeline.measures import SHARDS, Place, alone, drained
+from conjoin.pipeline.session.session import session
 from conjoin.settings import load
-from tests.kafka.broker import connector
 
 _MILLION = 1_000_000
 
@@ -51,23 +48,14 @@ def measured(console: Console, folder: Path, wanted: argparse.Namespace) -> dict
     found: dict[str, Any] = {}
     with console.status("the broker alone"):
         found["broker"] = alone(folder, wanted.open, numbers)
-    with console.status("files and Kafka"), ProcessPoolExecutor(1, get_context("spawn")) as process:
-        found |= process.submit(ingested, folder, wanted.open, numbers).result()
+    with console.status("files and Kafka"):
+        found |= ingested(folder, wanted.open, numbers)
     place = Place(session(load(master=f"local[{SHARDS}]"), "benchmark"), folder, wanted.open)
     with console.status("the inbox"):
         found["inbox"], found["nothing_due_s"] = drained(place, numbers, 0)
     with console.status("the inbox, behind what is parked"):
         found["inbox_parked"], found["nothing_due_parked_s"] = drained(place, numbers, wanted.parked)
     return found
-
-
-def ingested(folder: Path, instances: int, numbers: list[int]) -> dict[str, Measured]:
-    """In a process of its own, whose Java is started as `conjoin spark ingest` starts it."""
-    jars = connector()
-    settings = load(master=f"local[{SHARDS}]", jars=jars or None)
-    place = Place(session(settings, "benchmark", FOR_A_SHORT_JOB), folder, instances)
-    found = {"files": from_files(place, numbers)}
-    return found | ({"kafka": from_kafka(place, numbers)} if jars else {})
 
 
 def _table(wanted: argparse.Namespace, found: dict[str, Any]) -> Table:

@@ -109,8 +109,9 @@ def ingest(
         notes = checkpoint or str(checkpoint_folder(broker.store.address, name).absolute())
         from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, spark_errors
 
-        # Java only carries rows here, and the work is Python's: its second compiler costs more than it gives.
-        spark = call.spark("conjoin spark ingest", FOR_A_SHORT_JOB)
+        # Java only carries rows here, and the work is Python's: up to some 200,000 its second compiler costs more than
+        # it gives, a fifth of all CPU time for 50,000.
+        spark = call.spark("conjoin spark ingest", FOR_A_SHORT_JOB if once else "")
         from conjoin.pipeline.ingest.batch import Ingest, Ingested
         from conjoin.pipeline.ingest.frames import checked_mapping
         from conjoin.pipeline.ingest.stream import watch_files, watch_kafka
