@@ -2,9 +2,9 @@
 
     python -m benchmarks.pipeline [--only stores,inbox,streaming] [--write] [--open 1000000] [--messages 1000000]
 
-Two shards on SQLite, Spark with local[2]. `stores`: the broker alone, a process a shard; files into a store, wanted is 0.7
-of it; and Kafka, 0.9 of files, where scripts/setup-kafka was run. `inbox`: a run that offers and books every row, 5,000 a
-second, and 0.95 of that whatever is parked; a scheduled run with nothing due in 0.2 s; and an inbox over tables.
+Two shards on SQLite, Spark with local[2]. `stores`: the broker alone, a process a shard; files into a store, wanted is
+0.7 of it; and Kafka, 0.9 of files, where scripts/setup-kafka was run. `inbox`: a run that offers and books every row,
+5,000 a second, and 0.95 of that whatever is parked; a run with nothing due in 0.2 s; and an inbox over tables.
 `streaming`: correlate over streams, without a store; the aims are in `AIMS`. MESSAGES and OPEN are taken from the
 environment. With --write what was measured replaces its part of benchmarks/results/pipeline.json, from which
 `python -m benchmarks.figures` writes the tables of the documents.

@@ -25,9 +25,10 @@ def from_kafka(place: Place, numbers: list[int]) -> Measured:
     with _started(place) as servers:
         _produce(place, servers, _WARM, numbers[:0])
         _produce(place, servers, _TOPIC, numbers)
-        watch_kafka(spark, servers, _WARM, str(folder / "warm-topic"), job, once=True).awaitTermination()
+        at = {"kafka.bootstrap.servers": servers}
+        watch_kafka(spark, at | {"subscribe": _WARM}, str(folder / "warm-topic"), job, once=True).awaitTermination()
         clock = Clock()
-        watch_kafka(spark, servers, _TOPIC, str(folder / "topic"), job, once=True).awaitTermination()
+        watch_kafka(spark, at | {"subscribe": _TOPIC}, str(folder / "topic"), job, once=True).awaitTermination()
         measured = clock.measured(len(numbers))
     assert total.verdicts["correlated", "waiting_instance"] == len(numbers), total
     store.close()

@@ -5,6 +5,7 @@
     ├── ExtraMissing     extra         an optional part of the installation is needed
     ├── JavaMissing      java          Spark needs a Java that is not to be found
     ├── SparkFailed      spark         Spark could not start, or a job of it failed
+    ├── RegistryFailed   registry_failed the schema registry does not answer, or refuses
     ├── InputError       input         the input cannot be read as what it should be
     ├── ModelError       model         a BPMN model cannot be run as it is
     ├── PolicyError      policy        policies that contradict each other
@@ -90,6 +91,13 @@ class SparkFailed(ConjoinError):  # noqa: N818 - the name says what is the matte
     """Its text begins with Spark's own words."""
 
     code = "spark"
+    retryable = True
+
+
+class RegistryFailed(ConjoinError):  # noqa: N818 - the name says what is the matter
+    """Nothing of what needs it was done, so it can be retried."""
+
+    code = "registry_failed"
     retryable = True
 
 

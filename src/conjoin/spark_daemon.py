@@ -21,4 +21,6 @@ def path_without_zips(path: list[str]) -> list[str]:
 
 if __name__ == "__main__":
     sys.path[:] = path_without_zips(sys.path)
+    # By this name its workers know whose they are.
+    sys.modules["conjoin.spark_daemon"] = sys.modules["__main__"]
     runpy.run_module("pyspark.daemon", run_name="__main__", alter_sys=True)

@@ -49,7 +49,14 @@ def test_rows_of_a_channel_are_tried_by_a_run_on_spark(shop: Command, spark: "Sp
     [
         ("", "give either a PATH of files or --kafka with --topic"),
         ("--kafka host:1", "--kafka and --topic go together"),
+        ("--option failOnDataLoss=true", "--kafka and --topic go together"),
+        ("--kafka host:1 --topic a --option secret", "write it as NAME=VALUE"),
+        ("--kafka host:1 --topic a --option subscribePattern=b", "not subscribe and subscribePattern"),
+        ("--kafka host:1 --topic a --option startingOffset=latest", "did you mean 'startingOffsets'?"),
+        ("--kafka host:1 --topic a --option kafka.auto.offset.reset=latest", "say startingOffsets instead"),
+        ("--kafka host:1 --topic a --kafka-config none.properties", "none.properties: No such file"),
         ("nowhere", "nowhere: there is no such file or folder"),
+        (". --once --master sc://127.0.0.1:1", "Spark Connect runs what is done with the batches of a stream on its"),
         (". --mapping none.yaml", "none.yaml: No such file"),
     ],
 )

@@ -54,8 +54,15 @@ class KafkaClient:
 
     def conjoin(self, *arguments: str) -> str:
         """What the command prints; it must succeed."""
-        said: str = self._ask("conjoin", *arguments)
-        return said
+        ended, out, errors = self._ask("conjoin", *arguments)
+        assert ended == 0, errors
+        return str(out)
+
+    def refused(self, *arguments: str) -> str:
+        """What the command says to stderr; it must fail."""
+        ended, _, errors = self._ask("conjoin", *arguments)
+        assert ended != 0
+        return str(errors)
 
     def stop(self) -> None:
         self._connection.close()
@@ -104,10 +111,9 @@ class _Server:
             for row in found
         ]
 
-    def conjoin(self, *arguments: str) -> str:
+    def conjoin(self, *arguments: str) -> tuple[int, str, str]:
         from conjoin.cli.main import run
 
         with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
             ended = run(list(arguments))
-        assert ended == 0, errors.getvalue()
-        return out.getvalue()
+        return ended, out.getvalue(), errors.getvalue()

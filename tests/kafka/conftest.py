@@ -20,12 +20,17 @@ def jars() -> str:
 
 
 @pytest.fixture(scope="session")
-def kafka(jars: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaClient]:
+def broker(jars: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     broker = KafkaBroker(tmp_path_factory.mktemp("kafka"))
+    yield broker
+    broker.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(broker: KafkaBroker, jars: str) -> Iterator[KafkaClient]:
     client = KafkaClient(broker.servers, jars)
     yield client
     client.stop()
-    broker.stop()
 
 
 @pytest.fixture

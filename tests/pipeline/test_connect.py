@@ -97,6 +97,28 @@ spark.stop()
 """
 
 
+INGEST = """
+import json, sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+from conjoin.errors import InputError
+from conjoin.pipeline.declared import Pipeline
+from conjoin.pipeline.ingest import ingest
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+orders = spark.range(20).selectExpr("id", "'paid' as name", "concat('o-', id) as key", "60000 as ttl")
+counts = [ingest(orders, sys.argv[2], "orders", position="id") for _ in range(2)]
+source = {"format": "rate", "options": {}}
+try:
+    Pipeline.of({"sources": {"messages": source}, "publish": {
+        "store": sys.argv[2], "source": "s", "position": "value", "mapping": {"name": "paid"}}}).run(spark, once=True)
+except InputError as error:
+    refused = str(error)
+print(json.dumps([[it.messages, it.repeated] for it in counts] + [refused]))
+spark.stop()
+"""
+
+
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
     ensure_java()
@@ -199,3 +221,13 @@ def test_a_stream_over_spark_connect_is_refused_before_anything_begins(
     told = run(environment, STREAM, address, str(tmp_path))
     assert told == "a stream is correlated in the process that started Spark: Spark Connect has none here"
     assert sorted(file.name for file in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_frame_is_ingested_over_spark_connect_and_a_stream_is_refused_in_a_sentence(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    with closing(create_broker(tmp_path / "store", 2)):
+        pass
+    first, again, refused = run(environment, INGEST, address, str(tmp_path / "store"))
+    assert (first, again) == ([20, 0], [0, 20])
+    assert refused.startswith("Spark Connect runs what is done with the batches of a stream on its server")

@@ -70,7 +70,7 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
             "sinks": [{"rows": "verdicts", "format": "kafka", "options": {"topic": "t"}}, {}],
         }
     ) == [
-        "sources.messages.options: lack kafka.bootstrap.servers",
+        "sources.messages.options: Kafka's servers are missing: kafka.bootstrap.servers, such as localhost:9092",
         "sources.ends.path: and table are two places: give one of them",
         "sources.ends.format: is missing: jsonl, json, csv, parquet, or any that Spark has",
         "sources.starts.path: is missing: where do the rows come from? path, table, or format with options",

@@ -13,6 +13,7 @@ from conjoin.pipeline import register
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import create_broker
 from conjoin.store import tables as t
+from tests.pipeline.ingest.test_ingest import TWO_KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +37,27 @@ def test_a_frame_is_published_on_postgresql_once_and_replaces_nothing(
         assert keys(broker).total() == 40
         with pytest.raises(AnalysisException, match="InputError: mode: a message that was published stays published"):
             writer.mode("overwrite").save()
+
+
+def test_what_tasks_publish_side_by_side_reaches_instances_on_other_shards(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    register(spark)
+    with closing(create_broker(tmp_path / "store", 3)) as broker:
+        broker.deploy([("two.bpmn", TWO_KEYS)])
+        for number in range(20):
+            broker.create_instance("order", {"first": f"a-{number}", "second": f"b-{number}"})
+        said = spark.range(40).selectExpr(
+            "id", "if(id % 2 = 0, 'shipped', 'paid') as name", "concat(if(id % 2 = 0, 'b-', 'a-'), id div 2) as key"
+        )
+        rows = said.selectExpr("*", "'1h' as ttl").repartition(4)
+        writer = rows.write.format("conjoin").options(path=str(tmp_path / "store"), source="orders", position="id")
+        writer.mode("append").save()
+        assert [row.state for row in broker.store.rows(t.INSTANCE, {}, None, 99)] == ["completed"] * 20
+        assert {row.verdict for row in broker.store.rows(t.MESSAGE, {}, None, 99)} == {"correlated"}
+        assert not list(broker.store.rows(t.OUTBOX, {}, None, 9))
+        writer.mode("append").save()
+        assert keys(broker).total() == 40
 
 
 def test_a_stream_publishes_each_batch_once_though_spark_forgets_that_it_was_committed(

@@ -15,7 +15,15 @@ from conjoin.cli.progress import progress
 from conjoin.cli.reading import checkpoint_folder, is_missing
 from conjoin.cli.spark.closing import print_verdicts
 from conjoin.errors import InputError
-from conjoin.runtime.ingest.mapping import load_mapping, written_mapping
+from conjoin.runtime.ingest.kafka_options import (
+    FAIL_ON_LOSS,
+    SERVERS,
+    WHICH,
+    kafka_problems,
+    read_option,
+    read_properties,
+)
+from conjoin.runtime.ingest.mapping import load_mapping
 
 if TYPE_CHECKING:
     from conjoin.pipeline.ingest.arrivals import Into
@@ -33,6 +41,15 @@ def ingest(
     ] = None,
     kafka: Annotated[str | None, option("--kafka", "Kafka's bootstrap servers.", "HOST:PORT", "Source")] = None,
     topic: Annotated[str | None, option("--topic", "What to read.", "TOPIC", "Source")] = None,
+    kafka_config: Annotated[
+        Path | None, option("--kafka-config", "Settings of Kafka's client (TLS, SASL, ...).", "FILE", "Source")
+    ] = None,
+    options: Annotated[
+        list[str] | None, option("--option", "One of Kafka's connector, or of its client.", "NAME=VALUE", "Source")
+    ] = None,
+    fail_on_loss: Annotated[
+        bool, typer.Option("--fail-on-loss", help="Stop where Kafka deleted records unread.", rich_help_panel="Source")
+    ] = False,
     mapping: Annotated[
         Path | None, option("--mapping", "Which part of a row is which part of a message.", "FILE")
     ] = None,
@@ -71,24 +88,33 @@ def ingest(
       conjoin spark ingest incoming/ --once
       conjoin spark ingest incoming/ --mapping orders.yaml
       conjoin spark ingest --kafka localhost:9092 --topic orders --mapping orders.yaml
+      conjoin spark ingest --kafka-config client.properties --topic orders
       conjoin spark ingest incoming/ --channel payments --once
 
     With --channel the rows go into the inbox, by the mapping of that channel in
     conjoin.toml, and are tried until they are taken (conjoin inbox --help).
     """
     check_spark("conjoin spark ingest")
-    _check(path, kafka, topic)
+    from conjoin.pipeline.session.master import refuse_connect
+
+    refuse_connect(call.settings, "conjoin spark ingest")
+    asked = _options_of(kafka, topic, kafka_config, options or [], fail_on_loss)
+    _check(path, asked)
     into = None if channel is None else _channel(channel, mapping)
     if mapping is not None:
         load_mapping(mapping)
-    name = source or (f"kafka:{topic}" if topic else str(path))
+    name = source or (str(path) if path is not None else f"kafka:{next(asked[it] for it in WHICH if it in asked)}")
     began = perf_counter()
     with call.broker() as broker:
         notes = checkpoint or str(checkpoint_folder(broker.store.address, name).absolute())
-        spark = call.spark("conjoin spark ingest")
+        from conjoin.pipeline.session.session import FOR_A_SHORT_JOB, spark_errors
+
+        # Java only carries rows here, and the work is Python's: up to some 200,000 its second compiler costs more than
+        # it gives, a fifth of all CPU time for 50,000.
+        spark = call.spark("conjoin spark ingest", FOR_A_SHORT_JOB if once else "")
         from conjoin.pipeline.ingest.batch import Ingest, Ingested
+        from conjoin.pipeline.ingest.frames import checked_mapping
         from conjoin.pipeline.ingest.stream import watch_files, watch_kafka
-        from conjoin.pipeline.session.session import spark_errors
 
         total = Ingested()
         with progress(spark) as step:
@@ -99,13 +125,13 @@ def ingest(
                 step(f"{total.messages:,} messages{letters}")
 
             step("looking for rows")
-            job = Ingest(broker, name, written_mapping(mapping) if mapping is not None else None, report, into)
+            job = Ingest(broker, name, checked_mapping(mapping) if mapping is not None else None, report, into)
             with spark_errors():
                 how: dict[str, Any] = {"once": once, "every_s": every}
                 if path is not None:
                     query = watch_files(spark, path, notes, job, **how)
                 else:
-                    query = watch_kafka(spark, kafka or "", topic or "", notes, job, **how)
+                    query = watch_kafka(spark, asked, notes, job, **how)
                 await_query(query)
     _print(call, total, perf_counter() - began)
 
@@ -123,12 +149,24 @@ def _channel(name: str, mapping: Path | None) -> "Into":
     return Into(channels[name], settings)
 
 
-def _check(path: str | None, kafka: str | None, topic: str | None) -> None:
+def _options_of(
+    kafka: str | None, topic: str | None, config: Path | None, written: list[str], fail_on_loss: bool
+) -> dict[str, str]:
+    """Options of Kafka's connector; nothing: Kafka was not asked for. What is said here goes before the file."""
+    asked = read_properties(config) if config is not None else {}
+    asked |= dict(map(read_option, written))
+    flags = {SERVERS: kafka, "subscribe": topic, FAIL_ON_LOSS: "true" if fail_on_loss else None}
+    return asked | {name: value for name, value in flags.items() if value is not None}
+
+
+def _check(path: str | None, asked: dict[str, str]) -> None:
     problems = []
-    if (path is None) == (kafka is None):
+    if (path is None) == (not asked):
         problems.append("give either a PATH of files or --kafka with --topic")
-    if (kafka is None) != (topic is None):
-        problems.append("--kafka and --topic go together")
+    elif asked and not (asked.get(SERVERS) and any(name in asked for name in WHICH)):
+        problems.append("--kafka and --topic go together; --kafka-config and --option may say them, too")
+    elif asked:
+        problems += kafka_problems(asked)
     if path is not None and is_missing(path):
         problems.append(f"{path}: there is no such file or folder")
     if problems:

@@ -75,6 +75,10 @@ def run(
     if check:
         call.print({"file": str(file), "does": pipeline.does}, f"{file} is right: it would {pipeline.does}")
         return
+    from conjoin.pipeline.session.master import refuse_connect
+
+    if pipeline.does != "correlate tables":
+        refuse_connect(call.settings, "conjoin pipeline run")
     began = time.perf_counter()
     with _figures(pipeline.declared.name or file.stem, metrics) as figures:
         spark = call.spark("conjoin pipeline run")

@@ -22,7 +22,7 @@ from conjoin.pipeline.correlate.fold.packed_batches import COUNTS, PACKED, Packe
 from conjoin.pipeline.correlate.results import DEAD, LATER, LOCKED, NAMES, NEAR, OPENED, PAIRS, VERDICTS, schema_of
 from conjoin.pipeline.correlate.shape import Layout
 from conjoin.pipeline.session.temporarily import FEW_TASKS, temporarily
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -124,8 +124,8 @@ class Correlated:
 
         plan = self.inputs.plan(self.first_pass)
 
+        @in_worker
         def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-            make_ready()
             return PartitionFold(plan, PackedSink()).take(batches)
 
         # Planned here and now; it runs when it is used.

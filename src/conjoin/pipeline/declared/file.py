@@ -18,6 +18,7 @@ from conjoin.kernel.policies import PROFILES, Policies, read_policies
 from conjoin.pipeline.correlate.columns import TABLES
 from conjoin.pipeline.declared.schedule_table import ScheduleTable, problems_of_schedule
 from conjoin.plain_yaml import read_yaml
+from conjoin.runtime.ingest.kafka_options import kafka_problems
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping
 from conjoin.setting_tables import Flag, SettingTable, Text, check_table, duration_ms, one_of, secret_of, whole_number
 
@@ -85,10 +86,7 @@ class DeclaredSource(SettingTable):
         if self.path and not self.format and self.kind not in FILES:
             yield "format", f"is missing: {', '.join(FILES)}, or any that Spark has"
         if self.kind == KAFKA:
-            wanted = ("kafka.bootstrap.servers",), ("subscribe", "subscribePattern", "assign")
-            for names in wanted:
-                if not any(name in self.options for name in names):
-                    yield "options", f"lack {' or '.join(names)}"
+            yield from (("options", problem) for problem in kafka_problems(self.options))
 
     @property
     def kind(self) -> str:

@@ -10,20 +10,12 @@ from pyspark.sql import functions as F
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import quoted
 from conjoin.pipeline.declared.file import FILES, KAFKA, STORE, DeclaredSource
-from conjoin.pipeline.ingest.frames import OFFSETS_AT_ONCE
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
+from conjoin.runtime.ingest.kafka_options import kafka_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_DEFAULTS = {
-    # A record of a transaction that was aborted was never sent.
-    "kafka.isolation.level": "read_committed",
-    "startingOffsets": "earliest",
-    "includeHeaders": "true",
-    # What the broker has deleted cannot be waited for; a stopped stream would lose more.
-    "failOnDataLoss": "false",
-}
 _OF_FILES = {"csv": {"header": "true"}, "json": {}, "parquet": {}}
 
 
@@ -31,16 +23,13 @@ def read_source(spark: "SparkSession", source: DeclaredSource) -> "DataFrame":
     """The rows as they come: a stream, or a table."""
     kind = FILES.get(source.kind, source.kind)
     reader = spark.readStream if source.stream else spark.read
-    options = dict(_OF_FILES.get(kind, {}))
+    options = _OF_FILES.get(kind, {}) | source.options
     if kind == KAFKA:
-        options = _DEFAULTS | ({"maxOffsetsPerTrigger": str(OFFSETS_AT_ONCE)} if source.stream else {})
-        if not source.stream:
-            options.pop("failOnDataLoss")
+        options = kafka_options(source.options, is_stream=source.stream)
     elif kind == STORE:
         from conjoin.pipeline.source import register
 
         register(spark)
-    options |= source.options
     try:
         if source.table:
             return reader.options(**options).table(source.table)

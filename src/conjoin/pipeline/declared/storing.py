@@ -12,6 +12,7 @@ from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Ingest, Ingested
 from conjoin.pipeline.ingest.frames import checked_mapping, frame_arrivals, kafka_arrivals
 from conjoin.pipeline.ingest.stream import watch_files
+from conjoin.pipeline.session.master import check_classic
 from conjoin.pipeline.session.session import path_of, short_errors
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.inbox.configuration import read_inbox
@@ -42,6 +43,8 @@ def start_storing(
 ) -> "StreamingQuery | None":
     """None: the source is a table, and all of it was taken. Files that are no stream are one that ends."""
     source = declared.sources["messages"]
+    if source.stream:
+        check_classic(spark, "a pipeline")
     checkpoint = declared.checkpoint or _beside(it)
     if source.path and source.kind in FILES and not it.position:
         is_over = once or not source.stream

@@ -21,7 +21,7 @@ from pyspark.sql import types as T
 from conjoin.pipeline.files.json_lines import FieldKinds, parsed_lines
 from conjoin.pipeline.files.listing import header_names
 from conjoin.pipeline.session.arrow_rows import spark_schema, to_batch
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 
 RAW = "_unreadable_row"
 _PARSED = pa.schema(
@@ -96,9 +96,9 @@ def read_json_lines(spark: SparkSession, table: str, files: list[str]) -> tuple[
     return parsed.where("fields is not null").select(*fields), dead, parsed
 
 
+@in_worker
 def _parse(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The last row of each batch has no fields: it says what kinds of values each field had."""
-    make_ready()
     for batch in batches:
         # As bytes: a line may be no UTF-8 at all, which the decoder finds and Arrow would stumble over.
         lines = batch.column("value").cast(pa.binary()).to_pylist()

@@ -20,13 +20,13 @@ from conjoin.runtime.inbox.requests import InboxArrivals
 from conjoin.runtime.inbox.rows import Filed
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.requests import IngestRequest
-from conjoin.runtime.ingest.rows import SourcePosition
+from conjoin.runtime.ingest.rows import NO_VALUE, SourcePosition
+from conjoin.runtime.ingest.value_format import unframed_json
 from conjoin.runtime.run.batches import Commit, Reply
 from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, batch_of, take_source_rows, worker_shards
 from conjoin.runtime.run.isolation import is_items
 from conjoin.runtime.run.mailbox import Run
 
-NO_VALUE = "has no value (a tombstone)"
 KAFKA_KEY = "kafka_key"
 """The key of a record of Kafka, among its headers."""
 _ONE_SHARD = 1
@@ -55,7 +55,8 @@ def read_arrival(into: Into, now: int) -> Read:
         if not (problem or value is None or value.strip()):
             return None
         problem = problem or (NO_VALUE if value is None else "")
-        row = Row(at.part or at.source, at.position, value or b"", _headers(envelope), problem)
+        content = value or b"" if envelope is None else unframed_json(value or b"")
+        row = Row(at.part or at.source, at.position, content, _headers(envelope), problem)
         reception = Reception(into.channel, into.settings, _ONE_SHARD, into.policies)
         reception.take([reader.take(row, now)])
         for _, request in reception.requests():

@@ -17,6 +17,7 @@ from conjoin.pipeline.ingest.tasks import COMMITTED, Begins, IngestTask, commit_
 from conjoin.pipeline.session.arrow_rows import spark_schema
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
+from conjoin.runtime.ingest.row_notes import has_notes
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
 
 
@@ -94,7 +95,8 @@ class Ingest:
         mapping = None if self.mapping is None else json_text(self.mapping)
         in_pack = IN_PACK if arrivals.in_order else 1
         into = self.into and self.into._replace(policies=broker.catalog.view().policies)
-        return IngestTask(asking, broker.shard_count, mapping, arrivals.begins, into, in_pack)
+        job = IngestTask(asking, broker.shard_count, mapping, arrivals.begins, into, in_pack)
+        return job._replace(after_write=into is None and has_notes(broker.store, self.source))
 
 
 def settled(broker: Broker, commits: Iterable[Any]) -> Ingested:

@@ -9,19 +9,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.streaming import DataStreamReader
 
 from conjoin.errors import InputError
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest, Ingested
-from conjoin.runtime.ingest.mapping import load_mapping, read_mapping, written_mapping
+from conjoin.runtime.ingest.mapping import for_tasks, load_mapping, written_mapping
 from conjoin.runtime.opening import open_broker
 
 _COLUMNS = {"key", "value", "topic", "partition", "offset", "timestamp"}
-OFFSETS_AT_ONCE = 200_000
 # Of headers with the same name the last one counts, as in Kafka's own clients; a map with both would be refused.
 _HEADERS = """map_from_entries(transform(array_distinct(headers.key), name ->
     struct(name, cast(element_at(filter(headers, h -> h.key = name), -1).value as string))))"""
@@ -72,20 +70,6 @@ def kafka_arrivals(frame: DataFrame) -> Arrivals:
     return Arrivals(arrived_rows(frame, part, F.col("offset"), F.col("value"), envelope=envelope))
 
 
-def kafka_reader(spark: SparkSession, servers: str, topic: str, most: int = OFFSETS_AT_ONCE) -> DataStreamReader:
-    """All of a topic, from its beginning; how far it was read is known to the checkpoint, and to the store."""
-    return (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
-        .option("subscribe", topic)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", most)
-        .option("includeHeaders", True)
-        # What the broker has deleted cannot be waited for; a stopped stream would lose more.
-        .option("failOnDataLoss", False)
-    )
-
-
 NOWHERE = "nowhere-"
 """Behind the name of a part, before the beginning of a row's SHA-256: a row that does not say where it stands is told
 from others by what it says, so that each is a dead letter, once."""
@@ -116,12 +100,11 @@ def ingest(
 
 
 def checked_mapping(mapping: Mapping[str, object] | str | Path) -> dict[str, object]:
-    """As it was written. Raises `InputError` for one that will not do."""
+    """As tasks take it. Raises `InputError` for one that will not do."""
     if isinstance(mapping, Mapping):
-        read_mapping(mapping)
-        return dict(mapping)
+        return for_tasks(mapping)
     load_mapping(Path(mapping))
-    return written_mapping(Path(mapping))
+    return for_tasks(written_mapping(Path(mapping)))
 
 
 def frame_arrivals(frame: DataFrame, position: str | None, part: str | None) -> Arrivals:

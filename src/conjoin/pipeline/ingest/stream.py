@@ -7,7 +7,7 @@ letter, with the number 0.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from itertools import accumulate, groupby
 
@@ -18,23 +18,31 @@ from pyspark.sql.streaming import StreamingQuery
 from conjoin.errors import InputError
 from conjoin.pipeline.files.listing import format_of
 from conjoin.pipeline.files.text_files import RAW, csv_rows, header_of
+from conjoin.pipeline.ingest.alike_files import asked_once, first_line, parquet_look
 from conjoin.pipeline.ingest.batch import Arrivals, Ingest
-from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals, kafka_reader
-from conjoin.pipeline.ingest.tasks import ARRIVED, Begins
+from conjoin.pipeline.ingest.frames import arrived_rows, as_json, kafka_arrivals
+from conjoin.pipeline.ingest.tasks import ARRIVED, NOT_COUNTED, Begins
 from conjoin.pipeline.session.arrow_rows import spark_schema
+from conjoin.pipeline.session.master import check_classic
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, short_errors, spark_says
+from conjoin.runtime.ingest.kafka_options import kafka_options
 
+_LEAF_TASKS = "spark.sql.leafNodeDefaultParallelism"
 _OF_A_PATTERN = re.compile(r"[\\\[\]{}*?]")
 
 
-def file_arrivals(spark: SparkSession, files: Sequence[str]) -> Arrivals:
-    """The rows of some files; what their names end with says how they are read."""
+Sizes = Mapping[str, int]
+"""In bytes, by file."""
+
+
+def file_arrivals(spark: SparkSession, files: Sequence[str], sizes: Sizes | None = None) -> Arrivals:
+    """The rows of some files; what their names end with says how they are read. `sizes` None: they are not known."""
     found: list[Arrivals] = []
     for format_, some in groupby(sorted(files, key=lambda file: (format_of(file) or "", file)), key=format_of):
         if format_ is None:
             found += [unreadable(spark, file, "its name does not end with .jsonl, .csv or .parquet") for file in some]
         else:
-            found += _READERS[format_](spark, list(some))
+            found += _READERS[format_](spark, list(some), sizes)
     begins = {block: before for arrivals in found for block, before in arrivals.begins.items()}
     frames = [arrivals.rows for arrivals in found] or [spark.createDataFrame([], spark_schema(ARRIVED))]
     return Arrivals(reduce(DataFrame.union, frames), begins)
@@ -50,10 +58,26 @@ def _names(files: Sequence[str]) -> list[str]:
     return [_OF_A_PATTERN.sub(r"\\\g<0>", file) for file in files]
 
 
-def _json_lines(spark: SparkSession, files: list[str]) -> list[Arrivals]:
+def _json_lines(spark: SparkSession, files: list[str], sizes: Sizes | None) -> list[Arrivals]:
     block = F.col("_metadata.file_block_start")
     lines = arrived_rows(spark.read.text(_names(files)), _file(), F.lit(None), F.col("value"), block=block)
-    return [Arrivals(lines, _begins(lines))]
+    are_whole = sizes is not None and all(sizes[file] <= _never_cut(spark, files, sizes) for file in files)
+    return [Arrivals(lines, {} if are_whole else _begins(lines))]
+
+
+def _never_cut(spark: SparkSession, files: Sequence[str], sizes: Sizes) -> int:
+    """Spark cuts no file of at most so many bytes, when it reads these. By its own rule; if that should be another one
+    day, the tasks notice blocks that nobody has counted."""
+    most, opening = (_bytes_of(spark, f"spark.sql.files.{name}") for name in ("maxPartitionBytes", "openCostInBytes"))
+    cores = spark.conf.get("spark.sql.files.minPartitionNum", None) or spark.conf.get(_LEAF_TASKS, None)
+    tasks = int(cores or spark.sparkContext.defaultParallelism)
+    return min(most, max(opening, sum(sizes[file] + opening for file in files) // tasks))
+
+
+def _bytes_of(spark: SparkSession, setting: str) -> int:
+    """Of a size that is not written in bytes nothing is known here."""
+    written = (spark.conf.get(setting, None) or "").lower().removesuffix("b")
+    return int(written) if written.isdecimal() else 0
 
 
 def _begins(rows: DataFrame) -> Begins:
@@ -67,15 +91,16 @@ def _begins(rows: DataFrame) -> Begins:
     return begins
 
 
-def _csv(spark: SparkSession, files: list[str]) -> list[Arrivals]:
+def _csv(spark: SparkSession, files: list[str], _: Sizes | None) -> list[Arrivals]:
     """A value may go over several lines, so a file is one block."""
     found = []
     by_header: dict[tuple[str, ...], list[str]] = {}
-    for file in files:
-        try:
-            by_header.setdefault(header_of(spark, "csv", *_names([file])), []).append(file)
-        except (InputError, *SPARK_ERRORS) as error:
-            found.append(unreadable(spark, file, spark_says(error)))
+    failures = (InputError, *SPARK_ERRORS)
+    for file, header in asked_once(files, first_line, lambda it: header_of(spark, "csv", *_names([it])), failures):
+        if isinstance(header, Exception):
+            found.append(unreadable(spark, file, spark_says(header)))
+        else:
+            by_header.setdefault(header, []).append(file)
     by_header.pop((), None)
     for header, alike in by_header.items():
         value = F.when(F.col(RAW).isNull(), as_json(header)).otherwise(F.col(RAW))
@@ -85,15 +110,16 @@ def _csv(spark: SparkSession, files: list[str]) -> list[Arrivals]:
     return found
 
 
-def _parquet(spark: SparkSession, files: list[str]) -> list[Arrivals]:
+def _parquet(spark: SparkSession, files: list[str], _: Sizes | None) -> list[Arrivals]:
     """Files of one schema together; types may differ from file to file."""
     found = []
     schemas: dict[str, list[str]] = {}
-    for file in files:
-        try:
-            schemas.setdefault(spark.read.parquet(*_names([file])).schema.json(), []).append(file)
-        except SPARK_ERRORS as error:
-            found.append(unreadable(spark, file, spark_says(error)))
+    asked = asked_once(files, parquet_look, lambda it: spark.read.parquet(*_names([it])).schema.json(), SPARK_ERRORS)
+    for file, schema in asked:
+        if isinstance(schema, Exception):
+            found.append(unreadable(spark, file, spark_says(schema)))
+        else:
+            schemas.setdefault(schema, []).append(file)
     for alike in schemas.values():
         rows = spark.read.parquet(*_names(alike))
         place = F.col("_metadata.row_index") + 1
@@ -122,6 +148,7 @@ def watch_files(
     spark: SparkSession, path: str, checkpoint: str, job: Ingest, *, once: bool, every_s: float = 1.0
 ) -> StreamingQuery:
     """New files of a folder or pattern, in the order in which they were last written."""
+    check_classic(spark, "ingest")
     listed = (
         spark.readStream.format("binaryFile")
         .schema(_LISTED)
@@ -129,39 +156,46 @@ def watch_files(
         .option("maxFilesPerTrigger", FILES_AT_ONCE)
         .option("maxFileAge", _ANY_AGE)
         .load(path_of(spark, path))
-        .select("path")
+        .select("path", "length")
     )
 
-    return _start(
-        listed,
-        lambda batch: take_files(spark, job, sorted(row["path"] for row in batch.collect())),
-        *(path_of(spark, checkpoint), once, every_s),
-    )
+    def take(batch: DataFrame) -> None:
+        sizes = {row["path"]: row["length"] for row in batch.collect()}
+        take_files(spark, job, sorted(sizes), sizes)
+
+    return _start(listed, take, *(path_of(spark, checkpoint), once, every_s))
 
 
-def take_files(spark: SparkSession, job: Ingest, files: Sequence[str]) -> None:
+def take_files(spark: SparkSession, job: Ingest, files: Sequence[str], sizes: Sizes | None = None) -> None:
     """All at once; where one of them cannot be read to its end, one by one, and that one is a dead letter."""
     if not files:
         return
     try:
-        job.take(file_arrivals(spark, files))
+        job.take(file_arrivals(spark, files, sizes))
     except SPARK_ERRORS as error:
+        if sizes is not None and NOT_COUNTED in str(error):
+            take_files(spark, job, files)
+            return
         # Nothing of a batch was committed when a file cannot be read: rows are committed when all have been read.
         if not any(word in str(error) for word in _ABOUT_A_FILE):
             raise
         if len(files) == 1:
             job.take(unreadable(spark, files[0], spark_says(error)))
         for file in files if len(files) > 1 else ():
-            take_files(spark, job, [file])
+            take_files(spark, job, [file], sizes)
 
 
 def watch_kafka(
-    spark: SparkSession, servers: str, topic: str, checkpoint: str, job: Ingest, *, once: bool, every_s: float = 1.0
+    spark: SparkSession, options: Mapping[str, str], checkpoint: str, job: Ingest, *, once: bool, every_s: float = 1.0
 ) -> StreamingQuery:
+    """Records of Kafka; `options` are those of Spark's connector, for which `kafka_options` has defaults."""
+    check_classic(spark, "ingest")
+
     def take(batch: DataFrame) -> None:
         job.take(kafka_arrivals(batch))
 
-    return _start(kafka_reader(spark, servers, topic).load(), take, path_of(spark, checkpoint), once, every_s)
+    records = spark.readStream.format("kafka").options(**kafka_options(options)).load()
+    return _start(records, take, path_of(spark, checkpoint), once, every_s)
 
 
 def _start(frame: DataFrame, take: Take, checkpoint: str, once: bool, every_s: float) -> StreamingQuery:

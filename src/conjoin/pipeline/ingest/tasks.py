@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from conjoin.pipeline.ingest.arrivals import NO_VALUE, Into, Read, read_arrival, take_arrivals
+from conjoin.errors import RegistryFailed
+from conjoin.pipeline.ingest.arrivals import Into, Read, read_arrival, take_arrivals
 from conjoin.pipeline.ingest.packs import IN_PACK, MAPPED, IngestRow, Pack, Packer, no_rows, rows_of
 from conjoin.pipeline.session.arrow_rows import to_batch
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.inbox.placement import home_of
@@ -24,8 +25,9 @@ from conjoin.runtime.inbox.rows import Filed, text_to_keep
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, read_mapping
 from conjoin.runtime.ingest.requests import IngestRequest
-from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead, envelope_of
-from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_rows
+from conjoin.runtime.ingest.rows import RowReader, SourcePosition, dead
+from conjoin.runtime.run.batches import row_place, rows_source
+from conjoin.runtime.run.carriers.spark_tasks import SourceRow, TaskRequest, take_rows, worker_shards
 from conjoin.runtime.upkeep.supervision import text_of
 
 AT_ONCE = 1_000
@@ -41,6 +43,7 @@ COMMITTED = pa.schema(
 )
 
 
+NOT_COUNTED = "nobody knows how many rows stand before a block"
 Begins = dict[tuple[str, int], int]
 """How many rows stand before each block of a part; those of a part's first block need not be given."""
 
@@ -73,6 +76,10 @@ class IngestTask(NamedTuple):
     in_pack: int = IN_PACK
     whole: Whole | None = None
     """None: rows are known by their own places."""
+    alone: bool = False
+    """Rows of a part may come in any order, in several tasks: each is noted by itself, until all are committed."""
+    after_write: bool = False
+    """One whose rows are noted so has not come to its end: what it has committed is only in its notes."""
 
 
 @lru_cache(maxsize=8)
@@ -89,16 +96,16 @@ def _reading(job: IngestTask) -> Read:
     def read(
         at: SourcePosition, value: bytes | None, envelope: str | None, problem: str | None
     ) -> IngestRequest | None:
-        if problem is not None or value is None:
-            return dead(at, "unreadable", problem or NO_VALUE, value or b"")
-        return reader.read(value, at, now, envelope_of(envelope))
+        if problem is not None:
+            return dead(at, "unreadable", problem, value or b"")
+        return reader.read(value, at, now, envelope)
 
     return read
 
 
 def mapping_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    @in_worker
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         read = _reading(job)
         counts = dict(job.begins)
         for batch in batches:
@@ -116,6 +123,8 @@ def _mapped(job: IngestTask, read: Read, batch: pa.RecordBatch, counts: Begins) 
         position = SourcePosition(job.asking.source, at, where)
         try:
             request = read(position, value, envelope, problem)
+        except RegistryFailed:
+            raise
         except Exception as error:  # noqa: BLE001 - the border of a row: whatever it is, the others are read
             request = dead(position, "unreadable", text_to_keep(text_of(error)), value or b"")
         if request is None:
@@ -130,6 +139,8 @@ def _counted(parts: Sequence[str], blocks: Sequence[int], counts: Begins) -> lis
     """Rows of a block come in their order, in one task."""
     places = []
     for key in zip(parts, blocks, strict=True):
+        if key not in counts and key[1]:
+            raise RuntimeError(f"{NOT_COUNTED}: {key[0]} from byte {key[1]:,} on")
         counts[key] = counts.get(key, 0) + 1
         places.append(counts[key])
     return places
@@ -145,8 +156,8 @@ def _shard(request: IngestRequest, part: str, shards: int) -> int:
 
 
 def commit_task(job: IngestTask) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    @in_worker
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         yield from commit_packs(job, (pack for batch in batches for pack in packs_in(batch)))
 
     return run
@@ -167,22 +178,38 @@ def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBa
         rows = rows_of(mine)
         while some := list(islice(rows, at_once)):
             if job.into is None:
+                if job.after_write:
+                    some, count = _without_noted(job, shard, some)
+                    yield _committed(shard, [], {"rows": count, "repeated": count})
                 yield _commit(job, shard, some)
             else:
                 yield _committed(shard, [], take_arrivals(job.asking, shard, some))
 
 
 def _commit(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> pa.RecordBatch:
-    places = [(row.part, row.place) for row in rows] if job.whole is None else job.whole.places(len(rows))
-    source = job.asking.source
+    asking = job.asking._replace(source=rows_source(job.asking.source)) if job.alone else job.asking
     asked = [
-        SourceRow(row.request, noted, SourcePosition(source, row.part, row.place))
-        for row, noted in zip(rows, places, strict=True)
+        SourceRow(row.request, noted, SourcePosition(job.asking.source, row.part, row.place))
+        for row, noted in zip(rows, _places(job, rows), strict=True)
     ]
-    taken = take_rows(job.asking, shard, asked, as_one=job.whole is not None)
+    taken = take_rows(asking, shard, asked, as_one=job.whole is not None)
     counts = Counter(taken.verdicts)
     counts["rows"], counts["repeated"], counts["dead_letters"] = len(rows), taken.repeated, taken.dead_letters
     return _committed(shard, taken.receivers, counts)
+
+
+def _without_noted(job: IngestTask, shard: int, rows: Sequence[IngestRow]) -> tuple[list[IngestRow], int]:
+    """The rows that have no note of their own, and how many have."""
+    names = [row_place(row.part, row.place)[0] for row in rows]
+    noted = worker_shards(job.asking.address).positions(rows_source(job.asking.source), shard, names)
+    fresh = [row for row, name in zip(rows, names, strict=True) if name not in noted]
+    return fresh, len(rows) - len(fresh)
+
+
+def _places(job: IngestTask, rows: Sequence[IngestRow]) -> list[tuple[str, int]]:
+    if job.whole is not None:
+        return job.whole.places(len(rows))
+    return [row_place(row.part, row.place) if job.alone else (row.part, row.place) for row in rows]
 
 
 def _committed(shard: int, receivers: list[int], counts: dict[str, int]) -> pa.RecordBatch:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,8 +53,8 @@ def rows_of_shards(
 ) -> "DataFrame":
     """The rows that the task finds for each shard."""
 
+    @in_worker
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         for batch in batches:
             for place in batch.column("id").to_pylist():
                 yield from in_batches(task(shards[place]), schema)

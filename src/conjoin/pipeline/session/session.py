@@ -26,7 +26,7 @@ from conjoin.errors import ConjoinError, SparkFailed
 from conjoin.pipeline.session.class_archive import options_with_archive
 from conjoin.pipeline.session.java import ensure_java
 from conjoin.pipeline.session.java_process import StartedJava, starting_java
-from conjoin.pipeline.session.master import SUBMITTED, local_cores
+from conjoin.pipeline.session.master import CONNECT, SUBMITTED, local_cores
 
 if TYPE_CHECKING:
     from conjoin.settings import Settings
@@ -58,7 +58,7 @@ def session(settings: "Settings", app_name: str, java_options: str = "") -> Spar
     if SUBMITTED in os.environ:
         # Under spark-submit the master, the memory and the logs were set there.
         return builder.getOrCreate()
-    if settings.master.startswith("sc://"):
+    if settings.master.startswith(CONNECT):
         return builder.remote(settings.master).getOrCreate()
     ensure_java()
     _keep_python_logs_quiet()

@@ -1,38 +1,69 @@
-"""In a Python worker of Spark: what makes it ready for our tasks. It stays so for the tasks that follow in it."""
+"""In a Python worker of Spark: what our tasks need of it, for as long as one of them runs.
+
+Workers go on to run functions of others, who find them as they were. Only workers of our own daemon keep a mark: what
+was loaded once stays out of the way of the collector.
+"""
 
 import gc
-import zipimport
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
-_seen: dict[str, int] = {}
+import pyarrow as pa
+
+from conjoin import runs_as
+from conjoin.errors import SparkFailed
+
+Batches = Iterable[pa.RecordBatch]
+_OUR_DAEMON = "conjoin.spark_daemon"
+# Nearly all objects of a fold die with their key and without the collector, which would look in vain.
+_RARELY = (1_000_000, 20, 20)
 
 
-def make_ready() -> None:
-    # Nearly all objects of a fold die with their key and without the collector, which would look in vain.
-    gc.set_threshold(1_000_000, 20, 20)
-    if not gc.get_freeze_count():
-        # Spark collects after each task: a twentieth of a second to find all modules still alive.
+@contextmanager
+def ready_worker() -> Iterator[None]:
+    """For the time of one task."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_RARELY)
+    if _OUR_DAEMON in sys.modules and not gc.get_freeze_count():
+        # Spark collects after each task, to find all modules still alive.
         gc.collect()
         gc.freeze()
-    current: Any = zipimport.zipimporter.invalidate_caches
-    if not hasattr(current, "only_if_changed"):
-        zipimport.zipimporter.invalidate_caches = _only_if_changed(current)  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
-def _only_if_changed(look_again: Callable[[zipimport.zipimporter], None]) -> Callable[[zipimport.zipimporter], None]:
-    """Before each task Spark has all zip files on Python's path read over again, its own of a thousand files among
-    them: a tenth of a second and more for every task. A file that is still the same needs no second look."""
+class SameCode:
+    """Goes to a worker before everything else of a task: compiled records cannot be read by their source, nor these by
+    what was compiled.
+    """
 
-    def invalidate_caches(importer: zipimport.zipimporter) -> None:
-        try:
-            changed = Path(importer.archive).stat().st_mtime_ns
-        except OSError:
-            changed = -1
-        if changed < 0 or _seen.get(importer.archive) != changed:
-            look_again(importer)
-            _seen[importer.archive] = changed
+    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+        return check_code, (_code(),)
 
-    invalidate_caches.only_if_changed = True  # type: ignore[attr-defined]
-    return invalidate_caches
+
+def _code() -> str:
+    return runs_as.partition(":")[0]
+
+
+def check_code(of_driver: str) -> SameCode:
+    if of_driver != _code():
+        raise SparkFailed(
+            f"the driver's conjoin is {of_driver}, and that of a worker {_code()}: install the same wheel on both, or"
+            " set CONJOIN_PURE=1 for both"
+        )
+    return SameCode()
+
+
+def in_worker(task: Callable[[Batches], Batches]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """A task for `mapInArrow`, in a worker that is ready for it."""
+    both = (SameCode(), task)
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        _, task = both
+        with ready_worker():
+            yield from task(batches)
+
+    return run

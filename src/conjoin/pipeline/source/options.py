@@ -23,7 +23,7 @@ OPTIONS = ("path", "url", "table", "columns", "where", "partitions_per_shard", "
 STREAM_OPTIONS = ("path", "url", "table", "columns", "where", "starting", "max_commits_per_batch", "fail_on_loss")
 STREAMED = ("events", "verdicts")
 _BEGINNINGS = {"earliest": False, "latest": True}
-WRITE_OPTIONS = ("path", "url", "source", "mapping", "position", "part")
+WRITE_OPTIONS = ("path", "url", "source", "mapping", "position", "part", "in_order")
 _OF_SPARK = ("checkpointlocation", "queryname")
 """Of a stream; Spark hands them over with ours, in small letters."""
 _TRUTHS = {"true": True, "false": False}
@@ -193,6 +193,7 @@ class WriteOptions(NamedTuple):
     """Where rows go, and how they are read. `mapping` is JSON; None: a row has the fields of a message.
 
     `position` and `part` are columns; neither: rows are records of Kafka, or known by the batch of their stream.
+    `in_order`: in that of their positions over all tasks.
     """
 
     address: str
@@ -201,6 +202,7 @@ class WriteOptions(NamedTuple):
     position: str | None
     part: str | None
     is_kafka: bool
+    in_order: bool = False
 
 
 def read_write_options(
@@ -217,12 +219,15 @@ def read_write_options(
     mapping = _mapping(options.get("mapping"), problems)
     if problems:
         raise InputError(problems)
-    return WriteOptions(address_in(options), options["source"], mapping, position, part, kafka)
+    in_order = _TRUTHS[options.get("in_order", "false").lower()]
+    return WriteOptions(address_in(options), options["source"], mapping, position, part, kafka, in_order)
 
 
 def _problems_of_write(options: Mapping[str, str]) -> Iterator[str]:
     if not options.get("source"):
         yield "source: give what is written a name; what was published is known to the store under it"
+    if options.get("in_order", "false").lower() not in _TRUTHS:
+        yield f"in_order: {options['in_order']!r} is neither true nor false"
     for name in options:
         if name not in (*WRITE_OPTIONS, *_OF_SPARK):
             yield f"there is no option {name!r}, but {', '.join(WRITE_OPTIONS)}"

@@ -22,8 +22,6 @@ from conjoin.pipeline.source.reader import ConjoinReader, ShardPart
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.opening import open_broker
 from conjoin.runtime.run.log import LoggedEvent, read_block
-from conjoin.store.port import ShardStore
-from conjoin.store.rows import MessageRow
 
 Offset = dict[str, int]
 """By the number of a shard the version up to which it was read."""
@@ -79,7 +77,7 @@ class ConjoinStreamReader(DataSourceStreamReader):
             yield from self._reader.read(ShardPart(partition.shard, within))
             return
         with closing(open_broker(self._options.read.address)) as broker:
-            for keys in _decided(broker.store.shard(partition.shard), partition):
+            for keys in _decided(broker, partition):
                 yield from self._reader.read(ShardPart(partition.shard, (("key", "in", keys),)))
 
 
@@ -110,8 +108,9 @@ def _check_there(address: str, wanted: Iterable[Versions]) -> None:
                 )
 
 
-def _decided(shard: ShardStore, versions: Versions) -> Iterator[list[int]]:
+def _decided(broker: Broker, versions: Versions) -> Iterator[list[int]]:
     """The keys of messages whose verdicts were decided, some hundred commits at a time."""
+    shard = broker.store.shard(versions.shard)
     rows = takewhile(lambda row: row.version <= versions.last, shard.log(versions.after))
     while some := list(islice(rows, _BLOCKS)):
         events = [event for row in some for entry in read_block(row.block) for event in entry.events]
@@ -123,7 +122,7 @@ def _decided(shard: ShardStore, versions: Versions) -> Iterator[list[int]]:
             yield list(keys)
 
 
-def _decides(event: LoggedEvent, messages: Mapping[int, MessageRow]) -> bool:
+def _decides(event: LoggedEvent, messages: Mapping[int, Any]) -> bool:
     row = messages.get(event.values["message"])
     if row is None:
         return False

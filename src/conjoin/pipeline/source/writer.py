@@ -1,131 +1,67 @@
 """The writers: `df.write.format("conjoin")` and `df.writeStream.format("conjoin")` publish what is in the frame.
 
-Tasks make messages of rows: each with its position, and its columns as a JSON object (instants and dates in ISO 8601,
-bytes in base64, decimals with all their digits; records of Kafka as they are). What a task has made waits in its commit
-message, which Spark keeps until the whole write is committed: so nobody sees a row before that, of tasks that ran twice
-one counts, and a write that ends early leaves nothing behind. The commit, on the driver, hands the messages to the
-commits of `ingest`, shard by shard. Each of those notes how far it has come, so a write or a batch that is repeated
-publishes nothing twice.
+Tasks make messages of rows and commit them themselves, shard by shard, each row with a note of its own: whatever tasks
+run again, or twice at once, and in whatever order, a row is published once. A write or a batch that is repeated goes on
+after what was published. When all tasks are done the driver delivers what shards sent to each other, and the furthest
+position of each part takes the place of the notes.
+
+Rows that stand nowhere (a stream without positions), or that are to be in order across tasks, are staged instead.
 """
 
-import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from hashlib import sha256
-from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
-from pyarrow import ipc
 from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from conjoin.errors import InputError, StoreFailed
-from conjoin.pipeline.ingest.batch import Ingested, settled
-from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, no_place
-from conjoin.pipeline.ingest.packs import MAPPED, Pack
-from conjoin.pipeline.ingest.tasks import ARRIVED, ROW_BITS, IngestTask, Whole, commit_packs, mapping_task, packs_in
-from conjoin.pipeline.session.arrow_rows import to_batch
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.ingest.tasks import ROW_BITS, IngestTask, Whole, commit_packs, mapping_task, packs_in
+from conjoin.pipeline.session.worker import ready_worker
 from conjoin.pipeline.source.options import WriteOptions
-from conjoin.runtime.codec.json_text import json_bytes, json_text
+from conjoin.pipeline.source.staged import Staged, publish_staged, staged
+from conjoin.pipeline.source.written_rows import Numbering, arriving
+from conjoin.runtime.ingest.row_notes import settle_notes
 from conjoin.runtime.opening import now_us, open_broker
-from conjoin.runtime.run.carriers.spark_tasks import TaskRequest
-
-Row = dict[str, Any]
-_Arrived = tuple[str, int, int, bytes | None, str | None, str | None]
-"""As in `tasks.ARRIVED`."""
-
-
-class Numbering(NamedTuple):
-    """How rows without places of their own are numbered: in which part, from which number on."""
-
-    part: str
-    first: int
-
-
-def arriving(
-    batches: Iterable[pa.RecordBatch], request: WriteOptions, numbering: Numbering
-) -> Iterator[pa.RecordBatch]:
-    read = _record if request.is_kafka else _placed(request) if request.position else _numbered(numbering)
-    for batch in batches:
-        yield to_batch([read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")], ARRIVED)
-
-
-def _placed(request: WriteOptions) -> Callable[[Row], _Arrived]:
-    position, part = request.position or "", request.part
-
-    def read(row: Row) -> _Arrived:
-        place = row[position]
-        within = "" if part is None or row[part] is None else str(row[part])
-        if place is None or place < 0:
-            text = json_bytes(row)
-            part_of_its_own = f"{within}{NOWHERE}{sha256(text).hexdigest()[:HASH_DIGITS]}"
-            return part_of_its_own, 0, 0, text, None, no_place(position)
-        return within, 0, place, json_bytes(row), None, None
-
-    return read
-
-
-def _numbered(numbering: Numbering) -> Callable[[Row], _Arrived]:
-    numbers = count(numbering.first)
-    return lambda row: (numbering.part, 0, next(numbers), json_bytes(row), None, None)
-
-
-def _record(row: Row) -> _Arrived:
-    at = row["timestamp"]
-    headers = row.get("headers")
-    record = {
-        "topic": row["topic"],
-        "partition": row["partition"],
-        "offset": row["offset"],
-        "timestamp": at and at.isoformat(timespec="milliseconds"),
-        "key": _text(row["key"]),
-        "headers": None if headers is None else {it["key"]: _text(it["value"]) for it in headers},
-    }
-    part = f"{row['topic']}-{row['partition']}"
-    return part, 0, row["offset"], row["value"], json_text(record), None
-
-
-def _text(value: bytes | None) -> str | None:
-    return None if value is None else value.decode(errors="replace")
-
-
-_COMPRESSED = ipc.IpcWriteOptions(compression="zstd")
-_AT_ONCE = 1_000
-_ORDER = [(name, "ascending") for name in ("shard", "part", "place")]
+from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, worker_shards
 
 
 @dataclass
-class Staged(WriterCommitMessage):
-    """The packs of one task, in the order of their shards, parts and places."""
+class PublishedRows(WriterCommitMessage):
+    """What a task has committed: the parts of its rows, and the shards that have mail now."""
 
-    packs: bytes
-    shards: int
-    """How many the store had when it was decided which of them a row belongs to."""
-    query: str
-    """Of a stream; else empty."""
+    parts: set[str]
+    receivers: set[int]
 
 
-def staged(mapped: Iterable[pa.RecordBatch], shards: int, query: str) -> Staged:
-    """`mapped` is as in `packs.MAPPED`."""
-    table = pa.Table.from_batches(mapped, MAPPED).sort_by(_ORDER)
-    sink = pa.BufferOutputStream()
-    with ipc.new_stream(sink, MAPPED, options=_COMPRESSED) as stream:
-        stream.write_table(table, _AT_ONCE)
-    return Staged(sink.getvalue().to_pybytes(), shards, query)
+Told = Sequence[WriterCommitMessage | None]
+"""What tasks have answered."""
 
 
-def in_order(messages: Sequence[Staged]) -> Iterator[Pack]:
-    """The packs of all tasks."""
-    return heapq.merge(*map(_unpacked, messages), key=lambda pack: pack[:3])
+def published(job: IngestTask, mapped: Iterable[pa.RecordBatch], first: int) -> PublishedRows:
+    """`mapped` is as in `packs.MAPPED`. Tasks that run side by side begin with different shards: they race less."""
+    if worker_shards(job.asking.address).shards != job.shards:
+        raise StoreFailed(f"{job.asking.address} has got another number of shards meanwhile: write again")
+    done = PublishedRows(set(), set())
+    for batch in mapped:
+        packs = sorted(packs_in(batch), key=lambda pack: (pack.shard - first) % job.shards)
+        for commit in commit_packs(job, packs):
+            for receivers in commit.column("receivers").to_pylist():
+                done.receivers.update(receivers)
+        done.parts.update(pack.part for pack in packs if not pack.ignored)
+    return done
 
 
-def _unpacked(message: Staged) -> Iterator[Pack]:
-    with ipc.open_stream(message.packs) as stream:
-        for batch in stream:
-            yield from packs_in(batch)
+def finish(job: IngestTask, done: Sequence[PublishedRows]) -> None:
+    """All tasks have committed."""
+    receivers = {shard for it in done for shard in it.receivers}
+    with closing(open_broker(job.asking.address)) as broker:
+        if receivers:
+            broker.post.deliver(sorted(receivers))
+            broker.post.forget_delivered()
+        settle_notes(broker.store, job.asking.source, {part for it in done for part in it.parts})
 
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
@@ -135,54 +71,73 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 class _Publishing:
     """What both writers do. They know how many shards the store had when the write was planned."""
 
-    def __init__(self, request: WriteOptions) -> None:
+    def __init__(self, request: WriteOptions, is_stream: bool = False) -> None:
         self._request = request
+        has_places = request.position is not None or request.is_kafka
+        self._is_whole = is_stream and not has_places
+        """A batch of a stream is one commit on each shard."""
         with closing(open_broker(request.address)) as broker:
             self._shards = broker.shard_count
 
-    def write(self, iterator: Iterable[pa.RecordBatch]) -> Staged:
-        query, numbering = _this_task()
-        rows = arriving(iterator, self._request, numbering)
-        # Rows of a frame come in no order that is known, so each is a pack of its own.
-        job = _job(self._request, self._shards)._replace(in_pack=1)
-        return staged(mapping_task(job)(rows), self._shards, query)
+    def write(self, iterator: Iterable[pa.RecordBatch]) -> Staged | PublishedRows:
+        task = _this_task()
+        rows = arriving(iterator, self._request, task.numbering)
+        with ready_worker():
+            if self._is_staged:
+                # Rows of a frame come in no order that is known, so each is a pack of its own.
+                job = self._job()._replace(in_pack=1)
+                return staged(mapping_task(job)(rows), self._shards, task.query)
+            job = self._job()._replace(alone=True)
+            return published(job, mapping_task(job)(rows), task.number)
+
+    @property
+    def _is_staged(self) -> bool:
+        return self._is_whole or self._request.in_order
+
+    def _job(self) -> IngestTask:
+        request = self._request
+        asking = TaskRequest(request.address, request.source, now_us(), 0)
+        return IngestTask(asking, self._shards, request.mapping, {})
+
+    def _commit(self, told: Told, number: int = 0) -> None:
+        job, waiting = self._job(), [it for it in told if isinstance(it, Staged)]
+        if waiting:
+            whole = Whole(_query_of(waiting), number) if self._is_whole else None
+            publish_staged(job._replace(whole=whole), waiting)
+        elif not self._is_staged:
+            finish(job, [it for it in told if isinstance(it, PublishedRows)])
 
 
 class ConjoinWriter(_Publishing, DataSourceArrowWriter):
-    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        publish(self._request, [it for it in messages if isinstance(it, Staged)])
+    def commit(self, messages: Told) -> None:
+        self._commit(messages)
 
 
 class ConjoinStreamWriter(_Publishing, DataSourceStreamArrowWriter):
-    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        found = [it for it in messages if isinstance(it, Staged)]
-        has_places = self._request.position is not None or self._request.is_kafka
-        whole = None if has_places or not found else Whole(_query_of(found), batchId)
-        publish(self._request, found, whole)
+    def __init__(self, request: WriteOptions) -> None:
+        super().__init__(request, is_stream=True)
+
+    def commit(self, messages: Told, batchId: int) -> None:  # noqa: N803 - Spark's name
+        self._commit(messages, batchId)
 
 
-def publish(request: WriteOptions, messages: Sequence[Staged], whole: Whole | None = None) -> Ingested:
-    make_ready()
-    with closing(open_broker(request.address)) as broker:
-        shards = broker.shard_count
-        if any(it.shards != shards for it in messages):
-            raise StoreFailed(f"{request.address} has got another number of shards meanwhile: write again")
-        commits = commit_packs(_job(request, shards)._replace(whole=whole), in_order(messages))
-        return settled(broker, (row for batch in commits for row in batch.to_pylist()))
+class ThisTask(NamedTuple):
+    """Its query if it is of a stream, its number, and how its rows are numbered."""
+
+    query: str
+    number: int
+    numbering: Numbering
 
 
-def _job(request: WriteOptions, shards: int) -> IngestTask:
-    return IngestTask(TaskRequest(request.address, request.source, now_us(), 0), shards, request.mapping, {})
-
-
-def _this_task() -> tuple[str, Numbering]:
-    """The query, and the numbers of this task's rows: in the order of the tasks, in a part that all of them share, as
-    the shard of a dead letter follows from its part and must not depend on how rows were cut into tasks."""
+def _this_task() -> ThisTask:
+    """Rows are numbered in the order of the tasks, in a part that all of them share, as the shard of a dead letter
+    follows from its part and must not depend on how rows were cut into tasks."""
     task = TaskContext.get()
     if task is None:
-        return "", Numbering("", 0)
+        return ThisTask("", 0, Numbering("", 0))
     query, batch = task.getLocalProperty(_QUERY) or "", task.getLocalProperty(_BATCH) or ""
-    return query, Numbering(f"{query}-{batch}", task.partitionId() << ROW_BITS)
+    number = task.partitionId()
+    return ThisTask(query, number, Numbering(f"{query}-{batch}", number << ROW_BITS))
 
 
 def _query_of(messages: Sequence[Staged]) -> str:

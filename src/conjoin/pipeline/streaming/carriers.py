@@ -13,7 +13,7 @@ from conjoin.pipeline.correlate.local.frame import LocalFrame
 from conjoin.pipeline.correlate.shape import START
 from conjoin.pipeline.correlate.writing.parquet_sink import REPORT
 from conjoin.pipeline.session.temporarily import temporarily
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 from conjoin.pipeline.streaming.bucket_fold import BatchTask, BucketTask, TaskReport
 from conjoin.pipeline.streaming.state_rows import BUCKET
 
@@ -92,7 +92,7 @@ class SparkCarrier:
             placed = rows.repartitionById(task.tasks, F.expr(f"{BUCKET} % {task.tasks}"))
             frame, longest, work = placed.sortWithinPartitions(BUCKET), looked_over.longest, _of_rows
         with temporarily(self._spark, batch_size(longest)):
-            found = frame.mapInArrow(partial(work, task), REPORT).collect()
+            found = frame.mapInArrow(in_worker(partial(work, task)), REPORT).collect()
         return [msgspec.json.decode(row[0], type=TaskReport) for row in found]
 
 
@@ -136,7 +136,6 @@ def rows_in(frame: "DataFrame | LocalFrame") -> list[dict[str, Any]]:
 
 def _of_numbers(task: BatchTask, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Nothing arrives: a row is the number of a task."""
-    make_ready()
     for batch in batches:
         for number in batch.column("id").to_pylist():
             yield from BucketTask(task, number).take(())
@@ -145,7 +144,6 @@ def _of_numbers(task: BatchTask, batches: Batches) -> Iterator[pa.RecordBatch]:
 def _of_rows(task: BatchTask, batches: Batches) -> Iterator[pa.RecordBatch]:
     from pyspark import TaskContext
 
-    make_ready()
     context = TaskContext.get()
     assert context is not None, "in a task"
     yield from BucketTask(task, context.partitionId()).take(batches)

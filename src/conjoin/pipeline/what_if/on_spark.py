@@ -18,7 +18,7 @@ from conjoin.errors import InputError
 from conjoin.pipeline.session.arrow_rows import in_batches, rows_of_shards, spark_schema
 from conjoin.pipeline.session.progress import Step
 from conjoin.pipeline.session.session import spark_errors
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 from conjoin.pipeline.source.options import address_for_tasks
 from conjoin.pipeline.what_if.doubts import Doubt, Doubted, Doubts
 from conjoin.pipeline.what_if.judged import CHANGED, SAME, UNKNOWN, Judged
@@ -88,8 +88,8 @@ def _messages(commands: DataFrame, rules: WhatIfRules, held: list[DataFrame], st
         if rounds:
             rounds[-1].unpersist()
 
+        @in_worker
         def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            make_ready()
             yield from in_batches(_replayed(batches, rules, doubts), _JUDGED)
 
         replayed = commands.mapInArrow(task, spark_schema(_JUDGED))

@@ -5,6 +5,9 @@
     ttl: 1h                       anything else is meant as it is written
     only: "= type != null"        rows for which this is not true are ignored
 
+    value: {format: avro, ...}    of values that are not JSON, see value_format.py
+    tombstones: skip              or message; else a record of Kafka without a value is a dead letter
+
 All problems of a mapping are reported at once, before any row is read. Without a mapping a row has the fields of a
 message. The mapping of a channel of the inbox (`inbox/mapping.py`) has the same syntax, and other fields.
 """
@@ -12,13 +15,15 @@ message. The mapping of a channel of the inbox (`inbox/mapping.py`) has the same
 import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from conjoin.errors import InputError
+from conjoin.errors import InputError, SettingsError
 from conjoin.feel import FeelSyntaxError, compile_expression
+from conjoin.runtime.ingest.value_format import VALUE, ValueFormat, read_value_format
 from conjoin.times.durations import read_duration_ms
 
 Row = Mapping[str, Any]
@@ -37,16 +42,27 @@ SPELLINGS = {
 }
 """Our names, those of Zeebe's API, and those of the columns of tables of messages; the first of a field counts."""
 ONLY = "only"
+TOMBSTONES = "tombstones"
 _MARK = "="
 _LONGEST_SHOWN = 100
 
 
+class Tombstones(StrEnum):
+    """What becomes of a record of Kafka that has no value. A message has only what is around it, as `kafka`."""
+
+    DEAD_LETTER = "dead_letter"
+    SKIP = "skip"
+    MESSAGE = "message"
+
+
 @dataclass(frozen=True, slots=True)
 class RowMapping:
-    """`values` has what reads each field; a field that is not in it has its default."""
+    """`values` has what reads each field; a field that is not in it has its default. `value` None: rows are JSON."""
 
     values: Mapping[str, Value]
     only: Value | None = None
+    value: ValueFormat | None = None
+    tombstones: Tombstones = Tombstones.DEAD_LETTER
 
     def wants(self, row: Row, now: int) -> bool:
         return self.only is None or self.only(row, now) is True
@@ -102,6 +118,9 @@ def written_mapping(path: Path) -> dict[str, Any]:
 def read_mapping(written: Mapping[str, Any]) -> RowMapping:
     problems: list[str] = []
     values: dict[str, Value] = {}
+    written = dict(written)
+    value = _value_format(written.pop(VALUE, None), problems)
+    tombstones = _tombstones(written.pop(TOMBSTONES, None), problems)
     for spelling, text in written.items():
         field = SPELLINGS.get(spelling, spelling if spelling == ONLY else "")
         if not field:
@@ -115,7 +134,33 @@ def read_mapping(written: Mapping[str, Any]) -> RowMapping:
         raise InputError(problems)
     only = values.pop(ONLY, None)
     # By default a message carries the whole row.
-    return RowMapping({"variables": lambda row, now: dict(row)} | values, only)
+    return RowMapping({"variables": lambda row, now: dict(row)} | values, only, value, tombstones)
+
+
+def for_tasks(written: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping as it was written, with the contents of what it names here: files and variables of the environment.
+    Raises `InputError` for one that will not do."""
+    value = read_mapping(written).value
+    return dict(written) if value is None else {**written, VALUE: value.written()}
+
+
+def _value_format(written: object, problems: list[str]) -> ValueFormat | None:
+    if written is None:
+        return None
+    try:
+        return read_value_format(written)
+    except SettingsError as error:
+        problems += error.problems
+        return None
+
+
+def _tombstones(written: object, problems: list[str]) -> Tombstones:
+    if written is None:
+        return Tombstones.DEAD_LETTER
+    if isinstance(written, str) and written in list(Tombstones):
+        return Tombstones(written)
+    problems.append(f"{TOMBSTONES}: {written!r:.60} is none of {', '.join(Tombstones)}")
+    return Tombstones.DEAD_LETTER
 
 
 def read_value(field: str, written: Any, problem_of: Callable[[str, Any], str]) -> tuple[Value, str]:
@@ -133,7 +178,9 @@ def read_value(field: str, written: Any, problem_of: Callable[[str, Any], str]) 
 
 
 def unknown_field(
-    spelling: object, known: Iterable[str] = (*SPELLINGS, ONLY), nowhere: str = "there is no such field"
+    spelling: object,
+    known: Iterable[str] = (*SPELLINGS, ONLY, VALUE, TOMBSTONES),
+    nowhere: str = "there is no such field",
 ) -> str:
     """A client's name may be megabytes long: it is neither repeated nor compared in full."""
     shown = str(spelling)

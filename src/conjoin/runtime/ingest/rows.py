@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 from conjoin.kernel.storable import MOST_DIGITS, whole_number
 from conjoin.runtime.client_api.messages import NewMessage, unusable
 from conjoin.runtime.codec.json_text import NOT_JSON, read_client_json, read_json
+from conjoin.runtime.ingest.avro import NotAvro
 from conjoin.runtime.ingest.dead_letters import MOST_RAW_BYTES, DeadLetter
-from conjoin.runtime.ingest.mapping import PLAIN, RowMapping
+from conjoin.runtime.ingest.mapping import PLAIN, RowMapping, Tombstones
+from conjoin.runtime.ingest.value_format import AvroValues, ValueFormat, unframed_json
 from conjoin.times.durations import read_duration_ms
 from conjoin.times.iso8601 import read_instant
 
@@ -36,10 +38,13 @@ class Unusable(Exception):  # noqa: N818 - the name says what is the matter
         super().__init__(text)
 
 
-Envelope = Callable[[bytes], Mapping[str, Any]]
-"""What an expression sees, made of the bytes of a row."""
 KAFKA = "kafka"
 """`kafka.key`, `kafka.topic`, `kafka.partition`, `kafka.offset`, `kafka.timestamp`, `kafka.headers.NAME`"""
+TOMBSTONE = "tombstone"
+"""`kafka.tombstone`, in a mapping that takes them."""
+NO_VALUE = "has no value (a tombstone)"
+Values = Callable[[bytes], Mapping[str, Any]]
+"""What the bytes of a row say."""
 
 
 def json_object(raw: bytes) -> Mapping[str, Any]:
@@ -52,11 +57,19 @@ def json_object(raw: bytes) -> Mapping[str, Any]:
     return row
 
 
-def envelope_of(record: str | None) -> Envelope:
-    """The object that a row holds, and for Kafka the record around it, given as JSON."""
-    if record is None:
-        return json_object
-    return lambda raw: {**json_object(raw), KAFKA: read_json(record)}
+def avro_object(its: ValueFormat) -> Values:
+    reader = AvroValues(its)
+
+    def read(raw: bytes) -> Mapping[str, Any]:
+        try:
+            row = reader.read(raw)
+        except (NotAvro, *NOT_JSON) as error:
+            raise Unusable("unreadable", f"is not Avro: {error}") from None
+        if not isinstance(row, dict):
+            raise Unusable("unreadable", "is not a record")
+        return row
+
+    return read
 
 
 class RowReader:
@@ -65,23 +78,45 @@ class RowReader:
     def __init__(self, mapping: RowMapping = PLAIN, largest: int = MOST_BYTES) -> None:
         self._mapping = mapping
         self._largest = largest
+        self._avro = None if mapping.value is None else avro_object(mapping.value)
 
     def read(
-        self, raw: bytes, at: SourcePosition, now: int, envelope: Envelope = json_object
+        self, raw: bytes | None, at: SourcePosition, now: int, record: str | None = None
     ) -> NewMessage | DeadLetter | None:
+        """`record` is what Kafka has around the value, as JSON. A record of it without a value is a tombstone."""
         try:
-            if len(raw) > self._largest:
-                raise Unusable("too_large", f"has {len(raw):,} bytes, and {self._largest:,} are allowed")
-            if not raw or raw.isspace():
-                return None
-            row = envelope(raw)
-            if not self._mapping.wants(row, now):
+            row = self._row(raw, record)
+            if row is None or not self._mapping.wants(row, now):
                 return None
             message = message_of(row, self._mapping, now)
             message.message_id = message.message_id or str(at)
             return message
         except Unusable as why:
-            return dead(at, why.reason, str(why), raw)
+            return dead(at, why.reason, str(why), raw or b"")
+
+    def _row(self, raw: bytes | None, record: str | None) -> Mapping[str, Any] | None:
+        """What an expression sees; None: nothing that anybody wants."""
+        tombstones = self._mapping.tombstones
+        if raw is None and tombstones is Tombstones.SKIP:
+            return None
+        if raw is None and (tombstones is Tombstones.DEAD_LETTER or record is None):
+            raise Unusable("unreadable", NO_VALUE)
+        row = {} if raw is None else self._fields(raw, record is not None)
+        if row is None or record is None:
+            return row
+        around = read_json(record)
+        if tombstones is Tombstones.MESSAGE:
+            around[TOMBSTONE] = raw is None
+        return {**row, KAFKA: around}
+
+    def _fields(self, raw: bytes, is_record: bool) -> Mapping[str, Any] | None:
+        if len(raw) > self._largest:
+            raise Unusable("too_large", f"has {len(raw):,} bytes, and {self._largest:,} are allowed")
+        if self._avro is not None:
+            return self._avro(raw)
+        if not raw or raw.isspace():
+            return None
+        return json_object(unframed_json(raw) if is_record else raw)
 
 
 def message_of(row: Mapping[str, Any], mapping: RowMapping = PLAIN, now: int = 0) -> NewMessage:

@@ -25,6 +25,29 @@ class Origin(NamedTuple):
     places: Sequence[tuple[str, int]]
 
 
+_ALONE = "\x1f"
+
+
+def rows_source(source: str) -> str:
+    """The source under which rows are noted one by one, while they come in no order; `row_place` says how."""
+    return source + _ALONE
+
+
+def whole_source(source: str) -> str | None:
+    """The one of whose rows that is."""
+    return source.removesuffix(_ALONE) if source.endswith(_ALONE) else None
+
+
+def row_place(part: str, place: int) -> tuple[str, int]:
+    return f"{part}{_ALONE}{place}", 0
+
+
+def place_of_row(name: str) -> tuple[str, int]:
+    """The part and the place of a row, by the part that it is for itself."""
+    part, _, place = name.rpartition(_ALONE)
+    return part, int(place)
+
+
 @dataclass(slots=True)
 class Batch:
     """Orders from other shards' outboxes, then requests."""

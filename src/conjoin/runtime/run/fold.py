@@ -13,7 +13,7 @@ from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.inbox.on_shard.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.run.batches import PROBE, Batch, Commit, Mail, Origin, Reply
+from conjoin.runtime.run.batches import PROBE, Batch, Commit, Mail, Origin, Reply, place_of_row, whole_source
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
 from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.limits import MOST, left_of, order_text
@@ -91,14 +91,24 @@ class Fold:
         """Positions grow, so what is not beyond the last one of its part was taken before."""
         parts = sorted({part for part, _ in origin.places})
         taken = {part: int(place) for part, place in self._its.snapshot.positions(origin.source, parts).items()}
+        covered = self._covered(origin)
         fresh: list[object] = []
         for request, (part, place) in zip(requests, origin.places, strict=True):
-            if place > taken.get(part, -1):
+            if place > taken.get(part, -1) and part not in covered:
                 taken[part] = self._reached[part] = place
                 fresh.append(request)
             else:
                 fresh.append(_REPEATED)
         return fresh
+
+    def _covered(self, origin: Origin) -> set[str]:
+        """Of rows that are noted one by one, those that their part was read beyond before."""
+        source = whole_source(origin.source)
+        if source is None:
+            return set()
+        rows = {name: place_of_row(name) for name, _ in origin.places}
+        taken = self._its.snapshot.positions(source, sorted({part for part, _ in rows.values()}))
+        return {name for name, (part, place) in rows.items() if place <= int(taken.get(part, -1))}
 
     def carry_out(self, batch: Batch) -> None:
         self._is_carrying_out = True

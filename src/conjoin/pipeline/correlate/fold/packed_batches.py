@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from conjoin.pipeline.correlate.fold.counts import PartitionCounts
 from conjoin.pipeline.correlate.results import FOLDED
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 
 PACKED = "table string, rows binary"
 COUNTS = "counts"
@@ -47,8 +47,8 @@ def _tagged(table: str, content: pa.Buffer) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([table]), value], names=["table", "rows"])
 
 
+@in_worker
 def unpacked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    make_ready()
     for batch in batches:
         for rows in batch.column("rows"):
             with pa.ipc.open_stream(rows.as_buffer()) as stream:

@@ -29,7 +29,6 @@ from conjoin.pipeline.correlate.near.meeting import (
     near_row,
 )
 from conjoin.pipeline.correlate.results import IDENTITY, INSTANT
-from conjoin.pipeline.session.worker import make_ready
 
 _FORMS = "struct<name: string, same: array<string>, rest: string>"
 _OWN = [f"c{number}" for number in range(len(IDENTITY) + len(TOLD))]
@@ -47,7 +46,6 @@ def meetings(verdicts: DataFrame, opened: DataFrame, types: Types, policies: Pol
 
 def near_of(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
     """What comes of a batch of meetings."""
-    make_ready()
     found = NearBatch()
     told = {name: batch.column(_OWN[len(IDENTITY) + TOLD.index(name)]) for name in TOLD}
     decided_at = told["decided_at"].cast(INSTANT).cast(pa.int64())
@@ -112,7 +110,6 @@ def _forms(sent: bool) -> Any:
     """Made when it is used: without a session there is none."""
 
     def forms(names: pa.Array, keys: pa.Array) -> pa.Array:
-        make_ready()
         texts = {name: folded(name) for name in names.unique().to_pylist()}
         found = [met_by(key, sent) for key in keys.to_pylist()]
         columns = [

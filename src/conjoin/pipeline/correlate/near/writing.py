@@ -17,7 +17,7 @@ from conjoin.pipeline.correlate.near import in_memory
 from conjoin.pipeline.correlate.results import NEAR, OPENED, VERDICTS, schema_of
 from conjoin.pipeline.correlate.writing.parquet_sink import REPORT, ParquetSink, PartitionReport
 from conjoin.pipeline.correlate.writing.run_folder import STAGING, RunFolder
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 
 if TYPE_CHECKING:
     from conjoin.pipeline.correlate.correlated import CorrelateInputs
@@ -88,8 +88,8 @@ def _by_spark(
     }
     filesystem, staged = home.filesystem, home.staged
 
+    @in_worker
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         task = TaskContext.get()
         sink = ParquetSink(filesystem, staged, frozenset({NEAR}), task.partitionId() if task else 0)
         report = _sunk(sink, map(near_of, batches))

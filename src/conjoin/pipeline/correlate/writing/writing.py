@@ -30,7 +30,7 @@ from conjoin.pipeline.correlate.writing.run_record import RunRecord, WrittenRun
 from conjoin.pipeline.files.output_files import OutputPlace, write_table
 from conjoin.pipeline.session.session import path_of
 from conjoin.pipeline.session.temporarily import FEW_TASKS, temporarily
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 
 if TYPE_CHECKING:
     from conjoin.pipeline.correlate.correlated import Correlated
@@ -111,8 +111,8 @@ def _folded_into(
     first = result.first_pass
     plan, filesystem, staged = result.inputs.plan(first), home.filesystem, home.staged
 
+    @in_worker
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
-        make_ready()
         task = TaskContext.get()
         sink = ParquetSink(filesystem, staged, tables, task.partitionId() if task else 0, file_bytes)
         return PartitionFold(plan, sink, run=staged).take(batches)

@@ -28,7 +28,7 @@ from conjoin.pipeline.inbox.tables.waiting import WaitingRow
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, as_json
 from conjoin.pipeline.session.arrow_rows import in_batches, spark_schema
-from conjoin.pipeline.session.worker import make_ready
+from conjoin.pipeline.session.worker import in_worker
 from conjoin.runtime.codec.json_text import read_json
 
 if TYPE_CHECKING:
@@ -136,14 +136,13 @@ def _arrived(arrivals: "DataFrame", into: Into, position: str | None, now: int) 
     rows = told.select(part.alias("part"), F.greatest(F.col("place"), F.lit(0)).alias("place"), "value")
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         reader = ArrivalReader(into, now)
         for batch in batches:
             columns = (batch.column(name).to_pylist() for name in _ARRIVALS)
             found = (reader.read(*row) for row in zip(*columns, strict=True))
             yield from in_batches(((ARRIVED, *row) for row in found if row is not None), _KINDED)
 
-    return rows.mapInArrow(read, spark_schema(_KINDED))
+    return rows.mapInArrow(in_worker(read), spark_schema(_KINDED))
 
 
 def _waiting(subscriptions: "DataFrame") -> "DataFrame":
@@ -152,25 +151,23 @@ def _waiting(subscriptions: "DataFrame") -> "DataFrame":
     rows = subscriptions.selectExpr(*(f"{read_column(contracts[name], types).value} as {name}" for name in _WAITING))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         for batch in batches:
             found = waiting_rows([batch.column(name).to_pylist() for name in _WAITING])
             rows = ((WAITS, *_NO_MESSAGE._replace(group_key=group, about=row)) for group, row in found)
             yield from in_batches(rows, _KINDED)
 
-    return rows.mapInArrow(read, spark_schema(_KINDED))
+    return rows.mapInArrow(in_worker(read), spark_schema(_KINDED))
 
 
 def _carried_out(rows: "DataFrame", settings: InboxSettings, policies: Policies, now: int) -> "DataFrame":
     """A task has whole groups, one after the other."""
 
     def carry_out(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        make_ready()
         run = TableRun(settings, Catalog(policies=policies), now)
         return in_batches(_rows_after(batches, run), SCHEMA)
 
     groups = rows.repartition("group_key").sortWithinPartitions("group_key", "kind")
-    return groups.mapInArrow(carry_out, spark_schema(SCHEMA))
+    return groups.mapInArrow(in_worker(carry_out), spark_schema(SCHEMA))
 
 
 def _rows_after(batches: Iterable[pa.RecordBatch], run: TableRun) -> Iterator[TableRow]:

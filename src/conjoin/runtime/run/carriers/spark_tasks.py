@@ -90,6 +90,7 @@ class WorkerShards:
 
     def __init__(self, address: str) -> None:
         self._store = open_store(address)
+        self.shards = self._store.facts.shards
         self._catalog = StoredCatalog(self._store.catalog, self._store.facts.profile)
         self._now = 0
         self.runners: dict[int, Runner] = {}

@@ -1,0 +1,58 @@
+"""Rows that are noted one by one: a write whose tasks commit on their own has no order by which one note could do.
+
+A row is taken once, as its note is in its commit. When all rows of a write are committed, the furthest of each of its
+parts says the same of all of them, and their notes go, a bounded number in each commit. Until then both are looked at.
+"""
+
+from collections.abc import Collection, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from conjoin.runtime.run.batches import place_of_row, rows_source
+from conjoin.runtime.run.log import without_requests
+from conjoin.runtime.run.run import commit_changes
+from conjoin.store import tables as t
+from conjoin.store.port import Changes, ShardSnapshot, ShardStore, Store
+from conjoin.store.rows import PositionRow
+
+AT_ONCE = 5_000
+
+
+def has_notes(store: Store, source: str) -> bool:
+    """Has a write of this source committed rows, and not come to its end?"""
+    return any(True for index in range(store.facts.shards) for _ in _names(store.shard(index), source))
+
+
+def settle_notes(store: Store, source: str, parts: Collection[str]) -> None:
+    """All rows of a write are committed; it had these parts. Those of another write that still runs are left alone."""
+    for index in range(store.facts.shards):
+        shard = store.shard(index)
+        while names := _some(shard, source, parts):
+            commit_changes(shard, partial(_settled, store.catalog.version(), source, names))
+
+
+def _some(shard: ShardStore, source: str, parts: Collection[str]) -> list[str]:
+    with closing(_names(shard, source)) as names:
+        return list(islice((name for name in names if place_of_row(name)[0] in parts), AT_ONCE))
+
+
+def _names(shard: ShardStore, source: str) -> Generator[str]:
+    found: Any = shard.scan(t.POSITION.name, ("part",), [("source", "=", rows_source(source))])
+    with closing(found):
+        for (name,) in found:
+            yield name
+
+
+def _settled(catalog_version: int, source: str, names: Sequence[str], snapshot: ShardSnapshot) -> Changes:
+    reached: dict[str, int] = {}
+    for part, place in map(place_of_row, names):
+        reached[part] = max(place, reached.get(part, -1))
+    before = snapshot.positions(source, sorted(reached))
+    changes = without_requests(snapshot, catalog_version)
+    changes.put[t.POSITION] = [
+        PositionRow(source, part, str(place)) for part, place in reached.items() if place > int(before.get(part, -1))
+    ]
+    changes.drop[t.POSITION] = [(rows_source(source), name) for name in names]
+    return changes
