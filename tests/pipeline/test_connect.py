@@ -77,6 +77,34 @@ spark.stop()
 """
 
 
+INBOX = """
+import json, sys
+from contextlib import closing
+from pyspark.sql import SparkSession
+from conjoin.kernel.inbox import InboxSettings
+from conjoin.kernel.inbox.channels import Channel
+from conjoin.pipeline.inbox import SparkInbox, correlate_inbox
+from conjoin.pipeline.inbox.tables.folder import ParquetInbox
+from conjoin.runtime.inbox.receiving import Row
+from conjoin.runtime.opening import open_broker
+from pathlib import Path
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+with closing(open_broker(Path(sys.argv[2]))) as broker:
+    inbox = SparkInbox(spark, broker, InboxSettings(), {"orders": Channel("orders")})
+    inbox.receive_rows("orders", [Row("rows", 1, b'{"name": "paid", "key": "o-1"}')])
+    on_store = inbox.run()
+arrived = spark.createDataFrame([("m-1", "paid", "o-1")], "id string, name string, key string")
+shape = "process_id string, name string, correlation_key string, opened_at string"
+waiting = spark.createDataFrame([("order", "paid", "o-1", "2026-01-01T00:00:00Z")], shape)
+table = ParquetInbox(spark, sys.argv[3])
+over_tables = table.write(correlate_inbox(arrived, waiting, table.read()), 0, "")
+again = table.write(correlate_inbox(arrived, waiting, table.read()), 0, "")
+print(json.dumps([on_store.target_error, over_tables.correlated, again.correlated]))
+spark.stop()
+"""
+
+
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
     ensure_java()
@@ -170,3 +198,10 @@ def test_a_store_is_written_and_read_over_spark_connect(
         broker.publish(NewMessage("lost", "o-7"))
     found = run(environment, READER, address, str(tmp_path / "store"))
     assert sorted(found) == sorted([f"o-{number}", "buffered"] for number in range(20) if number != 7)
+
+
+def test_the_inbox_of_a_store_and_over_tables_runs_over_spark_connect(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    create_broker(tmp_path / "store", 2).close()
+    assert run(environment, INBOX, address, str(tmp_path / "store"), str(tmp_path / "inbox")) == [1, 1, 0]
