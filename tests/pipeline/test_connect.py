@@ -119,6 +119,34 @@ spark.stop()
 """
 
 
+INBOX = """
+import json, sys
+from contextlib import closing
+from pyspark.sql import SparkSession
+from conjoin.kernel.inbox import InboxSettings
+from conjoin.kernel.inbox.channels import Channel
+from conjoin.pipeline.inbox import SparkInbox, correlate_inbox
+from conjoin.pipeline.inbox.tables.folder import ParquetInbox
+from conjoin.runtime.inbox.receiving import Row
+from conjoin.runtime.opening import open_broker
+from pathlib import Path
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+with closing(open_broker(Path(sys.argv[2]))) as broker:
+    inbox = SparkInbox(spark, broker, InboxSettings(), {"orders": Channel("orders")})
+    inbox.receive_rows("orders", [Row("rows", 1, b'{"name": "paid", "key": "o-1"}')])
+    on_store = inbox.run()
+arrived = spark.createDataFrame([("m-1", "paid", "o-1")], "id string, name string, key string")
+shape = "process_id string, name string, correlation_key string, opened_at string"
+waiting = spark.createDataFrame([("order", "paid", "o-1", "2026-01-01T00:00:00Z")], shape)
+table = ParquetInbox(spark, sys.argv[3])
+over_tables = table.write(correlate_inbox(arrived, waiting, table.read()), 0, "")
+again = table.write(correlate_inbox(arrived, waiting, table.read()), 0, "")
+print(json.dumps([on_store.target_error, over_tables.correlated, again.correlated]))
+spark.stop()
+"""
+
+
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
     ensure_java()
@@ -231,3 +259,10 @@ def test_a_frame_is_ingested_over_spark_connect_and_a_stream_is_refused_in_a_sen
     first, again, refused = run(environment, INGEST, address, str(tmp_path / "store"))
     assert (first, again) == ([20, 0], [0, 20])
     assert refused.startswith("Spark Connect runs what is done with the batches of a stream on its server")
+
+
+def test_the_inbox_of_a_store_and_over_tables_runs_over_spark_connect(
+    address: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    create_broker(tmp_path / "store", 2).close()
+    assert run(environment, INBOX, address, str(tmp_path / "store"), str(tmp_path / "inbox")) == [1, 1, 0]
