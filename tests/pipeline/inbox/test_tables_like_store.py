@@ -16,7 +16,7 @@ from conjoin.pipeline.inbox.tables.columns import TableRow
 from conjoin.pipeline.inbox.tables.group_run import GroupRows, TableRun, run_group
 from conjoin.pipeline.inbox.tables.inbox_run import read_both_policies
 from conjoin.pipeline.inbox.tables.reading import ArrivalReader, group_of_key
-from conjoin.pipeline.inbox.tables.waiting import WaitingRow
+from conjoin.pipeline.inbox.tables.waiting import AwaitingSubscription
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.runtime.codec.json_text import json_bytes
 from conjoin.runtime.inbox.receiving import Row
@@ -36,10 +36,10 @@ class Tables:
     def __init__(self, settings: InboxSettings) -> None:
         self.settings = settings
         self.rows: list[TableRow] = []
-        self.waiting: dict[str, list[WaitingRow]] = defaultdict(list)
+        self.waiting: dict[str, list[AwaitingSubscription]] = defaultdict(list)
 
     def wait(self, key: str, instance: int, at: int) -> None:
-        row = WaitingRow(f"s-{instance}", "order", "paid", str(instance), "paid", at, None, True, "")
+        row = AwaitingSubscription(f"s-{instance}", "order", "paid", str(instance), "paid", at, None, True, "")
         self.waiting[group_of_key(TENANT, key)].append(row)
 
     def run(self, now: int, arrivals: Iterable[tuple[int, bytes]] = ()) -> None:
@@ -166,7 +166,7 @@ def test_who_waits_at_another_time_is_not_served(state: str) -> None:
     tables = Tables(preset())
     now = 1_900_000_000 * S
     times = (now - 9, now) if state == "closed" else (now + 1, None)
-    row = WaitingRow("s", "order", "paid", "7", "paid", *times, True, "")
+    row = AwaitingSubscription("s", "order", "paid", "7", "paid", *times, True, "")
     tables.waiting[group_of_key(TENANT, "o-1")].append(row)
     tables.run(now, [(1, json_bytes({"name": "paid", "key": "o-1"}))])
     assert [row.outcome for row in tables.rows] == ["target_error"]

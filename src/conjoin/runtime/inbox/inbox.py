@@ -15,8 +15,8 @@ from conjoin.kernel.inbox import InboxMessage, InboxSettings, operate
 from conjoin.kernel.inbox.channels import Channel
 from conjoin.kernel.inbox.operations import Correct, Operation, OperationRefused
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.explain.inbox_messages import explained
 from conjoin.runtime.inbox.cross_shard import Shards, finish_moves
-from conjoin.runtime.inbox.explained import explained
 from conjoin.runtime.inbox.listing import INBOX, Shown, hidden_view, show
 from conjoin.runtime.inbox.mapping import read_hint
 from conjoin.runtime.inbox.metrics import Counts, Gauges, InboxMeter, Sample

@@ -21,7 +21,7 @@ from conjoin.pipeline.inbox.tables.columns import (
     message_of_row,
     row_of_message,
 )
-from conjoin.pipeline.inbox.tables.waiting import WaitingRow, WhoWaits
+from conjoin.pipeline.inbox.tables.waiting import AwaitingSubscription, WhoWaits
 
 CORRELATED, EXPIRED = "correlated", "expired"
 
@@ -38,7 +38,7 @@ class TableRun(NamedTuple):
 class GroupRows:
     """`kept` is as the last run has left it, `arrived` is new, or came before."""
 
-    waiting: list[WaitingRow] = field(default_factory=list)
+    waiting: list[AwaitingSubscription] = field(default_factory=list)
     kept: list[TableRow] = field(default_factory=list)
     arrived: list[TableRow] = field(default_factory=list)
 

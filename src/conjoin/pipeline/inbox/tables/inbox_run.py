@@ -24,7 +24,7 @@ from conjoin.pipeline.correlate.columns import TABLES, problems_of, quoted, read
 from conjoin.pipeline.inbox.tables.columns import INSTANTS, SCHEMA, TableRow
 from conjoin.pipeline.inbox.tables.group_run import GroupRows, TableRun, run_group
 from conjoin.pipeline.inbox.tables.reading import ARRIVED, KEPT, WAITS, ArrivalReader, waiting_rows
-from conjoin.pipeline.inbox.tables.waiting import WaitingRow
+from conjoin.pipeline.inbox.tables.waiting import AwaitingSubscription
 from conjoin.pipeline.ingest.arrivals import Into
 from conjoin.pipeline.ingest.frames import HASH_DIGITS, NOWHERE, as_json
 from conjoin.pipeline.session.arrow_rows import in_batches, spark_schema
@@ -182,7 +182,7 @@ def _group_of(rows: Iterable[tuple[Any, ...]]) -> GroupRows:
     for kind, *values in rows:
         row = TableRow(*values)
         if kind == WAITS:
-            group.waiting.append(WaitingRow(*read_json(row.about)))
+            group.waiting.append(AwaitingSubscription(*read_json(row.about)))
         else:
             (group.kept if kind == KEPT else group.arrived).append(row)
     return group

@@ -12,7 +12,7 @@ from conjoin.kernel.inbox import InboxMessage
 from conjoin.kernel.inbox.groups import group_key_of
 from conjoin.kernel.inbox.message import DEFAULT_TENANT, Hint
 from conjoin.pipeline.inbox.tables.columns import DEAD_LETTER, LETTER, PERSISTED, TableRow, row_of_message
-from conjoin.pipeline.inbox.tables.waiting import WaitingRow
+from conjoin.pipeline.inbox.tables.waiting import AwaitingSubscription
 from conjoin.pipeline.ingest.arrivals import Into, read_arrival
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.inbox.placement import stored_group
@@ -88,5 +88,5 @@ def waiting_rows(columns: Sequence[Sequence[Any]]) -> Iterator[tuple[str, str]]:
             continue
         who = id_ or "/".join((process, instance or "", element or "", name, str(opened)))
         is_interrupting, whose = interrupting is not False, business or ""
-        row = WaitingRow(who, process, name, instance or who, element, opened, closed, is_interrupting, whose)
+        row = AwaitingSubscription(who, process, name, instance or who, element, opened, closed, is_interrupting, whose)
         yield group_of_key(tenant or DEFAULT_TENANT, key), json_text(row)

@@ -21,7 +21,7 @@ from conjoin.runtime.client_api.messages import refusal_of
 from conjoin.runtime.inbox.on_shard.attempts import new_message
 
 
-class WaitingRow(NamedTuple):
+class AwaitingSubscription(NamedTuple):
     """A row of the table of who waits, as JSON has it."""
 
     subscription_id: str
@@ -50,7 +50,7 @@ class WhoWaits:
         self._space = KeySpace(tenant_id, key)
         self._count = 0
 
-    def open(self, rows: Iterable[WaitingRow], served: Collection[str]) -> None:
+    def open(self, rows: Iterable[AwaitingSubscription], served: Collection[str]) -> None:
         """Those that are open now; of those that were `served` only what may take several messages."""
         for row in sorted(rows, key=lambda it: (it.opened_at, it.subscription_id)):
             is_over = row.closed_at is not None and row.closed_at <= self._now
