@@ -54,7 +54,16 @@ def folded(text: str) -> str:
 
 
 def forms_of(key: str) -> Forms:
-    bare = _SCHEME.sub("", _decoded(_unquoted(folded(key))), count=1)
+    return forms_of_folded(folded(key))
+
+
+def forms_of_folded(plain: str) -> Forms:
+    """Of a key without case and blanks."""
+    bare = _unquoted(plain)
+    if "%" in bare or not bare.isascii():
+        bare = _decoded(bare)
+    if ":" in bare:
+        bare = _SCHEME.sub("", bare, count=1)
     prefixed = None if "@" in bare else _PREFIX.fullmatch(bare)
     whole = _plain(bare)
     if prefixed is None or _UUID.fullmatch(bare):

@@ -142,23 +142,23 @@ def floors(other: str, key: str) -> Iterator[str]:
         yield head + digits[:-zeros] + "0" * zeros
 
 
-def halves_awaited(key: str) -> list[str]:
-    """Of a key that somebody waits with: a slip in one of its halves leaves the other one as it is. Of an address the
-    part before the @ is halved, since very many have the rest in common.
+def halves_awaited(plain: str) -> list[str]:
+    """Of a key without case and blanks that somebody waits with: a slip in one of its halves leaves the other one as it
+    is. Of an address the part before the @ is halved, since very many have the rest in common.
     """
-    local, domain = _local_part(folded(key))
-    if not _may_slip(local + domain):
+    if not _may_slip(plain):
         return []
+    local, domain = _local_part(plain)
     middle = len(local) // 2
     halves = [f"{len(local)}<{local[:middle]}{domain}", f"{len(local)}>{local[middle:]}{domain}"]
     return [*halves, *([f"@{local}"] if domain else ())]
 
 
-def halves_sent(key: str) -> list[str]:
+def halves_sent(plain: str) -> list[str]:
     """Of a key that was sent: a key one slip away has one of these."""
-    local, domain = _local_part(folded(key))
-    if not _may_slip(local + domain):
+    if not _may_slip(plain):
         return []
+    local, domain = _local_part(plain)
     found = [f"@{local}"] if domain else []
     for length in range(max(len(local) - 1, 0), len(local) + 2):
         middle = length // 2

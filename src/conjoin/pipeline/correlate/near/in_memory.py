@@ -1,6 +1,7 @@
 """Near misses of a small run, without Spark: the same few who wait meet the same messages, and nothing else does."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,7 +11,6 @@ from conjoin.kernel.verdicts.similar_keys import folded
 from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS
 from conjoin.pipeline.correlate.fold.rows import DEFAULT_TENANT
 from conjoin.pipeline.correlate.near.meeting import (
-    ANYWHERE,
     MOST_AWAITED,
     FirstWaiting,
     Left,
@@ -28,7 +28,8 @@ BUSINESS_KEY = "business_key"
 COLUMNS = (*IDENTITY, "business_id", "verdict", "reason", "detail", "decided_at")
 """Of the messages, as far as they have them."""
 
-Form = tuple[str, str, str]
+Met = tuple[bool, FirstWaiting]
+"""Is the form that of its key without the prefix?"""
 
 
 def near_misses(
@@ -66,23 +67,39 @@ def _near_of(
 class WaitingByForm:
     """By form: the first few keys of it, and whether one of them is a whole form."""
 
-    def __init__(self, waiting: Iterable[FirstWaiting]) -> None:
-        by_form: dict[Form, list[tuple[bool, FirstWaiting]]] = {}
+    def __init__(self, waiting: Collection[FirstWaiting]) -> None:
+        self._waiting = waiting
+        self._tenants = {one.tenant for one in waiting}
+        names = {name: folded(name) for name in {one.name for one in waiting}}
+        self._few: dict[tuple[str, str], dict[str, list[Met]]] = {}
         for one in waiting:
-            tenant = one.tenant
+            by_form = self._few.setdefault((one.tenant, names[one.name]), {})
             same, rest = met_by(one.key, sent=False)
-            for form, is_rest in (*((form, False) for form in same), *([(rest, True)] if rest else ())):
-                by_form.setdefault((tenant, folded(one.name), form), []).append((is_rest, one))
-            if one.key:
-                by_form.setdefault((ANYWHERE, one.name, one.key), []).append((False, one))
-        self._few = {form: sorted(some)[:MOST_AWAITED] for form, some in by_form.items()}
+            for form in same:
+                by_form.setdefault(form, []).append((False, one))
+            if rest:
+                by_form.setdefault(rest, []).append((True, one))
+        for by_form in self._few.values():
+            for form, some in by_form.items():
+                if len(some) > 1:
+                    by_form[form] = sorted(some)[:MOST_AWAITED]
+
+    @cached_property
+    def _anywhere(self) -> dict[tuple[str, str], list[FirstWaiting]]:
+        """By the very name and key, whatever the tenant: looked into only where there are several."""
+        found: dict[tuple[str, str], list[FirstWaiting]] = {}
+        for one in self._waiting:
+            found.setdefault((one.name, one.key), []).append(one)
+        return {place: sorted(some)[:MOST_AWAITED] for place, some in found.items()}
 
     def near(self, tenant: str, name: str, key: str, exact: str) -> list[FirstWaiting]:
         """`exact`: the name as it is."""
+        by_form = self._few.get((tenant, name), {})
         same, rest = met_by(key, sent=True)
-        met = [one for form in same for _, one in self._few.get((tenant, name, form), ())]
-        met += [one for _, one in self._few.get((ANYWHERE, exact, key), ())]
-        without_prefix = self._few.get((tenant, name, rest), []) if rest else []
+        met = [one for form in same for _, one in by_form.get(form, ())]
+        if self._tenants - {tenant}:
+            met += self._anywhere.get((exact, key), ())
+        without_prefix = by_form.get(rest, []) if rest else []
         # None of them is a whole form: whoever lacks a prefix himself differs in it.
         if without_prefix and without_prefix[0][0]:
             without_prefix = []
@@ -101,7 +118,7 @@ def _waiting(opened: pa.Table) -> WaitingByForm:
         known = firsts.setdefault(place, one)
         if one < known:
             firsts[place] = one
-    return WaitingByForm(firsts.values())
+    return WaitingByForm(list(firsts.values()))
 
 
 def _texts(column: pa.ChunkedArray | pa.Array | None, rows: int, default: str = "") -> list[str]:

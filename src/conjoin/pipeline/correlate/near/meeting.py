@@ -13,7 +13,7 @@ import pyarrow as pa
 from conjoin.kernel.instants import elapsed_ms
 from conjoin.kernel.verdicts import ranking
 from conjoin.kernel.verdicts.nearest import nearest
-from conjoin.kernel.verdicts.similar_keys import Awaited, folded, forms_of, other_key
+from conjoin.kernel.verdicts.similar_keys import Awaited, folded, forms_of_folded, other_key
 from conjoin.kernel.verdicts.slips import halves_awaited, halves_sent
 from conjoin.pipeline.correlate.fold.detail import encode
 from conjoin.pipeline.correlate.results import IDENTITY, INSTANT, NEAR_MISS
@@ -83,10 +83,12 @@ class MetBy(NamedTuple):
 
 def met_by(key: str, sent: bool) -> MetBy:
     """Nothing for a key without content."""
-    whole, rest, numbered = forms_of(key)
+    plain = folded(key)
+    whole, rest, numbered = forms_of_folded(plain)
     if not whole:
         return MetBy([], None)
-    return MetBy([whole, *([numbered] if numbered else ()), *(halves_sent if sent else halves_awaited)(key)], rest)
+    same = [whole] if numbered is None else [whole, numbered]
+    return MetBy(same + (halves_sent if sent else halves_awaited)(plain), rest)
 
 
 Found = list[tuple[dict[str, Any], str, FirstWaiting]]
