@@ -37,7 +37,7 @@ MAPPING = {"name": "= name", "key": "= order", "id": "= string(no)", "ttl": "1h"
 
 
 def write_rows(folder: Path) -> int:
-    """Every second one is waited for; some of the others come twice to one key. So many messages."""
+    """Every second one is waited for. So many messages."""
     for table in TYPES:
         (folder / table).mkdir()
     for file in range(FILES):
