@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from pyarrow import fs
 
 from conjoin.fault_points import VARIABLE as FAULT
 from conjoin.pipeline.streaming.manifest import StateFolder
@@ -32,9 +33,11 @@ TYPES = {
 }
 COLUMNS = {"position": "no", "name": "name", "correlation_key": "order", "published_at": "at", "ttl_ms": "3600000L"}
 
+MAPPING = {"name": "= name", "key": "= order", "id": "= string(no)", "ttl": "1h", "variables": "= {no: no}"}
+
 
 def write_rows(folder: Path) -> int:
-    """Every second one is waited for; some of the others come twice to one key. So many messages."""
+    """Every second one is waited for. So many messages."""
     for table in TYPES:
         (folder / table).mkdir()
     for file in range(FILES):
@@ -97,12 +100,14 @@ def of_output(folder: Path, table: str) -> list[dict[str, Any]]:
     return found
 
 
-def check_pairs(folder: Path) -> None:
-    """Everybody who waits has got what was sent, and nothing was told twice."""
+def check_pairs(folder: Path, pending: int = 0) -> None:
+    """Everybody who waits has got what was sent, unless it is not decided yet, and nothing was told twice."""
     pairs = Counter((row["position"], row["instance_id"]) for row in of_output(folder, "correlations"))
     assert set(pairs.values()) == {1}
     expected = {file * ROWS + row for file in range(FILES) for row in range(BROKEN, ROWS) if row % 2}
-    assert {position for position, _ in pairs} == expected
+    found = {position for position, _ in pairs}
+    assert found <= expected
+    assert len(expected) - len(found) <= pending
     verdicts = Counter(row["position"] for row in of_output(folder, "verdicts"))
     assert set(verdicts.values()) == {1}
 
@@ -123,27 +128,16 @@ def test_streams_are_correlated_once_though_a_worker_is_killed(cluster: Cluster,
     with running(tmp_path, correlating(tmp_path, stream=True), cluster) as command:
         kill_when(asleep, cluster, doomed, command)
         told = json.loads(said(command))
-    last = StateFolder(_here(), str(state)).latest()
+    last = StateFolder(fs.LocalFileSystem(), str(state)).latest()
     assert last is not None
     held = last.held()
-    check_pairs_of_stream(tmp_path, held.pending)
+    check_pairs(tmp_path, held.pending)
     dead = Counter(row["table"] for row in of_output(tmp_path, "dead_letters"))
     decided = len(of_output(tmp_path, "verdicts"))
     assert dead == {"messages": FILES * BROKEN}
     # The latest rows of all wait for others that may come before them.
     assert messages == decided + dead["messages"] + held.buffered + held.pending, (held, told)
     assert told["rows"] == last.total_rows == messages + FILES * ROWS // 2
-
-
-def check_pairs_of_stream(folder: Path, pending: int) -> None:
-    pairs = Counter((row["position"], row["instance_id"]) for row in of_output(folder, "correlations"))
-    assert set(pairs.values()) == {1}
-    expected = {file * ROWS + row for file in range(FILES) for row in range(BROKEN, ROWS) if row % 2}
-    found = {position for position, _ in pairs}
-    assert found <= expected
-    assert len(expected) - len(found) <= pending
-    verdicts = Counter(row["position"] for row in of_output(folder, "verdicts"))
-    assert set(verdicts.values()) == {1}
 
 
 def test_tables_are_correlated_once_though_a_worker_is_killed(cluster: Cluster, tmp_path: Path) -> None:
@@ -158,15 +152,6 @@ def test_tables_are_correlated_once_though_a_worker_is_killed(cluster: Cluster, 
     dead = len(of_output(tmp_path, "dead_letters"))
     assert messages == len(of_output(tmp_path, "verdicts")) + dead
     assert (told["rows"], dead) == (messages + FILES * ROWS // 2, FILES * BROKEN)
-
-
-def _here() -> Any:
-    from pyarrow import fs
-
-    return fs.LocalFileSystem()
-
-
-MAPPING = {"name": "= name", "key": "= order", "id": "= string(no)", "ttl": "1h", "variables": "= {no: no}"}
 
 
 def into_a_store(folder: Path, url: str, **more: Any) -> dict[str, Any]:
