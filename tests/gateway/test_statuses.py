@@ -43,6 +43,7 @@ def test_what_the_world_may_mend_by_itself_invites_to_try_again() -> None:
     retryable = {kind.code: STATUSES[kind.code].http for kind in errors() if kind.retryable}
     assert retryable == {
         "spark": 500,
+        "registry_failed": 503,
         "store_failed": 503,
         "read_stopped": 503,
         "UNAVAILABLE": 503,

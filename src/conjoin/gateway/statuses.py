@@ -35,21 +35,12 @@ _CODES: Mapping[Status, tuple[str, ...]] = {
     Status("RESOURCE_EXHAUSTED", 503): ("RESOURCE_EXHAUSTED",),
     Status("UNAVAILABLE", 503): (
         *("UNAVAILABLE", "store_missing", "store_in_use", "store_unfinished", "store_damaged", "store_failed"),
-        "read_stopped",
+        *("read_stopped", "registry_failed"),
     ),
     # The status of both protocols that means "perhaps it was done".
     Status("DEADLINE_EXCEEDED", 504): ("DEADLINE_EXCEEDED", "outcome_unknown"),
     Status("UNIMPLEMENTED", 501): ("UNIMPLEMENTED",),
-    Status("INTERNAL", 500): (
-        "error",
-        "settings",
-        "extra",
-        "java",
-        "spark",
-        "registry_failed",
-        "store_exists",
-        "store_too_new",
-    ),
+    Status("INTERNAL", 500): ("error", "settings", "extra", "java", "spark", "store_exists", "store_too_new"),
 }
 """Codes in capitals are refusals of the engine and the gateway; the others are errors, and refusals of the inbox."""
 STATUSES: Mapping[str, Status] = {code: status for status, codes in _CODES.items() for code in codes}

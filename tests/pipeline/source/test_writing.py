@@ -111,6 +111,10 @@ def test_ingest_takes_no_row_that_a_write_has_published_which_broke_off(broker: 
     for row in done:
         counted.update(dict(row["counts"]))
     assert (counted["rows"], counted["repeated"]) == (12, 3)
+    rows = arriving([pa.RecordBatch.from_pylist(paid(3, 7, 9))], its._request, NONE)
+    again = commit_packs(job, in_order([staged(mapping_task(job)(rows), 3, "")]))
+    assert sum(dict(row["counts"])["repeated"] for batch in again for row in batch.to_pylist()) == 3
+    assert keys(broker).total() == 12
 
 
 def test_the_end_of_a_write_leaves_the_notes_of_another_alone(broker: Broker) -> None:

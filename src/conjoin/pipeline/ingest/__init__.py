@@ -4,6 +4,7 @@ frames.py      a DataFrame, records of Kafka -> rows with their positions
 stream.py      new files or records, batch after batch
 batch.py       one batch: map, shuffle by shard, commit, deliver what shards sent to each other
 tasks.py       rows -> requests; requests of a shard -> commits
+alike_files.py which files Spark need not be asked about one by one
 packs.py       how rows travel from one to the other
 arrivals.py    the same for rows that a channel of the inbox takes
 """

@@ -181,7 +181,8 @@ def commit_packs(job: IngestTask, packs: Iterable[Pack]) -> Iterator[pa.RecordBa
                 if job.after_write:
                     some, count = _without_noted(job, shard, some)
                     yield _committed(shard, [], {"rows": count, "repeated": count})
-                yield _commit(job, shard, some)
+                if some:
+                    yield _commit(job, shard, some)
             else:
                 yield _committed(shard, [], take_arrivals(job.asking, shard, some))
 

@@ -22,7 +22,11 @@ AT_ONCE = 5_000
 
 def has_notes(store: Store, source: str) -> bool:
     """Has a write of this source committed rows, and not come to its end?"""
-    return any(True for index in range(store.facts.shards) for _ in _names(store.shard(index), source))
+    for index in range(store.facts.shards):
+        with closing(_names(store.shard(index), source)) as names:
+            if next(names, None) is not None:
+                return True
+    return False
 
 
 def settle_notes(store: Store, source: str, parts: Collection[str]) -> None:
