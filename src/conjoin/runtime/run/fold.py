@@ -82,7 +82,8 @@ class Fold:
         its.state.fetch(touched.instances)
         if touched.scopes:
             its.state.fetch_scopes(touched.scopes)
-        its.fetch_waits(receivers)
+        if touched.may_close_waits:
+            its.fetch_waits(receivers)
         if its.state.business_ids is not None:
             for tenant_id, business_ids in touched.business_ids.items():
                 its.state.business_ids.look_up(tenant_id, business_ids)
@@ -235,6 +236,11 @@ class Fold:
         has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
         others = (self._is_probed, batch.positions, self._received, self._reached, self._execution.dead_letters)
         return bool(self._noted.entries) or any(others) or has_inbox_changes or has_set_aside
+
+    def let_go(self) -> None:
+        """When the commit is there. What points at each other is cut, and freed with the fold: the collector is spared."""
+        self._noted.keys.let_go()
+        self._its.state.let_go()
 
     def done(self, changes: Changes | None) -> Commit:
         outbox, put = self._its.outbox, {} if changes is None else changes.put
