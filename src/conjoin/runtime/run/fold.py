@@ -238,7 +238,7 @@ class Fold:
         return bool(self._noted.entries) or any(others) or has_inbox_changes or has_set_aside
 
     def let_go(self) -> None:
-        """When the commit is there. What points at each other is cut, and freed with the fold: the collector is spared."""
+        """After the commit: what points at each other is cut, and freed with the fold, not by the collector."""
         self._noted.keys.let_go()
         self._its.state.let_go()
 
