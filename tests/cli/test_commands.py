@@ -1,5 +1,6 @@
 """Commands are imported when they are called: the server waits for nothing that it does not need."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,31 @@ def test_every_command_is_found_under_its_name_with_a_line_of_help() -> None:
         assert command.rich_help_panel == panel or not panel
     assert "pulbish" not in every
     assert len(every) == len(COMMANDS) + len(HIDDEN)
+
+
+def leaves(command: Any) -> Iterator[Any]:
+    inside = getattr(command, "commands", {})
+    for name in inside:
+        yield from leaves(inside[name])
+    if not inside:
+        yield command
+
+
+LEAVES = {it.callback.__module__ + ":" + it.name: it for group in COMMANDS for it in leaves(Lazily(COMMANDS)[group])}
+
+
+@pytest.mark.parametrize("command", LEAVES.values(), ids=LEAVES)
+def test_help_shows_all_that_it_says_in_80_columns(
+    command: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        command.main(["--help"], prog_name="conjoin")
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    words = " ".join(shown.split())
+    told = re.sub(r"\[/?bold\]", "", command.help).replace("\\[", "[").split("\n\n")
+    assert [one for one in told if " ".join(one.split()) not in words] == []
 
 
 def test_names_from_before_the_groups_are_the_same_commands_and_hidden() -> None:

@@ -5,6 +5,7 @@ the first line of each, and no others. `HIDDEN` has the names from before there 
 """
 
 import gc
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -139,6 +140,7 @@ COMMANDS: dict[str, str | Group] = {
 }
 """What `conjoin --help` shows."""
 _PANELS = {"serve": _SERVER}
+_NO_MARKUP = re.compile(r"(?<!\\)\[(?=[a-z#/@][^\[]*?\])(?!/?bold\])")
 """Of commands at the top that are in no group."""
 
 _FLAT = {
@@ -218,6 +220,11 @@ def _group(name: str, what: Group) -> _LazyGroup:
     return group
 
 
+def _flowing(paragraph: str) -> str:
+    """What is indented, such as examples and lists, keeps its lines."""
+    return paragraph if "\n " in f"\n{paragraph}" else paragraph.replace("\n", " ")
+
+
 @contextmanager
 def importing() -> Iterator[None]:
     """Meanwhile the garbage collector rests, as modules stay: that is an eighth of the time."""
@@ -239,4 +246,14 @@ def _imported(name: str, path: str) -> Any:
         alone.add_typer(found, name=name)
     else:
         alone.command(name, rich_help_panel=_PANELS.get(name))(found)
-    return typer.main.get_group(alone).commands[name]
+    return _spelled_out(typer.main.get_group(alone).commands[name])
+
+
+def _spelled_out(command: Any) -> Any:
+    """Of what help says in brackets only bold is markup, and lines of text are as long as the terminal is wide."""
+    for it in (command, *command.params):
+        if getattr(it, "help", None):
+            it.help = "\n\n".join(map(_flowing, _NO_MARKUP.sub(r"\\[", it.help).split("\n\n")))
+    for inside in getattr(command, "commands", {}).values():
+        _spelled_out(inside)
+    return command

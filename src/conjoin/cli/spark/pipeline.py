@@ -47,9 +47,12 @@ def run(
 
       [sources.messages]
       format = "kafka"
-      options = { "kafka.bootstrap.servers" = "localhost:9092", subscribe = "payments" }
+      options."kafka.bootstrap.servers" = "localhost:9092"
+      options.subscribe = "payments"
       types = "order string, paid_at timestamp"
-      columns = { name = "'Paid'", correlation_key = "order", published_at = "paid_at" }
+      columns.name = "'Paid'"
+      columns.correlation_key = "order"
+      columns.published_at = "paid_at"
 
       [sources.subscriptions]
       table = "lake.waiting"
