@@ -155,4 +155,4 @@ class KeySurroundings(Surroundings):
         last = self._awaited.last_similar
         seen = last if last is not None and sees(last["process"]) else None
         which = (notes.awaited_by(self.waiting, sees), notes.computed_by(self.waiting, sees))
-        return notes.Nobody(*which, seen, self._bearers.looked_at)
+        return notes.Nobody(*which, seen, self._bearers.looked_at, self._bearers.is_cut)
