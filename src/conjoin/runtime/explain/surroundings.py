@@ -114,10 +114,14 @@ class Surroundings(ABC):
 class KeySurroundings(Surroundings):
     """In a store."""
 
-    def __init__(self, shards: ShardViews, view: KeyView, name: str, scope: VisibleScope = EVERYTHING) -> None:
+    def __init__(
+        self, shards: ShardViews, view: KeyView, name: str, scope: VisibleScope = EVERYTHING, after_commit: bool = False
+    ) -> None:
+        """`after_commit`: for the answer to whoever has just published the message."""
         super().__init__(view, name, scope)
+        self.after_commit = after_commit
         self._store = shards.store
-        self._bearers = Bearers(shards, view, name)
+        self._bearers = Bearers(shards, view, name, searched=not after_commit)
         self._awaited = AwaitedKeys(shards, self.tenant_id, name)
 
     @cached_property
