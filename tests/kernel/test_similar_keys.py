@@ -5,16 +5,18 @@ from hypothesis import strategies as st
 
 from conjoin.kernel.verdicts.nearest import nearest
 from conjoin.kernel.verdicts.ranking import told
-from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, difference, folded, forms_of, other_key
+from conjoin.kernel.verdicts.similar_keys import NUMBER, OTHERWISE, Awaited, difference, folded, forms_of, other_key
 from conjoin.kernel.verdicts.slips import CUT, DIGIT, halves_awaited, halves_sent, neighbours, slip, stands_alone
 
-KEYS = st.text(st.sampled_from("aAbB01 -_:.\"'+ßſς\u00a0"), max_size=7)
+KEYS = st.text(st.sampled_from("aAbB01 -_:.,\"'+ßſς\u00a0"), max_size=7)
 
 
 @given(KEYS, KEYS)
 @example("0 12", "012")
 @example('"x"', "x")
 @example("ORD-007", "7")
+@example("1.0", "1")
+@example("0.10", "0.1")
 def test_keys_that_are_near_have_a_form_in_common(key: str, other: str) -> None:
     if key != other and difference(key, other) != OTHERWISE:
         its, others = forms_of(key), forms_of(other)
@@ -49,6 +51,28 @@ def test_a_slip_is_looked_for_only_where_nobody_waits_with_the_same_key_written_
     assert [it.key for _, it in nearest(key, awaited(*slips, key.upper()), lambda _: ())] == [key.upper()]
     # Three that are so near differ by nature.
     assert nearest("room-delta", awaited("room-delto", "room-delti", "room-deltu"), lambda _: ()) == []
+
+
+def test_a_fraction_says_something_unless_it_is_zero() -> None:
+    for one, other in (
+        ("10.1", "10.2"),
+        ("10.1", "10"),
+        ("2.05", "2.5"),
+        ("order-10.1", "order-10.01"),
+        ("1,10", "1,1"),
+    ):
+        assert difference(one, other) == OTHERWISE
+    for one, other in (("10.0", "10"), ("order-10.00", "order-10"), ("2026.01.05", "2026.1.5"), ("007.5", "7.5")):
+        assert difference(one, other) == NUMBER
+    versions = awaited(*(f"10.{number}" for number in range(1, 9)))
+    assert nearest("10.77", versions, lambda _: [it.key for it in versions]) == []
+
+
+def test_where_many_keys_are_the_same_but_for_one_way_to_write_it_none_of_them_is_named() -> None:
+    many = [f"{prefix}-7" for prefix in ("order", "parcel", "customer", "invoice")]
+    assert nearest("7", awaited(*many), lambda _: ()) == []
+    assert [it.key for _, it in nearest("7", awaited(*many, "007"), lambda _: ())] == ["007"]
+    assert [it.key for _, it in nearest("7", awaited(*many[:3]), lambda _: ())] == many[:3]
 
 
 RICH = st.text(st.sampled_from("abcdef0123456789@.-"), min_size=9, max_size=24)

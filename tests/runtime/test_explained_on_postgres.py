@@ -20,6 +20,10 @@ CONTENT = model(
     message("paid_message", "paid", "=orderId") + message("shipped_message", "shipped", "=orderId"),
 )
 
+WORK = model(
+    BEGIN + service("work") + catch("packed"), "begin>work work>packed", message("paid_message", "packed", "=orderId")
+).replace(b'<process id="order"', b'<process id="work_process"')
+
 
 @pytest.fixture(params=[1, 3])
 def broker(request: pytest.FixtureRequest, postgres_server: Any) -> Iterator[Broker]:
@@ -71,3 +75,14 @@ def test_who_will_wait_is_found_by_its_variables_and_nobody_else(broker: Broker)
     assert far.near_misses == []
     assert far.nobody is not None
     assert far.nobody.newest
+
+
+def test_who_has_the_key_as_a_text_is_found_among_many_with_its_number(broker: Broker) -> None:
+    broker.deploy([("work.bpmn", WORK)])
+    keys = []
+    for number in range(60):
+        created = broker.create_instance("work_process", {"orderId": f"order-{number}", "total": 4_200 + number})
+        assert isinstance(created, CreatedInstance)
+        keys.append(created.key)
+    [miss] = explained(broker, "packed", "order-42").near_misses
+    assert (miss["kind"], miss["instance"]) == ("too_early", keys[42])

@@ -9,6 +9,7 @@ from conjoin.kernel.verdicts.similar_keys import difference, variants
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain_named
 from conjoin.runtime.visibility.plain_values import to_plain
+from conjoin.runtime.visibility.scope import VisibleScope
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, message, model, service
 from tests.runtime.broker_bench import HOUR_MS, STOCK, Bench
 
@@ -312,12 +313,47 @@ def test_named_explanations_look_at_the_surroundings_once(bench: Bench, monkeypa
 
 def test_variants_of_a_key_are_other_ways_to_write_it() -> None:
     assert {"O-1", '"O-1"', "o-1", "1", "O_1", "O1"} <= set(variants(' "O-1" '))
-    assert "7" in variants("007.50")
+    assert "7" in variants("007.00")
     assert "6f8fc2d0-1497-4df5-92b0-e90c950287e4" in variants("urn:uuid:6F8FC2D014974DF592B0E90C950287E4")
-    assert "-7" in variants("-7.5")
+    assert "-7" in variants("-7.0")
     assert variants("") == ('""',)
 
 
-def test_numbers_are_compared_by_what_waits_for_them() -> None:
-    assert difference("0", "-0.5") == "number"
+def test_numbers_are_compared_without_their_zeros() -> None:
+    assert difference("0", "-0.0") == "number"
+    assert difference("0", "-0.5") == "key"
     assert difference("1e3", "1000") == "key"
+
+
+class Seeing(VisibleScope):
+    """These messages and processes."""
+
+    def __init__(self, messages: set[str], processes: set[str]) -> None:
+        self._messages, self._processes = messages, processes
+
+    def sees(self, tenant_id: str, message: str | None = None, process: str | None = None) -> bool:
+        return (message is None or message in self._messages) and (process is None or process in self._processes)
+
+
+def test_who_may_not_be_seen_keeps_nobody_else_from_being_named(bench: Bench) -> None:
+    bench.deploy(STOCK, name="stock.bpmn")
+    bench.broker.cancel_instance(bench.start("stock"))
+    order = bench.start(variables={"orderId": "O-1"})
+    sent = bench.publish()
+    assert bench.kinds(sent) == ["closed_before"]
+    bench.broker.scope = Seeing({"paid"}, {"order"})
+    [miss] = bench.explain(sent).near_misses
+    assert (miss["kind"], miss["instance"]) == ("other_key", order)
+
+
+def test_who_waited_for_another_name_is_told_only_to_who_may_see_that_name(bench: Bench) -> None:
+    bench.deploy(STOCK.replace(b'name="paid"', b'name="Paid"'), name="stock.bpmn")
+    bench.broker.cancel_instance(bench.start("stock", {"orderId": "O-1"}))
+    sent = bench.publish()
+    told = []
+    for names in ({"paid", "Paid"}, {"paid"}):
+        bench.broker.scope = Seeing(names, {"order", "stock"})
+        found = bench.explain(sent)
+        assert found.nobody is not None
+        told.append(found.nobody.last_similar)
+    assert [it and it["process"] for it in told] == ["stock", None]

@@ -2,6 +2,8 @@
 
 import pytest
 
+from conjoin.runtime.explain.notes import nobody_in_words
+from conjoin.store.explaining_port import LARGEST_BODY
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, extended, message, model, service, timer
 from tests.runtime.broker_bench import Bench
 
@@ -152,3 +154,49 @@ def test_how_far_was_looked_is_told(bench: Bench) -> None:
     nobody = bench.explain(bench.publish("paid", "o-77")).nobody
     assert nobody is not None
     assert nobody.newest == (5_000 if bench.store.facts.shards == 1 else 10_000)
+
+
+CATCH = MODELS["a catch event after a task"][0]
+
+
+def test_who_has_the_key_as_a_text_is_found_among_many_with_its_number(bench: Bench) -> None:
+    bench.deploy(CATCH)
+    orders = [bench.start(variables={"orderId": f"order-{n}", "total": 4_200 + n, "net": 42}) for n in range(60)]
+    bench.deploy(CATCH.replace(b'<process id="order"', b'<process id="log"').replace(b"paid", b"read"), name="log.bpmn")
+    for _ in range(60):
+        bench.start("log", {"orderId": "order-42"})
+    [miss] = bench.explain(bench.publish("paid", "order-42")).near_misses
+    assert (miss["kind"], miss["instance"]) == ("too_early", orders[42])
+
+
+def test_a_number_has_an_end(bench: Bench) -> None:
+    made = message("paid_message", "paid", '="order-" + string(number)').replace('"=', "'=").replace(')"', ")'")
+    bench.deploy(model(BEGIN + service("work") + catch("paid"), "begin>work work>paid", made))
+    order = bench.start(variables={"number": 42})
+    for number in range(60):
+        bench.start(variables={"number": 4_200 + number})
+    [miss] = bench.explain(bench.publish("paid", "order-42")).near_misses
+    assert (miss["kind"], miss["instance"]) == ("too_early", order)
+
+
+@pytest.mark.parametrize("length", [1, 2, 200, 201, 5_000, 32_768])
+@pytest.mark.parametrize("letter", ["²", "9", "0", "a", "a-", "٣", "፩", '"', "\\"])
+def test_keys_of_any_characters_are_explained(bench: Bench, letter: str, length: int) -> None:
+    bench.deploy(CATCH)
+    key = (letter * length)[:length]
+    order = bench.start(variables={"orderId": key})
+    found = bench.explain(bench.publish("paid", key))
+    named = [miss["instance"] for miss in found.near_misses]
+    # One character is in everybody's variables, and for a long text nobody is searched.
+    assert named == ([order] if 2 <= length <= 200 else [])
+    assert found.nobody is None or found.nobody.newest is None
+
+
+def test_who_is_too_large_is_not_looked_into_and_nobody_says_so(bench: Bench) -> None:
+    bench.deploy(CATCH)
+    bench.start(variables={"orderId": "o-77", "notes": "x" * LARGEST_BODY})
+    found = bench.explain(bench.publish("paid", "o-77"))
+    assert found.near_misses == []
+    told = list(nobody_in_words(found.as_json()["nobody"], "paid"))[-1]
+    assert told.startswith("looked into some of the newest ")
+    assert told.endswith("but not all: they are too large or too many")

@@ -15,6 +15,7 @@ from conjoin.store import create_store
 from conjoin.store import tables as t
 from conjoin.store.port import Facts, Head, Store
 from conjoin.store.postgres.dialect import COLUMNS, DIALECT, SQL
+from conjoin.store.sql.explaining import NEWEST
 from conjoin.store.sql.message_parts import FILL
 
 ROWS = 100_000
@@ -96,7 +97,9 @@ EXPLAINING: dict[str, list[object]] = {
     "waiting_apart_on": ["{k-7,k-8,k-none}", "acme", "acme", 4],
     "waiting_from": ["acme", "w-7", 12],
     "apart_from": ["acme", "k-7", 12],
-    **{f"holding_{kind}": [_LAST, 50, "acme", "a", "b", "c", 20] for kind in ("active", "at_work", "timed")},
+    **{name: [_LAST, 50] for name in NEWEST},
+    "holding": [65_536, *"abcdef", "{7,8,9}", "acme", "{order,stock}"],
+    "not_larger": ["{7,8,9}", 65_536],
 }
 
 

@@ -1,13 +1,36 @@
 """What explanations read of a snapshot: a part of the port. Every answer has a limit, and nothing walks a table."""
 
 from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from conjoin.store.inbox_port import InboxSnapshot
 from conjoin.store.rows import SubscriptionRow, WaitingRow
-from conjoin.store.sql.explaining import KINDS_HOLDING
+from conjoin.store.sql.explaining import NEWEST
 
 _AFTER_ALL = 2**63 - 1
-MOST_HOLDERS = 20
+LARGEST_BODY = 64 * 1024
+"""Of instances that are looked into for a value."""
+_BYTES_EACH = 4 * 1024
+"""So much is read in the mean: of 5,000 instances 20 MB, whatever they hold."""
+_AT_ONCE = 500
+_EXACT = 2
+
+
+class ValueTexts(NamedTuple):
+    """A value as JSON may have it: `exact`; else as a number that is `begun` and has one of its `ends`; or a `rest`."""
+
+    exact: str
+    begun: str
+    ends: tuple[str, str, str]
+    rest: str
+
+
+class Holders(NamedTuple):
+    """The newest first. `is_cut`: not all were looked into, because some are too large, or all together are."""
+
+    keys: Sequence[int]
+    is_cut: bool
 
 
 class ExplainingSnapshot(InboxSnapshot):
@@ -34,12 +57,26 @@ class ExplainingSnapshot(InboxSnapshot):
         both = [*self._rows(WaitingRow, "waiting_from", *place), *self._rows(WaitingRow, "apart_from", *place)]
         return sorted(both, key=lambda row: row.correlation_key)
 
-    def holding(self, tenant_id: str, values: tuple[str, str, str], newest: int) -> list[int]:
-        """Active instances with one of these texts in their bodies: among the newest of those that are active, have
-        work, or a timer, so many of each.
+    def holding(self, tenant_id: str, processes: Sequence[str], texts: ValueTexts, newest: int) -> Holders:
+        """Active instances of some processes with a value in their bodies; where none has it exactly, those that have
+        it otherwise. Among the newest of those that are active, have work, or a timer: so many of each, of all tenants.
         """
-        found: dict[int, None] = {}
-        for kind in KINDS_HOLDING:
-            rows = self._read(f"holding_{kind}", _AFTER_ALL, newest, tenant_id, *values, MOST_HOLDERS)
-            found.update((key, None) for (key,) in rows)
-        return list(found)
+        walked = {key for kind in NEWEST for (key,) in self._read(kind, _AFTER_ALL, newest)}
+        in_order, left_bytes, is_cut = iter(sorted(walked, reverse=True)), newest * _BYTES_EACH, False
+        exact: list[int] = []
+        otherwise: list[int] = []
+        sought = (LARGEST_BODY, texts.exact, texts.begun, *texts.ends, texts.rest)
+        while some := list(islice(in_order, _AT_ONCE)):
+            if left_bytes <= 0:
+                return Holders(exact or otherwise, True)
+            rows = self._read("holding", *sought, self._many(some), tenant_id, self._many(processes))
+            for key, size, found in sorted(rows, reverse=True):
+                left_bytes -= min(size, LARGEST_BODY)
+                is_cut |= found is None
+                if found:
+                    (exact if found == _EXACT else otherwise).append(key)
+        return Holders(exact or otherwise, is_cut)
+
+    def not_larger(self, keys: Sequence[int], bytes_each: int) -> list[int]:
+        """Those of the instances that have at most so many bytes."""
+        return [key for (key,) in self._read("not_larger", self._many(keys), bytes_each)] if keys else []

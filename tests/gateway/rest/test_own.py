@@ -1,5 +1,7 @@
 """Our own interface: lists, explanations, publishing with a result, policies, status."""
 
+import pytest
+
 from tests.gateway.rest.conftest import Rest, RestThread
 
 OWN = "/conjoin/v1"
@@ -122,3 +124,16 @@ def test_shards_tell_how_far_they_are(rest: Rest, rest_server: RestThread) -> No
     assert [it["shard"] for it in shards] == list(range(rest_server.service.broker.shard_count))
     assert all(it["logged"] == it["version"] and it["undelivered"] == 0 for it in shards)
     assert any(it["time"] for it in shards)
+
+
+def test_a_published_message_is_no_error_whatever_its_key_is(rest: Rest, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("²³", "9" * 5_000, "a" + "-" * 30_000, '"' * 300):
+        told = rest.call("POST", f"{OWN}/messages", {"name": "paid", "key": key})
+        assert told["verdict"] == "discarded"
+        assert rest.call("GET", f"{OWN}/messages/{told['message']['key']}/explain")["near_misses"] == []
+
+    def fails(*_: object) -> None:
+        raise ValueError("a mistake of ours")
+
+    monkeypatch.setattr("conjoin.runtime.explain.explain.all_misses", fails)
+    assert rest.call("POST", f"{OWN}/messages", {"name": "paid", "key": "x"})["verdict"] == "discarded"

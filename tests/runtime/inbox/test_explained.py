@@ -1,5 +1,8 @@
 """A parked message says why nobody takes it: the same near misses as of any message, and what a retry would do now."""
 
+import pytest
+
+from conjoin.runtime.explain import inbox_messages
 from tests.runtime.inbox.bench import Bench, preset
 
 ONE_TRY = preset(max_attempts=1)
@@ -54,3 +57,18 @@ def test_what_a_remote_system_is_to_take_is_not_explained_by_who_waits_here(benc
     shown = bench.inbox.show(bench.row("m").key)
     assert shown is not None
     assert (shown.near_misses, shown.now) == ((), "")
+
+
+def test_an_inbox_message_is_shown_without_what_comes_near(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = parked(bench, "²²²")
+
+    def fails(*_: object) -> None:
+        raise ValueError("a mistake of ours")
+
+    monkeypatch.setattr(inbox_messages, "explain_named", fails)
+    shown = bench.inbox.show(key)
+    assert shown is not None
+    assert (shown.item.state, shown.near_misses, shown.now) == ("parked", (), "")
+    assert "a mistake of ours" in caplog.text

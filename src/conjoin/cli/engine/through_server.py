@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import asdict
+
 from conjoin.cli.printing import JsonObject
 from conjoin.client import Client, ModelledError, Publication
 from conjoin.errors import InputError
@@ -64,7 +66,13 @@ class ThroughServer:
         """The client makes an id if there is none, so that a retry is no second message."""
         if wait_ms is not None and wait_ms > _LARGEST_WAIT_MS:
             raise InputError([f"--wait: a server waits for {_LARGEST_WAIT_MS // 1_000}s at most"])
-        return self.explain(self.client.publish_and_wait(publication(message), wait_ms or 0).key)
+        # It is published: no other call can make that an error.
+        fate = self.client.publish_and_wait(publication(message), wait_ms or 0)
+        about = {"verdict": fate.verdict, "reason": fate.reason, "sentence": fate.sentence, "storage": fate.storage}
+        attempts = [
+            {name: value for name, value in asdict(it).items() if value not in (None, "")} for it in fate.attempts
+        ]
+        return {"message": {"key": str(fate.key)}, **about, "attempts": attempts}
 
     def correlate(self, message: NewMessage) -> a.CorrelatedMessage:
         taken = self.client.correlate(publication(message))

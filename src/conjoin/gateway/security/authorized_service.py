@@ -5,6 +5,7 @@ need do not exist. Something of a tenant that is none of the caller's is not fou
 does not exist.
 """
 
+import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -23,6 +24,7 @@ from conjoin.runtime.reading.instances import instance_holding
 
 _P = ParamSpec("_P")
 _A = TypeVar("_A")
+_log = logging.getLogger(__name__)
 _NAMING = ("NOT_FOUND", "INVALID_STATE")
 """Refusals of a message that name others."""
 
@@ -136,7 +138,11 @@ class PermittedService(Service):
         """It may name other instances that wait or hold a lock; the caller is shown only those that it may see."""
         if self.broker is self._whole.broker or refusal.code not in _NAMING:
             return refusal
-        found = (await self.look(explain_named, self.broker, message)).dry_run
+        try:
+            found = (await self.look(explain_named, self.broker, message)).dry_run
+        except Exception:  # noqa: BLE001 - the refusal is recorded, and stays one
+            _log.exception("the words of a refusal for its caller cannot be found")
+            return Refusal(refusal.code, "Refused")
         text = found.sentence.partition(": ")[2] if found.verdict == "refused" else "nobody could take it"
         return Refusal(refusal.code, f"Refused: {text}")
 

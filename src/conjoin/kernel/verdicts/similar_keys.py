@@ -2,10 +2,12 @@
 
 `difference` says what a near miss is; nothing else does but `slips.py`, for typing errors. `forms_of` brings together
 what it may find near: of two keys that it does not call different, one has a form of the other. So a table can be
-joined by equality, and an index can be asked.
+joined by equality, and an index can be asked. Of keys longer than `LONGEST` only case and blanks are looked at:
+whatever a client sends takes a time that grows with its length and no more.
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from unicodedata import combining, normalize
 from urllib.parse import quote, unquote
@@ -13,13 +15,16 @@ from urllib.parse import quote, unquote
 CASE_OR_BLANKS, QUOTES, NUMBER, PREFIX, OTHERWISE = "case or blanks only", "quotes only", "number", "prefix", "key"
 PUNCTUATION, ENCODING, OTHER_PREFIX = "punctuation only", "accents or encoding only", "another prefix"
 
-_NUMBER = re.compile(r"([+-]?)0*(\d{1,40})(\.\d*)?")
-_PREFIX = re.compile(r"([^\W\d_]+)(?:[^\w]+|_+|(?=\d))(.*\d.*)", re.DOTALL)
+LONGEST = 200
+_NUMBER = re.compile(r"([+-]?)0*(\d{1,40})(?:\.0*)?")
+"""A fraction says something, unless it is zero: 10.1 is not 10.2."""
+_PREFIX = re.compile(r"([^\W\d_]++)(?:[^\w]++|_++|(?=\d))(.*\d.*)", re.DOTALL)
 """Letters, then what separates them from the rest, or its first digit: `order-7`, `ORD0007`. A rest has a digit: of
 two names that begin with different words neither lacks a prefix."""
 _SCHEME = re.compile(r"(?:mailto|tel|urn:uuid|urn):")
 _UUID = re.compile(r"\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?")
-_WORDS = re.compile(r"0*(\d+)|([^\W\d_]+)")
+_WORDS = re.compile(r"(?<![\d.,])(?=\d)0*+(\d*+)[.,](\d++)(?![\d.,])|0*(\d+)|([^\W\d_]+)")
+"""Numbers with a fraction, numbers, and words."""
 _BETWEEN = re.compile(r"(?<=[^\W_])(?:[^\w]|_)+(?=[^\W_])")
 _AROUND = ".,;:!?()[]{}<>#*'\"-_/ "
 _SEPARATORS = ("", "-", "_", " ", ":", "/", ".", "#")
@@ -48,9 +53,20 @@ class Forms(NamedTuple):
     numbered: str | None
 
 
+class Compared(NamedTuple):
+    """A key with what of it is compared."""
+
+    key: str
+    plain: str
+    number: str | None
+    forms: Forms
+
+
 def folded(text: str) -> str:
     """Without case and blanks."""
-    return "".join((text if text.isascii() else normalize("NFKC", text)).split()).casefold()
+    # The time to normalize a text of marks alone grows with the square of its length.
+    as_it_is = text.isascii() or len(text) > LONGEST
+    return "".join((text if as_it_is else normalize("NFKC", text)).split()).casefold()
 
 
 def forms_of(key: str) -> Forms:
@@ -59,6 +75,8 @@ def forms_of(key: str) -> Forms:
 
 def forms_of_folded(plain: str) -> Forms:
     """Of a key without case and blanks."""
+    if len(plain) > LONGEST:
+        return Forms(plain, None, None)
     bare = _unquoted(plain)
     if "%" in bare or not bare.isascii():
         bare = _decoded(bare)
@@ -72,16 +90,27 @@ def forms_of_folded(plain: str) -> Forms:
     return Forms(whole, rest, f"~{rest}" if len(word) >= _LEAST_PREFIX else None)
 
 
+def compared(key: str) -> Compared:
+    plain = folded(key)
+    return Compared(key, plain, None if len(key) > LONGEST else _number(key), forms_of_folded(plain))
+
+
 def difference(key: str, other: str) -> str:
     """What two different keys differ in."""
-    if folded(key) == folded(other):
+    return difference_of(compared(key), compared(other))
+
+
+def difference_of(one: Compared, another: Compared) -> str:
+    if one.plain == another.plain:
         return CASE_OR_BLANKS
+    key, other = one.key, another.key
+    if max(len(key), len(other), len(one.plain), len(another.plain)) > LONGEST:
+        return OTHERWISE
     if _unquoted(key) == _unquoted(other):
         return QUOTES
-    number = _number(key)
-    if number is not None and number == _number(other):
+    if one.number is not None and one.number == another.number:
         return NUMBER
-    its, others = forms_of(key), forms_of(other)
+    its, others = one.forms, another.forms
     if its.whole == others.whole:
         return _written_differently(key, other)
     if its.rest == others.whole or its.whole == others.rest:
@@ -112,6 +141,8 @@ def _abbreviates(key: str, other: str) -> bool:
 def variants(key: str) -> tuple[str, ...]:
     """Other ways to write a key, as far as they can be listed."""
     bare = _unquoted(key).strip()
+    if len(key) > LONGEST:
+        return _others(key, [bare, key.strip(), "".join(bare.split()), *cases_of(bare)])
     plain, forms = _SCHEME.sub("", bare), forms_of(key)
     ways = [bare, key.strip(), "".join(bare.split()), plain, *cases_of(bare), *cases_of(plain), _number(bare)]
     ways += [f"+{_number(bare)}" if _number(bare) else None, f"00{bare[1:]}" if bare.startswith("+") else None]
@@ -121,6 +152,10 @@ def variants(key: str) -> tuple[str, ...]:
     if prefixed := _PREFIX.fullmatch(bare):
         number = prefixed[2].lstrip("0")
         ways += [prefixed[2], number, *(f"{prefixed[1]}{between}{number}" for between in _SEPARATORS)]
+    return _others(key, ways)
+
+
+def _others(key: str, ways: Iterable[str | None]) -> tuple[str, ...]:
     return tuple({way: None for way in ways if way and way != key})
 
 
@@ -174,7 +209,9 @@ def _plain(bare: str) -> str:
     if uuid is not None:
         return "".join(uuid.groups())
     plain = ""
-    for digits, word in _WORDS.findall(bare):
+    for whole, fraction, digits, word in _WORDS.findall(bare):
+        if fraction:
+            digits = (whole or "0") + (f"-{fraction}" if fraction.strip("0") else "")
         # Two numbers stay two.
         plain += f"-{digits}" if digits and plain[-1:].isdigit() else digits or word
     return plain or bare
@@ -195,7 +232,7 @@ def _letters(key: str) -> str:
 
 
 def _number(key: str) -> str | None:
-    """A key that is a number waits as its integer part."""
+    """Without its zeros."""
     match = _NUMBER.fullmatch(key.strip())
     if match is None:
         return None

@@ -8,7 +8,7 @@ Words and random keys (UUIDs) do not differ in a letter by nature; words of thre
 import re
 from collections.abc import Iterator, Sequence
 
-from conjoin.kernel.verdicts.similar_keys import folded
+from conjoin.kernel.verdicts.similar_keys import LONGEST, folded
 
 LETTER, SWAPPED, CUT, DIGIT, SWAPPED_DIGITS = "a letter", "two letters", "its end", "a digit", "two digits"
 IN_A_NUMBER = frozenset({DIGIT, SWAPPED_DIGITS})
@@ -32,6 +32,8 @@ _DIGITS, _LETTERS, _HEX = "0123456789", "abcdefghijklmnopqrstuvwxyz", "012345678
 
 def slip(key: str, other: str) -> str | None:
     """The slip by which one of two keys may have become the other; None where it is none, or no evidence."""
+    if max(len(key), len(other)) > LONGEST:
+        return None
     one, another = folded(key), folded(other)
     if one == another or max(len(one), len(another)) > _LONGEST:
         return None
@@ -125,7 +127,8 @@ def _number_at_the_slip(key: str, other: str) -> tuple[str, str]:
 
 
 def _is_number_at(key: str, head: str, width: int) -> bool:
-    return key.startswith(head) and key[len(head) : len(head) + width].isdigit()
+    # Not every digit of Unicode makes a number: of ² there is no `int`.
+    return key.startswith(head) and key[len(head) : len(head) + width].isdecimal()
 
 
 def _is_far(key: str, other: str, head: str, width: int) -> bool:

@@ -7,11 +7,21 @@ So the cost does not grow with those who wait. What counts as near, the kernel s
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from conjoin.kernel.verdicts.near_misses import NearMiss
 from conjoin.kernel.verdicts.nearest import nearest
-from conjoin.kernel.verdicts.similar_keys import OTHERWISE, Awaited, cases_of, difference, folded, other_key, variants
+from conjoin.kernel.verdicts.similar_keys import (
+    LONGEST,
+    OTHERWISE,
+    Awaited,
+    cases_of,
+    compared,
+    difference_of,
+    folded,
+    other_key,
+    variants,
+)
 from conjoin.kernel.verdicts.slips import floors, neighbours
 from conjoin.runtime.codec.instance_waits import NO_WAITS
 from conjoin.runtime.codec.json_text import read_json
@@ -28,6 +38,14 @@ _DIGITS = re.compile(r"\d+")
 _MOST_NUMBERS, _LONGEST_SHAPE = 4, 64
 
 
+class Stopped(NamedTuple):
+    """Somebody who waited, until when, and for which name."""
+
+    at: int
+    row: WaitingRow
+    name: str
+
+
 class AwaitedKeys:
     """Of one tenant and message name."""
 
@@ -38,9 +56,9 @@ class AwaitedKeys:
         self._plain_name = name
         self._seen: dict[tuple[int, str, int], WaitingRow] = {}
         self._sampled: list[WaitingRow] | None = None
-        self._stopped: list[tuple[int, WaitingRow]] = []
-        self.last_similar: dict[str, Any] | None = None
-        """The last who waited for the name with a similar key, if somebody did."""
+        self._stopped: list[Stopped] = []
+        self.stopped_similar: list[Stopped] = []
+        """Those who waited for the name with a similar key."""
 
     def sample(self) -> list[WaitingRow]:
         """Some of those who wait, for whatever, and of those who have stopped."""
@@ -51,7 +69,9 @@ class AwaitedKeys:
     def near(self, key: str) -> list[NearMiss]:
         """The nearest first."""
         self._note(self.sample())
-        wanted = dict.fromkeys((*variants(key), *self._as_others_are(key), *_slips(key), *_ends_cut(key)))
+        wanted = dict.fromkeys(variants(key))
+        if len(key) <= LONGEST:
+            wanted |= dict.fromkeys((*self._as_others_are(key), *_slips(key), *_ends_cut(key)))
         by_shard: dict[int, list[str]] = {}
         for other in wanted:
             if other != key:
@@ -61,11 +81,10 @@ class AwaitedKeys:
             if snapshot is not None:
                 self._note(snapshot.waiting_on(self._tenant_id, by_shard.get(index, ()), _OF_A_KEY))
                 self._note(self._beginning_alike(snapshot, key))
-        stopped = [it for it in self._stopped if difference(key, it[1].correlation_key) != OTHERWISE]
-        if stopped:
-            at, row = max(stopped)
-            who = {"process": row.process_id, "instance": row.instance_key}
-            self.last_similar = {"key": row.correlation_key, **who, "closed_at": at}
+        its = compared(key)
+        self.stopped_similar = [
+            it for it in self._stopped if difference_of(its, compared(it.row.correlation_key)) != OTHERWISE
+        ]
         in_order = sorted(self._seen.values(), key=lambda row: (row.opened_at, row.instance_key))
         awaited = [
             Awaited(row.name, row.correlation_key, row.process_id, row.instance_key, row.element_id) for row in in_order
@@ -78,7 +97,7 @@ class AwaitedKeys:
         for row in rows:
             if row.closed_waits != NO_WAITS:
                 waits = read_json(row.closed_waits)
-                self._stopped += [(at, row) for _, name, *_, at in waits if folded(name) == self._name]
+                self._stopped += [Stopped(at, row, name) for _, name, *_, at in waits if folded(name) == self._name]
             if row.wait_key and folded(row.name) == self._name:
                 self._seen.setdefault((row.instance_key, row.element_id, row.wait_key), row)
 
@@ -162,5 +181,5 @@ def _slips(key: str) -> list[str]:
 def _ends_cut(key: str) -> Sequence[str]:
     """Its own beginnings: who waits may have lost the end of it."""
     bare = key.strip()
-    lengths = (it for it in range(_PART, len(bare)) if it >= _BEGINNING or not bare[it].isalnum())
-    return [bare[:length] for length in lengths][-_MOST_CUT:]
+    lengths = [it for it in range(_PART, len(bare)) if it >= _BEGINNING or not bare[it].isalnum()]
+    return [bare[:length] for length in lengths[-_MOST_CUT:]]

@@ -3,6 +3,7 @@
 The verdict is the kernel's, on the state as it is now, so it never lags behind what was committed. Nothing is written.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from typing import Any, NamedTuple
@@ -10,8 +11,9 @@ from typing import Any, NamedTuple
 from conjoin.kernel.correlation import Message, decide
 from conjoin.kernel.correlation import commands as c
 from conjoin.kernel.correlation.events import InstanceStarted
+from conjoin.kernel.verdicts.ranking import Miss
 from conjoin.kernel.verdicts.sentences import sentence
-from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, parameters, verdict_of
+from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, Verdict, parameters, verdict_of
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
@@ -19,7 +21,7 @@ from conjoin.runtime.explain import explanation
 from conjoin.runtime.explain.explanation import Explanation, MessageFacts
 from conjoin.runtime.explain.key_view import load_key
 from conjoin.runtime.explain.near_misses import all_misses, who_came_late
-from conjoin.runtime.explain.notes import Related
+from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.explain.shard_views import ShardViews
 from conjoin.runtime.explain.surroundings import KeySurroundings
 from conjoin.runtime.reading.finding import message_with_key
@@ -34,6 +36,7 @@ _UNSENT = 2**63 - 1
 _MOST_KNOWN = 10
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
 _UNDECIDED = ("buffered", "waiting")
+_log = logging.getLogger(__name__)
 
 
 class NamedExplanation(NamedTuple):
@@ -47,6 +50,17 @@ class NamedExplanation(NamedTuple):
 
 
 def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
+    return _of_message(broker, message_key, after_commit=False)
+
+
+def what_became(broker: Broker, message_key: int) -> Explanation | Refusal:
+    """The same for the answer to whoever has just published it: only instances that its key leads to are looked into,
+    and since it is committed, an error while looking for near misses is logged and leaves them out.
+    """
+    return _of_message(broker, message_key, after_commit=True)
+
+
+def _of_message(broker: Broker, message_key: int, *, after_commit: bool) -> Explanation | Refusal:
     unknown = Refusal("NOT_FOUND", f"no message with key {message_key} is known")
     row = message_with_key(broker.store, message_key)
     if row is None:
@@ -56,7 +70,7 @@ def explain(broker: Broker, message_key: int) -> Explanation | Refusal:
     if message is None:
         return unknown
     with ShardViews(broker.store) as shards:
-        around = KeySurroundings(shards, view, message.name, broker.scope)
+        around = KeySurroundings(shards, view, message.name, broker.scope, after_commit)
         found = _explained(around, message, message_key)
     return _shown(broker, _with_related(broker, found))
 
@@ -87,14 +101,14 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
 def wait_for_verdict(
     broker: Broker, message_key: int, timeout_s: float, pause: Callable[[float], None] = sleep
 ) -> Explanation | Refusal:
-    """The explanation once the message is no longer merely kept, or when the time is over."""
+    """What became of the message once it is no longer merely kept, or when the time is over."""
     give_up = monotonic() + timeout_s
     pause_s = _FIRST_PAUSE_S
     while True:
         row = message_with_key(broker.store, message_key)
         left_s = give_up - monotonic()
         if row is None or row.verdict not in _UNDECIDED or row.deadline <= broker.now or left_s <= 0:
-            found = explain(broker, message_key)
+            found = what_became(broker, message_key)
             # One that is held for a busy receiver is undecided beyond its deadline.
             if isinstance(found, Refusal) or found.verdict not in _UNDECIDED or left_s <= 0:
                 return found
@@ -152,7 +166,7 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
     if isinstance(verdict.cause, InstanceStarted):
         # Of the process that was started: the kernel knows only its definition.
         given = given | {"version": view.deployed.definitions.by_key[verdict.cause.start.definition_key].version}
-    misses = all_misses(around, message, verdict, given.get("near_misses", ()))
+    misses, nobody = _near(around, message, verdict, given.get("near_misses", ()))
     if verdict.verdict != "correlated":
         given = seen_parameters(around.scope, space.tenant_id, message.name, given)
         if misses or "near_misses" in given:
@@ -169,5 +183,20 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
         explanation.attempts_of(message),
         misses,
         explanation.still_buffered(message, space.key, misses),
-        nobody=around.nobody() if verdict.reason in FOR_WANT_OF_RECEIVERS and not misses else None,
+        nobody=nobody,
     )
+
+
+def _near(
+    around: KeySurroundings, message: Message, verdict: Verdict, known: Sequence[Miss]
+) -> tuple[Sequence[Miss], Nobody | None]:
+    """What came near; if nothing did and somebody was wanted, who waits for the name at all."""
+    try:
+        misses = all_misses(around, message, verdict, known)
+        is_of_use = verdict.reason in FOR_WANT_OF_RECEIVERS and not misses
+        return misses, around.nobody() if is_of_use else None
+    except Exception:  # answered with an error, the message would be sent a second time
+        if not around.after_commit:
+            raise
+        _log.exception("the message is published, but what came near to it cannot be said")
+        return (), None

@@ -4,6 +4,7 @@ Only of those that wait or are parked, and that our own engine is to take: what 
 Nothing is sent.
 """
 
+import logging
 from typing import Any
 
 from conjoin.kernel.inbox.message import PARKED, PAUSED, WAITING
@@ -15,6 +16,7 @@ from conjoin.runtime.inbox.listing import Shown
 from conjoin.runtime.visibility.plain_values import to_plain
 
 _STILL_HERE = (WAITING, PAUSED, PARKED)
+_log = logging.getLogger(__name__)
 
 
 def explained(broker: Broker, shown: Shown) -> Shown:
@@ -23,7 +25,11 @@ def explained(broker: Broker, shown: Shown) -> Shown:
         return shown
     key, tenant_id = item.correlation_key, hint.tenant_id or item.tenant_id
     new = NewMessage(item.name, key, {}, 0, "", hint.business_key, tenant_id, sync=True, from_inbox=True)
-    now = explain_named(broker, new).dry_run
+    try:
+        now = explain_named(broker, new).dry_run
+    except Exception:  # noqa: BLE001 - the message is shown, also to whoever has just changed it
+        _log.exception("what would become of message %s of the inbox cannot be said", item.key)
+        return shown
     misses: Any = to_plain(list(now.near_misses))
     nearest = near_miss(misses[0]) if misses else ""
     text = f"{shown.sentence.removesuffix('.')}; {nearest}" if nearest else shown.sentence

@@ -31,20 +31,25 @@ def all_misses(around: Surroundings, message: Message, verdict: Verdict, known: 
     for miss in _looked_up(around, message, verdict, list(found)):
         if miss not in found:
             found.append(miss)
-    return around.with_holders(ranking.told(seen_misses(around.scope, around.tenant_id, message.name, found)))
+    return around.with_holders(ranking.told(_seen(around, found)))
 
 
 def _judged(around: Surroundings, misses: Iterable[Miss]) -> list[Miss]:
-    return [it for it in map(around.judged_name, misses) if it is not None]
+    return _seen(around, [it for it in map(around.judged_name, misses) if it is not None])
+
+
+def _seen(around: Surroundings, misses: Sequence[Miss]) -> list[Miss]:
+    """Who may not be seen keeps nobody else from being looked for."""
+    return list(seen_misses(around.scope, around.tenant_id, around.name, misses))
 
 
 def _looked_up(around: Surroundings, message: Message, verdict: Verdict, known: Sequence[Miss]) -> Iterator[Miss]:
     if verdict.verdict == "correlated":
         yield from (miss for miss in _on_its_key(around, message) if miss["kind"] == "taken_by_process")
     elif verdict.reason in FOR_WANT_OF_RECEIVERS:
-        near = [*known, *_too_late(message), *_judged(around, _on_its_key(around, message)), *around.elsewhere]
+        near = [*known, *_judged(around, [*_too_late(message), *_on_its_key(around, message), *around.elsewhere])]
         if not any(miss["kind"] == "expired_before" for miss in near):
-            near += around.bearing(message, is_kept(message) and message.ended is None)
+            near += _seen(around, around.bearing(message, is_kept(message) and message.ended is None))
         yield from near
         if not any(miss["kind"] in _CERTAIN for miss in near):
             yield from around.other_keys

@@ -30,12 +30,15 @@ class Related(NamedTuple):
 
 
 class Nobody(NamedTuple):
-    """Who waits for the name at all. `newest` counts the instances that were looked into, where that was necessary."""
+    """Who waits for the name at all. Where that was necessary, so many of the `newest` instances were looked
+    into; not all of them, if that `is_cut`.
+    """
 
     awaited_by: Sequence[Mapping[str, Any]]
     computed_by: Sequence[str]
     last_similar: Mapping[str, Any] | None
     newest: int | None
+    is_cut: bool = False
 
 
 def nobody_in_words(found: Mapping[str, Any], name: str) -> Iterator[str]:
@@ -52,8 +55,11 @@ def nobody_in_words(found: Mapping[str, Any], name: str) -> Iterator[str]:
         who = f"process {last['process']} (instance {last['instance']})"
         yield f"the last to wait for it with a similar key, {last['key']!r}, was {who}, until {last['closed_at']}"
     if found["newest"]:
-        newest = f"looked into the newest {found['newest']:,} instances that are active, have work or a timer"
-        yield f"{newest}: none has this key and will wait for it"
+        newest = f"the newest {found['newest']:,} instances of the store that are active, have work or a timer"
+        if found.get("is_cut"):
+            yield f"looked into some of {newest}, but not all: they are too large or too many"
+        else:
+            yield f"looked into {newest}: none has this key and will wait for it"
 
 
 def _versions(versions: Sequence[int]) -> str:

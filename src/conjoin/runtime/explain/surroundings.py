@@ -114,10 +114,14 @@ class Surroundings(ABC):
 class KeySurroundings(Surroundings):
     """In a store."""
 
-    def __init__(self, shards: ShardViews, view: KeyView, name: str, scope: VisibleScope = EVERYTHING) -> None:
+    def __init__(
+        self, shards: ShardViews, view: KeyView, name: str, scope: VisibleScope = EVERYTHING, after_commit: bool = False
+    ) -> None:
+        """`after_commit`: for the answer to whoever has just published the message."""
         super().__init__(view, name, scope)
+        self.after_commit = after_commit
         self._store = shards.store
-        self._bearers = Bearers(shards, view, name)
+        self._bearers = Bearers(shards, view, name, searched=not after_commit)
         self._awaited = AwaitedKeys(shards, self.tenant_id, name)
 
     @cached_property
@@ -152,7 +156,15 @@ class KeySurroundings(Surroundings):
         def sees(process_id: str) -> bool:
             return self.scope.sees(self.tenant_id, self.name, process_id)
 
-        last = self._awaited.last_similar
-        seen = last if last is not None and sees(last["process"]) else None
         which = (notes.awaited_by(self.waiting, sees), notes.computed_by(self.waiting, sees))
-        return notes.Nobody(*which, seen, self._bearers.looked_at)
+        return notes.Nobody(*which, self._last_similar(), self._bearers.looked_at, self._bearers.is_cut)
+
+    def _last_similar(self) -> dict[str, Any] | None:
+        """The last who waited for the name with a similar key, if somebody did who may be seen: with their own name."""
+        some = self._awaited.stopped_similar
+        seen = [it for it in some if self.scope.sees(self.tenant_id, it.name, it.row.process_id)]
+        if not seen:
+            return None
+        at, row, _ = max(seen)
+        who = {"process": row.process_id, "instance": row.instance_key}
+        return {"key": row.correlation_key, **who, "closed_at": at}

@@ -55,6 +55,7 @@ DIALECT = SqlDialect(
     numbers="unnest(%s::bigint[]) as many(value)",
     p="%s",
     find="strpos",
+    size="octet_length",
     # Bytes in their order, as SQLite and Python compare them; and faster than the order of a language.
     schema={
         **{"int": "bigint", "text": 'text collate "C"', "blob": "bytea", "clustered": _ROOM, "room": _ROOM},

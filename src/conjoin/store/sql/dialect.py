@@ -48,6 +48,8 @@ class SqlDialect:
     numbers: str
     p: str
     find: str
+    size: str
+    """How many bytes a text has: it is not read for that."""
     schema: Mapping[str, str]
     lookup: str
     """How the rows of `{table}` that meet `{condition}` are looked up for each value of a parameter."""
@@ -67,16 +69,18 @@ class SqlDialect:
     """A statement with columns compared as they stand in an index."""
 
     def statements(self) -> dict[str, str]:
-        words = {"texts": self.texts, "numbers": self.numbers, "p": self.p, "find": self.find}
+        words = {"texts": self.texts, "numbers": self.numbers, "p": self.p, "find": self.find, "size": self.size}
         words |= {column: self.short(f"t.{column}") for column in ("group_key", "wait_on", "correlation_key")}
         texts = dict(QUERIES)
         for name, (table, text) in READS.items():
             texts[name] = f"select {_listed(table.columns)} {text}"
         for name, (table, condition) in OF_ONE_KEY.items():
             texts[f"{name}_of_one"] = f"select {_listed(table.columns)} from {table.name} as t where {condition}"
-        for name, (table, many, condition, columns) in LOOKUPS.items():
-            rows = self.lookup.format(table=table.name, condition=condition)
-            texts[name] = f"select {_listed(columns or table.columns)} from {{{many}}} {rows}"
+        for name, it in LOOKUPS.items():
+            rows = self.lookup.format(table=it.table.name, condition=it.condition)
+            texts[name] = (
+                f"select {it.expressions or _listed(it.columns or it.table.columns)} from {{{it.many}}} {rows}"
+            )
         for name, condition in FIRST_OF_GROUPS.items():
             rows = self.first.format(table=t.INBOX.name, condition=f"t.group_key = many.value and {condition}")
             texts[name] = f"select {_listed(t.INBOX.columns)} from {{texts}} {rows}"

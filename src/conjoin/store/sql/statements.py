@@ -8,7 +8,7 @@ name the groups or keys they are about and have a limit, so rows that are parked
 from typing import NamedTuple
 
 from conjoin.store import tables as t
-from conjoin.store.sql.explaining import EXPLAINING, WAITING_COLUMNS
+from conjoin.store.sql.explaining import EXPLAINING, HOLDING, OF_PROCESSES, WAITING_COLUMNS
 from conjoin.store.tables import Table
 
 ON_KEYS = "t.correlation_key = many.value and t.tenant_id = {p}"
@@ -31,12 +31,15 @@ def _gone(table: Table) -> str:
 
 
 class Lookup(NamedTuple):
-    """All rows that belong to each of many values; `columns` are all of the table's unless they are named."""
+    """All rows that belong to each of many values; `columns` are all of the table's unless they are named, or
+    `expressions` are made of them.
+    """
 
     table: Table
     many: str
     condition: str
     columns: tuple[str, ...] = ()
+    expressions: str = ""
 
 
 LOOKUPS: dict[str, Lookup] = {
@@ -46,6 +49,8 @@ LOOKUPS: dict[str, Lookup] = {
     "messages_by_key": Lookup(t.MESSAGE, "numbers", _BY_KEY),
     "waiting": Lookup(t.INSTANCE, "texts", WAITING_ON),
     "waiting_on": Lookup(t.INSTANCE, "texts", WAITING_ON, WAITING_COLUMNS),
+    "holding": Lookup(t.INSTANCE, "numbers", f"{_BY_KEY} and {OF_PROCESSES}", expressions=HOLDING),
+    "not_larger": Lookup(t.INSTANCE, "numbers", f"{_BY_KEY} and {{size}}(t.body) <= {{p}}", ("key",)),
     "locks": Lookup(t.LOCK, "texts", ON_KEYS),
     "instances": Lookup(t.INSTANCE, "numbers", _BY_KEY),
     "timers": Lookup(t.TIMER, "numbers", _BY_KEY),

@@ -24,6 +24,8 @@ DIALECT = SqlDialect(
     numbers="json_each(?) as many",
     p="?",
     find="instr",
+    # Those that do not have it read the text, and count characters.
+    size="octet_length" if sqlite3.sqlite_version_info >= (3, 43) else "length",
     schema={
         **{"int": "integer", "blob": "blob", "clustered": "without rowid"},
         "children_of_said": "json_each(inside.said, '$[4][1]') as child",

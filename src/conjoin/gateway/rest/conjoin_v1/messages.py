@@ -17,7 +17,7 @@ from conjoin.kernel.storable import LONGEST_KEY
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
-from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.explain.explain import explain, what_became
 from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFacts, StillBuffered
 from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.ingest.mapping import SPELLINGS
@@ -60,7 +60,7 @@ async def _result(service: Service, key: int, wait_ms: int) -> Any:
         row = await service.look_up(message_with_key, service.broker.store, key)
         left_s = give_up - time.monotonic()
         if row is None or row.verdict not in _UNDECIDED or row.deadline <= service.broker.now or left_s <= 0:
-            return await service.look(explain, service.broker, key)
+            return await service.look(what_became, service.broker, key)
         await asyncio.sleep(min(pause_s, left_s))
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
