@@ -27,7 +27,10 @@ _NUMBER = re.compile(rb"\d{16,19}")
 
 
 class Moment(NamedTuple):
-    """`kind` is what happened, in one or two words; `element_id` where; `message_key` of the message that was taken."""
+    """`kind` is what happened, in one or two words; `element_id` where; `message_key` of the message that was taken.
+
+    `subscription` is the key of the wait that began, `due_at` when a timer is due that was started.
+    """
 
     at: int
     kind: str
@@ -35,6 +38,8 @@ class Moment(NamedTuple):
     detail: str = ""
     message_key: int | None = None
     variables: Mapping[str, Any] | None = None
+    subscription: int | None = None
+    due_at: int | None = None
 
 
 class InstanceHistory(NamedTuple):
@@ -169,7 +174,8 @@ class _MomentReader:
                 kind = "left" if event.kind == "ElementCompleted" else "ended by force"
                 return Moment(0, kind, inside.pop(event.key))
             case "MessageAwaited" if event.key in inside:
-                return Moment(0, "waits", self._own(event.subscription, event.key), "for a message")
+                where = self._own(event.subscription, event.key)
+                return Moment(0, "waits", where, "for a message", subscription=event.subscription)
             case "MessageCorrelated" if event.subscription in inside:
                 return Moment(0, "message", inside[event.subscription], "correlated", event.message)
             case "ElementTriggered" | "ScopeInterrupted" if event.key in inside:
@@ -183,7 +189,7 @@ class _MomentReader:
                 return Moment(0, "variables", inside[event.scope_key], "", None, result)
             case "TimerStarted" if event.owner_key in inside:
                 self._own(event.key, event.owner_key, event.element_id)
-                return Moment(0, "waits", event.element_id, "for a timer")
+                return Moment(0, "waits", event.element_id, "for a timer", due_at=event.due_at)
             case "TimerEnded":
                 element_id = inside.pop(event.key, None)
                 if element_id is not None and isinstance(request, c.FireTimers):

@@ -186,6 +186,16 @@ def page_of(broker: Broker, what: str, listing: Listing, query: ListQuery) -> Li
     return _page([_scan(broker, what, listing, query, query.newest_first)], query)[0]
 
 
+def count_matching(broker: Broker, what: str, listing: Listing, query: ListQuery, most: int) -> int | None:
+    """How many rows match, up to a number; None: that takes items, which the store does not make."""
+    problems = list(_problems(what, listing, query))
+    if problems:
+        raise InputError(problems)
+    if any(name not in listing.columns for name in query.filters):
+        return None
+    return broker.store.count(listing.table, _where(listing, query), most)
+
+
 def newest_page(
     broker: Broker, what: str, listing: Listing, query: ListQuery, within_s: float = float("inf")
 ) -> ListPage:
