@@ -130,7 +130,13 @@ CONSOLE: dict[str, int] = {
     # To a list, and to the page of the instance, which is not found.
     "GET /console/find": 303,
     **{f"POST /console/instances/{{key}}/{what}": 303 for what in ("cancel", "variables")},
-    "POST /console/instances/{key}/incidents/{incident}/resolve": 303,
+    # The page again, which is not found.
+    "POST /console/instances/{key}/incidents/{incident}/resolve": 404,
+    **{f"POST /console/incidents/{what}": 303 for what in ("rehearse", "resolve")},
+    **{f"GET /console/{what}": 200 for what in ("jobs", "tasks")},
+    **dict.fromkeys(("GET /console/server", "GET /console/dead-letters", "GET /console/dead-letters/{key}"), 403),
+    **{f"POST /console/dead-letters/{{key}}/{what}": 403 for what in ("rehearse", "retry", "delete")},
+    **{f"POST /console/set-aside/{{key}}/{what}": 403 for what in ("retry", "delete")},
 }
 
 

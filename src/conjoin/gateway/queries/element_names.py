@@ -29,9 +29,7 @@ def with_names(broker: Broker, items: Iterable[Mapping[str, Any]]) -> list[dict[
     for it in every:
         definition = keys.get(int(it["instance_key"]), 0)
         called = process_name(broker, definition) or it.get("process_id", "")
-        named.append(
-            {**it, "element_name": element_name(broker, definition, it["element_id"]), "process_name": called}
-        )
+        named.append({**it, "element_name": element_name(broker, definition, it["element_id"]), "process_name": called})
     return named
 
 

@@ -12,7 +12,7 @@ from conjoin.gateway.queries.store import Wanted
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import elements_of, shown_text
-from conjoin.runtime.reading.key_times import KeyTimes
+from conjoin.runtime.reading.key_times import KeyTimes as KeyTimes
 from conjoin.times.iso8601 import instant_text
 
 _TIMES_WITHIN_S = 0.1

@@ -58,12 +58,12 @@ class InstanceHistory(NamedTuple):
 def history_of(broker: Broker, row: InstanceRow, within_s: float) -> InstanceHistory:
     ends = monotonic() + within_s
     log = broker.store.shard(broker.homes.shard_of_record(row.key))
-    oldest = _first_after(log, 0)
+    oldest = first_commit_after(log, 0)
     if oldest is None:
         return InstanceHistory([], None, broker.now, 0)
     is_late = oldest.version > 1 and oldest.at > row.started_at
     reader = _MomentReader(row.key, _alive(row) if is_late else {})
-    first = oldest.version if is_late else _begun_in(log, oldest.version, row.started_at)
+    first = oldest.version if is_late else first_version_at(log, oldest.version, row.started_at)
     moments: deque[Moment] = deque(maxlen=MOST_MOMENTS)
     count, looked_to = 0, None
     for commit in _commits(log, first - 1):
@@ -86,17 +86,17 @@ def _alive(row: InstanceRow) -> dict[int, str]:
     return {key: element_id for key, element_id in keys if key and key != row.key}
 
 
-def _first_after(log: ShardStore, version: int) -> LogRow | None:
+def first_commit_after(log: ShardStore, version: int) -> LogRow | None:
     return next(log.log(version, 1), None)
 
 
-def _begun_in(log: ShardStore, oldest: int, at: int) -> int:
-    """The first version with such a time."""
+def first_version_at(log: ShardStore, oldest: int, at: int) -> int:
+    """The first version with such a time, or one later."""
     with closing(log.reader()) as reader, reader.begin() as snapshot:
         low, high = oldest, snapshot.head.version
     while low < high:
         middle = (low + high) // 2
-        found = _first_after(log, middle - 1)
+        found = first_commit_after(log, middle - 1)
         low, high = (middle + 1, high) if found is not None and found.at < at else (low, middle)
     return low
 

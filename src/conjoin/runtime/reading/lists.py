@@ -72,6 +72,8 @@ class Listing:
     """Conditions on columns that follow from a filter: rows that cannot pass it are not read."""
     row_tests: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     """Filters that are checked on each row, before an item is made of it."""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """Conditions that all of its rows meet."""
 
     @property
     def filters(self) -> list[str]:
@@ -281,7 +283,7 @@ def _problems(what: str, listing: Listing, query: ListQuery) -> Iterator[str]:
 
 
 def _where(listing: Listing, query: ListQuery) -> dict[str, Any]:
-    where: dict[str, Any] = {}
+    where: dict[str, Any] = dict(listing.where)
     for name, value in query.filters.items():
         own = {listing.columns[name]: value} if name in listing.columns else {}
         more = listing.narrows[name](value) if name in listing.narrows else {}

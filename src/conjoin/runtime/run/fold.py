@@ -256,4 +256,5 @@ class Fold:
             put.get(t.JOB, ()),
             self._ended,
             self._decided,
+            self._its.index,
         )
