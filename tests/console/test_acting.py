@@ -52,9 +52,8 @@ def test_dead_letter_that_is_submitted_twice_and_from_many_sides_is_one_message(
     path = f"/console/dead-letters/{key}/retry"
     others = [Browser(shop) for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
-        answers = list(
-            pool.map(lambda it: it[1].submit(path, **{**FIELDS, "key": f"letter-{it[0]}"}), enumerate(others))
-        )
+        keys = [f"letter-{number}" for number in range(6)]
+        answers = list(pool.map(lambda it, key: it.submit(path, **{**FIELDS, "key": key}), others, keys))
     again = browser.submit(path, **FIELDS)
     assert sorted(it.status_code for it in answers) == [303, 404, 404, 404, 404, 404]
     assert (again.status_code, "it was retried or deleted" in again.text) == (404, True)

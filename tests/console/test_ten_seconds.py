@@ -1,4 +1,4 @@
-"""From the overview to the cause and the fix in a few clicks: a lost message, a parked one, an incident, a dead letter."""
+"""From the overview to cause and fix in a few clicks: of a lost message, a parked one, an incident, a dead letter."""
 
 import re
 from collections.abc import Iterator
@@ -115,7 +115,7 @@ def test_dead_letter_to_its_cause_and_its_fix(page: Page, shop: ConsoleServer) -
     assert page.get_by_label("Correlation key").input_value() == "return-10"
     page.get_by_label("Time to live").fill("1h")
     walk.press("Test: what would become of it?")
-    page.locator("#outcome").get_by_text("it would be correlated").wait_for()
+    page.locator("#outcome").get_by_role("heading", name="It would be correlated").wait_for()
     walk.press("Retry it as this message")
     page.get_by_text("The dead letter became this message.").wait_for()
     assert re.search(r"correlated\s+Goods returned", page.locator("#list").inner_text())
