@@ -59,7 +59,7 @@ def test_selection_of_the_inbox_is_counted_and_then_released(page: Page, shop: C
     page.goto(f"{shop.rest}/console/inbox?state=parked&name=Cheque+arrived")
     page.get_by_role("button", name="Release…").click()
     page.get_by_text("Nothing is selected").wait_for()
-    page.get_by_label("All 3 that match").check()
+    page.get_by_label("Select all 3 that match").check()
     page.get_by_role("button", name="Release…").click()
     assert page.get_by_role("heading", name="Release 3 messages?").is_visible()
     assert len(shop.client.get("/conjoin/v1/inbox?state=parked").json()["items"]) == 3

@@ -77,7 +77,7 @@ def test_lost_message_to_its_cause_and_its_fix(page: Page, shop: ConsoleServer) 
 
 def test_parked_message_to_its_cause_and_its_fix(page: Page, shop: ConsoleServer) -> None:
     shop.create("returns", orderId="return-8")
-    shop.receive(id="c-1", name="Goods returned", key="return-88", variables={"size": "M"})
+    shop.receive(id="c-1", name="Goods returned", key="RETURN-8", variables={"size": "M"})
     assert shop.service.inbox is not None
     shop.service.inbox.run()
     walk = Walk(page, shop)
@@ -86,7 +86,8 @@ def test_parked_message_to_its_cause_and_its_fix(page: Page, shop: ConsoleServer
     actions = page.locator(".head .actions").get_by_role("button")
     assert actions.all_inner_texts() == ["Release: retry from the start", "Retry once now", "Delete"]
     assert "Next retry" not in page.locator("main").inner_text()
-    page.get_by_label("Correlation key").fill("return-8")
+    walk.follow("Correct the key to “return-8”")
+    assert page.get_by_label("Correlation key").input_value() == "return-8"
     walk.press("Correct and retry")
     shop.service.inbox.run()
     page.reload()

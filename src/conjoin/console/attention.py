@@ -56,8 +56,8 @@ def _incidents(count: int, newest: Mapping[str, Any]) -> Trouble:
 
 
 def _parked(count: int, newest: Mapping[str, Any]) -> Trouble:
-    which = f"“{newest['name']}” with key “{newest['correlation_key']}”" if newest else ""
-    why = f"{which}: {newest['error_text'] or in_words(newest['reason'])}" if newest else ""
+    key = f" with key “{newest['correlation_key']}”" if newest.get("correlation_key") else ""
+    why = f"“{newest['name']}”{key}: {newest['error_text'] or in_words(newest['reason'])}" if newest else ""
     listed = address("/console/inbox", state="parked")
     href = f"/console/inbox/{newest['key']}" if newest and count == 1 else listed
     label = "Correct or retry it" if count == 1 else "Correct or retry them"
@@ -66,7 +66,8 @@ def _parked(count: int, newest: Mapping[str, Any]) -> Trouble:
 
 
 def _dead_letters(count: int, newest: Mapping[str, Any]) -> Trouble:
-    why = f"row {newest['position']} of {newest['source']}: {in_words(newest['reason'])}" if newest else ""
+    where = f"row {newest['position']} of {newest['source']}" if newest else ""
+    why = f"{where}: {in_words(newest['reason'])} ({newest['text']})" if newest else ""
     href = f"/console/dead-letters/{newest['key']}" if newest and count == 1 else "/console/dead-letters"
     label = "Correct it" if count == 1 else "Correct them"
     return Trouble("dead_letters", "discarded", _many(count, "dead letter"), _newest(count, why), label, href)

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from conjoin.console.filters import address
+from conjoin.console.fixes import with_corrections
 from conjoin.console.page_request import Visit
 from conjoin.console.pages.lists import filtered, list_values, matching, nothing_selected, selection
 from conjoin.errors import InputError
@@ -63,9 +64,12 @@ async def _shown(visit: Visit, problem: str = "") -> Response:
     possible = await visit.service.look(inbox.applicable, key, OPERATIONS)
     operations = [word for word in _HELPFUL.get(it["state"], ()) if word in possible]
     typed = {"name": it["name"], "key": it["correlation_key"], "payload": it["payload"]}
-    typed |= {name: visit.field(name) for name in typed if problem}
+    given = visit.request.query_params
+    typed |= {name: visit.field(name) if problem else given[name] for name in typed if problem or name in given}
+    misses = with_corrections(f"/console/inbox/{key}", it["near_misses"])
     status = 400 if problem else 200
     values = {"it": it, "typed": typed, "problem": problem, "operations": operations, "labels": LABELS}
+    values |= {"misses": misses}
     return await visit.show("inbox_message.html", status, **values)
 
 
