@@ -73,9 +73,9 @@ class ConsoleServer(ServerThread):
     def receive(self, **row: Any) -> None:
         self._posted("/conjoin/v1/inbox/payments", row)
 
-    def bury(self, row: str, reason: str = "bad_ttl") -> int:
+    def bury(self, row: str, text: str = "ttl: 'soon' is no time to live") -> int:
         """A row that ingest could make no message of."""
-        letter = DeadLetter("orders", "orders.jsonl", 3, reason, "has no time to live that can be read", row.encode())
+        letter = DeadLetter("orders", "orders.jsonl", 3, "bad_ttl", text, row.encode())
         return self.broker.ask(0, letter).key
 
     def work(self, job_type: str, most: int = 100) -> int:

@@ -42,6 +42,11 @@ class Open(NamedTuple):
     dead_letters: int
     newest: Mapping[str, Mapping[str, Any]]
 
+    @property
+    def is_counted(self) -> bool:
+        """Otherwise nothing is known yet, which is not the same as that nothing is wrong."""
+        return None not in self.counts.values()
+
 
 _NOT_YET = Open(dict.fromkeys(queries.COUNTED), None, {}, 0, 0, {})
 

@@ -68,7 +68,7 @@ async def _shown(visit: Visit, problem: str = "") -> Response:
     typed |= {name: visit.field(name) if problem else given[name] for name in typed if problem or name in given}
     misses = with_corrections(f"/console/inbox/{key}", it["near_misses"])
     status = 400 if problem else 200
-    values = {"it": it, "typed": typed, "problem": problem, "operations": operations, "labels": LABELS}
+    values: dict[str, Any] = {"it": it, "typed": typed, "problem": problem, "operations": operations, "labels": LABELS}
     values |= {"misses": misses}
     return await visit.show("inbox_message.html", status, **values)
 

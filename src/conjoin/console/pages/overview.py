@@ -37,6 +37,7 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
             plot=hour_plot(minutes),
             verdicts=[it for it in VERDICTS if any(verdict == it for verdict, _ in in_the_hour(minutes))],
             troubles=troubles(known),
+            is_counted=is_open.is_counted,
             reasons=sorted(known.lost, key=lambda it: -it[1])[:_MOST_REASONS],
             all_lost=sum(count for _, count in known.lost),
             lost=await _lost(visit),
@@ -86,7 +87,7 @@ async def _events(console: Console, figures: OverviewCounts) -> AsyncIterator[st
         event = {
             "figures": _as_shown(tiles(minutes, is_open, broker.now)),
             "plots": {"hour": str(hour_plot(minutes))},
-            "attention": attention.render(troubles=found),
+            "attention": attention.render(troubles=found, is_counted=is_open.is_counted),
         }
         yield f"data: {json.dumps(event)}\n\n"
         for _ in range(round(EVERY_S / _STEP_S)):

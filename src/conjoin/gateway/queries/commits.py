@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.instance_history import first_commit_after, first_version_at
 from conjoin.runtime.run.log import read_block
-from conjoin.store.port import ShardStore
 
 _AT_ONCE = 50
 _ENDED = "MessageExpired"
@@ -62,7 +61,7 @@ def committed_since(
     return found, reached
 
 
-def _not_too_old(log: ShardStore, after: int, since: int) -> int:
+def _not_too_old(log: Any, after: int, since: int) -> int:
     """The log may have begun later, and what is older than an instant is not asked for."""
     first = first_commit_after(log, after)
     if first is None or first.at >= since:
@@ -70,7 +69,7 @@ def _not_too_old(log: ShardStore, after: int, since: int) -> int:
     return first_version_at(log, first.version, since) - 1
 
 
-def _read(reader: ShardStore, logged: list[Any]) -> Iterator[CommittedMessages]:
+def _read(reader: Any, logged: list[Any]) -> Iterator[CommittedMessages]:
     named = [_named(row) for row in logged]
     keys = sorted({key for all_keys, _ in named for key in all_keys})
     if not keys:
