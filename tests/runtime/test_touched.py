@@ -24,6 +24,7 @@ from conjoin.store.postgres import shard as postgres
 from conjoin.store.postgres.shard import PostgresSnapshot
 from conjoin.store.sqlite.shard import SqliteShard
 from conjoin.testing.clock import FakeClock
+from tests.bpmn.snippets import BEGIN, catch, message, model, service
 from tests.runtime.broker_bench import JOURNEY, Bench
 
 Requests = Callable[[Broker, int], list[object]]
@@ -110,6 +111,35 @@ def test_mail_is_read_in_bulk() -> None:
         assert done.committed
         counts.append(len(read))
     assert counts[1] == counts[0], read
+
+
+def wide(waits: int) -> bytes:
+    """A task beside so many elements that wait, each on a key of its own."""
+    waiting = [f"c{number}" for number in range(waits)]
+    return model(
+        BEGIN + '<parallelGateway id="fork"/>' + service("pack") + "".join(catch(it, f"m_{it}") for it in waiting),
+        " ".join(["begin>fork", "fork>pack", *(f"fork>{it}" for it in waiting)]),
+        "".join(message(f"m_{it}", it, f"=&quot;{it}&quot;") for it in waiting),
+    )
+
+
+@pytest.mark.parametrize("command", [c.CompleteJob, c.UpdateRetries])
+def test_what_an_instance_waits_for_beside_its_work_is_read_only_if_that_is_little_and_may_end(
+    broker: Broker, command: type
+) -> None:
+    read = []
+    for waits in (2, 50):
+        broker.deploy([("wide.bpmn", wide(waits))])
+        broker.create_instance("order", {})
+        jobs = broker.activate_jobs("pack", 1)
+        assert isinstance(jobs, list)
+        given = {} if command is c.CompleteJob else 3
+        with statements(broker) as asked:
+            done = broker.post.run(0, Batch([command(jobs[0].key, given, 0)]))
+        assert not any(isinstance(it, CommandRefused) for it in done.replies[0].decided)
+        read.append(sum("many" in text and "correlation_key" in text for text in asked))
+    assert read[1] == 0
+    assert bool(read[0]) is (command is c.CompleteJob)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +23,7 @@ from tests.runtime.targets.servers import FakeTarget, Handler, answering, runnin
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+LONGEST_S = 20
 TAKEN = answering(200, '{"messageKey": "7", "tenantId": "<default>"}')
 
 
@@ -45,16 +46,22 @@ def remote(server: FakeTarget, calls_in_flight: int = 8) -> RemoteTarget:
 
 
 class AtOnce:
-    """Answers slowly enough that calls meet, and counts how many there are at a time."""
+    """Counts how many calls there are at a time, and holds the first ones until so many have met."""
 
-    def __init__(self) -> None:
+    def __init__(self, wanted: int) -> None:
         self.most = self._now = 0
+        self._wanted = wanted
         self._lock = Lock()
+        self._met = Event()
 
     def __call__(self, handler: Handler) -> None:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)
+            if self._now == self._wanted:
+                self._met.set()
+        self._met.wait(LONGEST_S)
+        # Whoever is one too many comes now.
         handler.server.over.wait(0.02)
         with self._lock:
             self._now -= 1
@@ -67,7 +74,7 @@ def test_tasks_call_a_target_and_never_more_at_a_time_than_it_allows(
 ) -> None:
     from conjoin.pipeline.inbox import SparkInbox
 
-    server.way = at_once = AtOnce()
+    server.way = at_once = AtOnce(limit)
     keys = [f"r-{number}" for number in range(20)]
     bench.send_many([bench.arrival(key, key) for key in keys], REMOTE)
     assert {home_of_row(row, SHARDS) for row in bench.rows()} == {0, 1}

@@ -62,7 +62,8 @@ class KeyChanges(_RowChanges):
         self._messages: dict[int, tuple[Place, Message]] = {}
         self._subscriptions: dict[int, tuple[Place, Subscription]] = {}
         self._closed: dict[int, int] = {}
-        self._answered: set[int] = set()
+        self._answered: set[tuple[int, int]] = set()
+        """Subscriptions, each with a message that was answered for it."""
         self._locks: dict[tuple[Place, str], None] = {}
         self.homes = HomeWaits(its.state)
 
@@ -114,7 +115,7 @@ class KeyChanges(_RowChanges):
         message = loaded.messages.get(message_key)
         if message is not None:
             self._messages[message_key] = (place, message)
-        self._answered.add(key)
+        self._answered.add((key, message_key))
         subscription = loaded.awaiting.pop(key, None)
         if subscription is not None:
             self._subscriptions[key] = (place, subscription)
@@ -139,6 +140,11 @@ class KeyChanges(_RowChanges):
             else:
                 self._put(t.LOCK, lock_row(place, lock))
 
+    def let_go(self) -> None:
+        """A message and whoever has taken it know each other."""
+        for _, message in self._messages.values():
+            message.targets = ()
+
     def _open_one(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
         if key not in loaded.rows and place not in self._its.spaces.crowds and subscription.busy_with is None:
             leaving = self.homes.open(place, subscription, loaded)
@@ -151,7 +157,8 @@ class KeyChanges(_RowChanges):
         self._put_apart(place, subscription_row(place, subscription, None))
 
     def _closed_one(self, key: int, place: Place, subscription: Subscription, loaded: Loaded) -> None:
-        if subscription.busy_with is not None and key in self._answered:
+        busy_with = subscription.busy_with
+        if busy_with is not None and (key, busy_with.key) in self._answered:
             subscription.busy_with = None
         waits = subscription.busy_with is not None
         topic = loaded.space.topics.get(subscription.name)

@@ -84,7 +84,8 @@ class Fold:
         its.state.fetch(touched.instances)
         if touched.scopes:
             its.state.fetch_scopes(touched.scopes)
-        its.fetch_waits(receivers)
+        if touched.may_close_waits:
+            its.fetch_waits(receivers)
         if its.state.business_ids is not None:
             for tenant_id, business_ids in touched.business_ids.items():
                 its.state.business_ids.look_up(tenant_id, business_ids)
@@ -242,6 +243,11 @@ class Fold:
         letters = (*self._execution.dead_letters, *self._letters.ended)
         others = (self._is_probed, batch.positions, self._received, self._reached, letters)
         return bool(self._noted.entries) or any(others) or has_inbox_changes or has_set_aside
+
+    def let_go(self) -> None:
+        """After the commit: what points at each other is cut, and freed with the fold, not by the collector."""
+        self._noted.keys.let_go()
+        self._its.state.let_go()
 
     def done(self, changes: Changes | None) -> Commit:
         outbox, put = self._its.outbox, {} if changes is None else changes.put

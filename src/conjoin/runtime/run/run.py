@@ -104,7 +104,9 @@ class Runner:
         timings.commit += perf_counter() - encoded
         try:
             passing("committed")
-            return fold.done(changes)
+            done = fold.done(changes)
+            fold.let_go()
+            return done
         except BaseException as error:  # the commit is there: whatever comes now, nothing of it is carried out again
             blame(error, Blame(is_committed=changes is not None))
             raise

@@ -21,7 +21,10 @@ from conjoin.store.port import InstancesWanted, KeysWanted
 
 
 class Touched:
-    __slots__ = ("business_ids", "definitions", "incidents", "instances", "jobs", "keys", "published", "scopes")
+    __slots__ = (
+        *("business_ids", "definitions", "incidents", "instances", "jobs", "keys", "may_close_waits", "published"),
+        "scopes",
+    )
 
     def __init__(self, definitions: Definitions) -> None:
         self.definitions = definitions
@@ -34,6 +37,8 @@ class Touched:
         self.jobs: list[int] = []
         self.incidents: list[int] = []
         self.scopes: list[int] = []
+        self.may_close_waits = False
+        """Of instances that are found by something else than the key that they wait on."""
 
     def note_key(self, tenant_id: str, key: str) -> None:
         self.keys.setdefault(tenant_id, {})[key] = None
@@ -93,8 +98,24 @@ def _job(touched: Touched, order: Any) -> None:
     touched.jobs.append(order.key)
 
 
+def _ended_job(touched: Touched, order: c.CompleteJob | c.ThrowError) -> None:
+    touched.jobs.append(order.key)
+    touched.may_close_waits = True
+
+
 def _receiver(touched: Touched, order: c.DeliverMessage | c.RefuseSubscription) -> None:
     touched.instances.append(order.subscription.instance_id)
+    touched.may_close_waits = True
+
+
+def _cancelled(touched: Touched, order: c.CancelInstance) -> None:
+    touched.instances.append(order.key)
+    touched.may_close_waits = True
+
+
+def _resolved(touched: Touched, order: c.ResolveIncident) -> None:
+    touched.incidents.append(order.key)
+    touched.may_close_waits = True
 
 
 def _scope(touched: Touched, order: c.SetVariables) -> None:
@@ -109,9 +130,10 @@ _NOTE: dict[type, Callable[[Touched, Any], None]] = {
     c.CreateInstance: _creation,
     c.DeliverMessage: _receiver,
     c.RefuseSubscription: _receiver,
-    **dict.fromkeys((c.CompleteJob, c.FailJob, c.ThrowError, c.UpdateRetries, c.UpdateTimeout, c.AssignTask), _job),
-    c.ResolveIncident: lambda touched, order: touched.incidents.append(order.key),
-    c.CancelInstance: lambda touched, order: touched.instances.append(order.key),
+    **dict.fromkeys((c.FailJob, c.UpdateRetries, c.UpdateTimeout, c.AssignTask), _job),
+    **dict.fromkeys((c.CompleteJob, c.ThrowError), _ended_job),
+    c.ResolveIncident: _resolved,
+    c.CancelInstance: _cancelled,
     c.SetVariables: _scope,
 }
 """Each takes the kind of request that it stands for."""

@@ -28,7 +28,7 @@ class KnownParts:
         self._known: set[tuple[str, int]] = set()
 
     def missing(self, messages: Iterable[MessageRow]) -> list[MessagePartRow]:
-        found = {(row.name[:BEGINNING], row.key >> PART_BITS) for row in messages}
+        found = {((row.name or "")[:BEGINNING], row.key >> PART_BITS) for row in messages}
         fresh = found - self._known
         if not fresh:
             return []

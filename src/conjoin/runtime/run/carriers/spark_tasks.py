@@ -9,7 +9,7 @@ out fails alone: it is answered with its error, or, as a row of a source, kept a
 import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial, reduce
+from functools import partial, reduce
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from conjoin.store.opening import open_store
 
 AT_ONCE = 1_000
 MAIL_AT_ONCE = 1_000
+_MOST_OPEN = 2
 POST = ""
 """Instead of a request: take what other shards have sent."""
 
@@ -129,6 +130,13 @@ class WorkerShards:
             self._mailboxes[shard] = Mailbox(self._store, shard)
         return self._mailboxes[shard]
 
+    def close(self) -> None:
+        for mailbox in self._mailboxes.values():
+            mailbox.close()
+        for runner in self.runners.values():
+            runner.store.close()
+        self._store.close()
+
     def _runner(self, now: int, shard: int) -> Runner:
         self._now = now
         if shard not in self.runners:
@@ -137,7 +145,16 @@ class WorkerShards:
         return self.runners[shard]
 
 
-worker_shards = lru_cache(maxsize=4)(WorkerShards)
+def worker_shards(address: str) -> WorkerShards:
+    """Those of the last stores that were worked on: each has connections to all of its shards."""
+    found = _open.pop(address, None) or WorkerShards(address)
+    _open[address] = found
+    while len(_open) > _MOST_OPEN:
+        _open.pop(next(iter(_open))).close()
+    return found
+
+
+_open: dict[str, WorkerShards] = {}
 
 
 def take_source_rows(run: Run, source: str, rows: Sequence[SourceRow]) -> Iterator[tuple[Sequence[SourceRow], Commit]]:

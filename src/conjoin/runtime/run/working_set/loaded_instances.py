@@ -104,6 +104,13 @@ class LoadedState(ProcessState):
                 self.start_timer_rows[row.key] = row
                 put_start_timer(self, row)
 
+    def let_go(self) -> None:
+        """An instance and what is inside know each other; what lies deeper is left to the collector."""
+        for instance in self.live.values():
+            for child in instance.children():
+                child.preceding = None
+            instance.first = instance.last = None
+
     def root_of(self, instance: Instance) -> int:
         """The key of the outermost instance around one: itself, unless it was called."""
         while instance.parent_key:

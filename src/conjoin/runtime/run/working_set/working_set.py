@@ -5,7 +5,7 @@ the outbox. Nothing is written here; `changes.py` derives what a run has changed
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from time import monotonic
@@ -50,6 +50,7 @@ from conjoin.store.rows import DeadLetterRow, OutboxRow
 MOST_JOB_BYTES = 16 * 1024 * 1024
 """Of jobs with very large variables one activation hands out only the first: a worker asks again."""
 _JOBS_AT_ONCE = 32
+_FEW_WAITS = 8
 
 
 class WorkingSet:
@@ -148,13 +149,15 @@ class WorkingSet:
         self.state.fetch(found)
 
     def fetch_waits(self, loaded_before: int) -> None:
-        """The keys that instances wait on, but for the first so many of them: what ends one closes its waits."""
+        """The keys that instances wait on, but for the first so many of them: what ends one closes its waits.
+
+        One that waits for much is mostly not at its end: the keys of such are fetched when their turn comes.
+        """
         keys: dict[str, dict[str, None]] = {}
         for instance in islice(self.state.live.values(), loaded_before, None):
-            for it in all_inside(instance):
-                for wait in it.waits:
-                    if isinstance(wait, Subscription) and wait.payload is not None:
-                        keys.setdefault(it.instance.tenant_id, {})[wait.payload] = None
+            awaited = list(islice(_awaited_keys(instance), _FEW_WAITS + 1))
+            if len(awaited) <= _FEW_WAITS:
+                keys.setdefault(instance.tenant_id, {}).update(dict.fromkeys(awaited))
         for tenant_id, some in keys.items():
             if self.is_one_of_many:
                 some = {key: None for key in some if shard_of(key, self.shard_count) == self.index}
@@ -200,6 +203,13 @@ class WorkingSet:
                 fetch_next_receiver(crowd, loaded, self.catalog, command)
         if loaded.oldest_up_to:
             fetch_more(self.spaces, loaded, command, self.catalog)
+
+
+def _awaited_keys(instance: Instance) -> Iterator[str]:
+    for it in all_inside(instance):
+        for wait in it.waits:
+            if isinstance(wait, Subscription) and wait.payload is not None:
+                yield wait.payload
 
 
 def _first_idle(lane: Iterable[Subscription], count: int) -> list[int]:
