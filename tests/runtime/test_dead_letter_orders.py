@@ -1,6 +1,8 @@
 """A dead letter becomes one message, however often and from how many sides it is retried, on any shard; or none."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from conjoin.runtime.client_api.answers import DONE, Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.placement import shard_of
 from conjoin.runtime.ingest.dead_letters import DeadLetter
-from conjoin.runtime.opening import temporary_broker
+from conjoin.runtime.opening import create_broker, temporary_broker
 from conjoin.runtime.reading.lists import ListQuery, list_page
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.run.batches import Batch
@@ -20,11 +22,17 @@ from conjoin.runtime.run.dead_letter_orders import EndDeadLetter
 SHARDS = 3
 
 
-@pytest.fixture
-def broker() -> Any:
-    made = temporary_broker(SHARDS)
-    yield made
-    made.close()
+@pytest.fixture(params=["sqlite", "postgres"])
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    if request.param == "sqlite":
+        with closing(temporary_broker(SHARDS)) as made:
+            yield made
+        return
+    server = request.getfixturevalue("postgres_server")
+    url = server.new_database()
+    with closing(create_broker(url, SHARDS)) as made:
+        yield made
+    server.drop_database(url)
 
 
 def kept(broker: Broker, shard: int = 0) -> int:
