@@ -13,6 +13,7 @@ from conjoin.gateway.service import Service
 from conjoin.gateway.serving import Served, edges
 from conjoin.runtime.inbox.configuration import read_inbox
 from conjoin.runtime.inbox.inbox import Inbox
+from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.opening import now_us, temporary_broker
 from tests.bpmn.snippets import BEGIN, END, boundary, catch, conditional, message, model, service, timer
 from tests.gateway.server_thread import ServerThread
@@ -71,6 +72,11 @@ class ConsoleServer(ServerThread):
 
     def receive(self, **row: Any) -> None:
         self._posted("/conjoin/v1/inbox/payments", row)
+
+    def bury(self, row: str, text: str = "ttl: 'soon' is no time to live") -> int:
+        """A row that ingest could make no message of."""
+        letter = DeadLetter("orders", "orders.jsonl", 3, "bad_ttl", text, row.encode())
+        return self.broker.ask(0, letter).key
 
     def work(self, job_type: str, most: int = 100) -> int:
         """Do the jobs that are there."""

@@ -24,6 +24,7 @@ def den() -> Iterator[ConsoleServer]:
     server.publish("long", "k" * 30_000, ttl="1h", variables={"long": LONG})
     content = model(BEGIN + catch("wait") + END, "begin>wait wait>end", message("paid_message", "harmless"))
     server.deploy(content.replace(b'<process id="order"', b'<process id="order" name="&lt;b&gt;bold&lt;/b&gt;"'), "a")
+    server.bury(IMAGE, text=SCRIPT)
     server.create("order", orderId=SCRIPT, **{IMAGE: LONG, "rtl": RIGHT_TO_LEFT})
     yield server
     server.stop()
@@ -34,6 +35,8 @@ def _paths(den: ConsoleServer) -> list[str]:
     instance = den.client.post("/v2/process-instances/search", json={}).json()["items"][0]
     return [
         *("/", "/console/messages", "/console/instances", "/console/models", "/console/incidents"),
+        *("/console/jobs", "/console/tasks", "/console/server", "/console/dead-letters"),
+        *(f"/console/dead-letters/{it['key']}" for it in den.client.get("/conjoin/v1/dead-letters").json()["items"]),
         *(f"/console/messages/{item['key']}" for item in messages),
         f"/console/instances/{instance['processInstanceKey']}",
         f"/console/models/{instance['processDefinitionKey']}",
@@ -65,3 +68,12 @@ def test_filters_of_an_address_are_shown_as_text(page: Any, den: ConsoleServer) 
     assert page.get_by_label("Name", exact=True).input_value() == '"><img src=x onerror=alert(4)>'
     page.goto(f"{den.rest}/console/find?q=%3Cscript%3Ealert(1)%3C/script%3E")
     assert page.locator("#list tbody tr").count() == 1
+
+
+def test_what_needs_attention_is_text_also_when_it_comes_while_the_page_is_open(page: Any, den: ConsoleServer) -> None:
+    page.goto(den.rest)
+    page.locator("[data-attention][data-last]").wait_for()
+    for _ in range(2):
+        den.bury("{}", text=IMAGE + SCRIPT)
+    page.locator("[data-attention] p", has_text="onerror").wait_for()
+    assert page.locator("main img, main script").count() == 0

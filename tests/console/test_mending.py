@@ -35,7 +35,7 @@ def test_dry_run_changes_with_the_form_and_sends_nothing(page: Page, shop: Conso
     page.goto(f"{shop.rest}/console/send")
     page.get_by_label("Name", exact=True).fill("Nobody knows this")
     page.get_by_label("Correlation key").fill("dry-1")
-    page.get_by_role("button", name="What would become of it?").click()
+    page.get_by_role("button", name="Test: what would become of it?").click()
     page.get_by_role("heading", name="It would be discarded").wait_for()
     page.get_by_label("Variables").fill("{no")
     page.get_by_role("button", name="What would become of it?").click()
@@ -49,7 +49,7 @@ def test_incident_is_resolved_with_the_variable_that_was_missing(page: Page, sho
     page.get_by_role("link", name=key).click()
     assert "correlation key" in page.locator(".incident").inner_text()
     page.get_by_label("Variables to set first").fill('{"orderId": "return-7"}')
-    page.get_by_role("button", name="Set and resolve").click()
+    page.get_by_role("button", name="Resolve").click()
     page.get_by_text("The incident is resolved.").wait_for()
     assert page.locator(".incident").count() == 0
     assert "return-7" in page.get_by_role("region", name="Waits for messages").inner_text()
@@ -57,6 +57,9 @@ def test_incident_is_resolved_with_the_variable_that_was_missing(page: Page, sho
 
 def test_selection_of_the_inbox_is_counted_and_then_released(page: Page, shop: ConsoleServer) -> None:
     page.goto(f"{shop.rest}/console/inbox?state=parked&name=Cheque+arrived")
+    page.get_by_role("button", name="Release…").click()
+    page.get_by_text("Nothing is selected").wait_for()
+    page.get_by_label("Select all 3 that match").check()
     page.get_by_role("button", name="Release…").click()
     assert page.get_by_role("heading", name="Release 3 messages?").is_visible()
     assert len(shop.client.get("/conjoin/v1/inbox?state=parked").json()["items"]) == 3

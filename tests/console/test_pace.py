@@ -19,6 +19,7 @@ class Row(NamedTuple):
 
 class Head(NamedTuple):
     time: int
+    version: int = 1
 
 
 class Reply(NamedTuple):
@@ -29,6 +30,8 @@ class Commit(NamedTuple):
     messages: list[Row]
     head: Head
     replies: list[Reply]
+    shard: int = 0
+    committed: bool = True
 
 
 def commit(at: int, *rows: Row, swept: int = 0) -> Commit:

@@ -12,7 +12,7 @@ from tests.console.demo_server import DemoServer
 
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 _LONG = ("messages", "instances")
-_ON_PHONE = ("overview", "message", "instance")
+_ON_PHONE = ("overview", "message", "instance", "incidents")
 """Of which there are pictures."""
 
 
@@ -29,6 +29,7 @@ def pages(demo: DemoServer) -> dict[str, str]:
     instance = found("process-instances", processDefinitionVersion=2, state="ACTIVE")[-1]
     [vouchers] = found("process-definitions", processDefinitionId="vouchers")
     inbox = demo.client.get("/conjoin/v1/inbox", params={"state": "parked"}).json()["items"][0]
+    letter = demo.client.get("/conjoin/v1/dead-letters").json()["items"][0]
     model = f"/console/models/{instance['processDefinitionKey']}"
     return {
         "overview": "/",
@@ -46,6 +47,11 @@ def pages(demo: DemoServer) -> dict[str, str]:
         "laid-out": f"/console/models/{vouchers['processDefinitionKey']}",
         "inbox": "/console/inbox",
         "inbox-message": f"/console/inbox/{inbox['key']}",
+        "dead-letters": "/console/dead-letters",
+        "dead-letter": f"/console/dead-letters/{letter['key']}",
+        "jobs": "/console/jobs",
+        "tasks": "/console/tasks",
+        "server": "/console/server",
     }
 
 

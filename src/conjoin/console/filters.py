@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from conjoin import __version__
+from conjoin.console.wording import in_words
 
 HERE = Path(__file__).parent
 _CUT_AT = 160
@@ -31,7 +32,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown_by = (instant, ago, cut, words, pretty, amount, duration, sentence)
+    shown_by = (instant, exactly, ago, cut, words, in_words, pretty, amount, duration, sentence)
     found.filters |= {function.__name__: function for function in shown_by}
     found.globals |= {"address": address, "version": __version__}
 
@@ -60,6 +61,12 @@ def instant(at: str | int) -> str:
     except OverflowError:
         # Calendars end with the year 9999.
         return "never" if us is not None and us > 0 else "always"
+
+
+def exactly(at: str) -> str:
+    """With milliseconds: `2030-01-31 08:00:00.042`."""
+    us = microseconds(at)
+    return instant(at) if us is None else f"{instant(at)}.{us % 1_000_000 // 1_000:03}"
 
 
 def ago(at: str | int, now: int) -> str:

@@ -86,3 +86,21 @@ def _keep(message: Facts, miss: Facts) -> Action:
 def with_fixes(message: Facts, misses: list[Facts]) -> list[dict[str, Any]]:
     """Each with its action, and whether it is a guess: something waits for the same name with quite another key."""
     return [{**miss, "action": fix(message, miss), "is_guess": miss.get("differs") in _GUESSES} for miss in misses]
+
+
+_CORRECTIONS = {"other_key": ("key", "key"), "other_name": ("name", "name"), "never_awaited": ("name", "similar")}
+"""Of a message that is in the inbox: the field of its form, and the field of the near miss that it is set to."""
+
+
+def with_corrections(path: str, misses: list[Facts]) -> list[dict[str, Any]]:
+    """For a message of the inbox: the form comes filled with what would be right."""
+    return [{**miss, "action": _correction(path, miss), "is_guess": miss.get("differs") in _GUESSES} for miss in misses]
+
+
+def _correction(path: str, miss: Facts) -> Action | None:
+    kind = miss["kind"]
+    if kind in _OF_INSTANCES:
+        return Action(_OF_INSTANCES[kind], f"/console/instances/{miss['instance']}")
+    field, source = _CORRECTIONS.get(kind, ("", ""))
+    value = miss.get(source) or ""
+    return Action(f"Correct the {field} to “{value}”", f"{address(path, {field: value})}#correct") if value else None

@@ -24,6 +24,7 @@ from conjoin.gateway.http.context import USER, Gateway, address_of
 from conjoin.gateway.http.problems import HttpProblem, accepted, invalid
 from conjoin.gateway.http.reading import body_of, hold, memory_for, of_type, while_there
 from conjoin.gateway.memory_budget import json_cost
+from conjoin.gateway.queries.incidents import KeyTimes
 from conjoin.gateway.service import Refusal, Service
 from conjoin.gateway.statuses import status_of
 
@@ -48,6 +49,7 @@ class Console(NamedTuple):
     gateway: Gateway
     templates: Environment
     pace: Pace
+    times: KeyTimes
     read_only: bool
 
 

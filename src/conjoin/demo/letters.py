@@ -26,7 +26,9 @@ def inbox_section(rest_address: str) -> dict[str, Any]:
 async def first_post(shop: Trade) -> None:
     """Two that will be given up: nobody waits for them, now or later."""
     rows = (_payment(f"post-{number}", f"order-07{number}", received=number) for number in (31, 44))
-    await shop.clerk.receive(PAYMENTS, *rows)
+    # Whoever wrote this row has misspelt a field: it becomes a dead letter.
+    misspelt = {"id": "post-33", "nmae": PAID, "key": "order-0733", "variables": {"received": 33}}
+    await shop.clerk.receive(PAYMENTS, *rows, misspelt)
     await shop.clerk.deliver()
 
 

@@ -9,6 +9,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from conjoin.gateway.grpc.server import GrpcServer
@@ -83,7 +84,7 @@ def serve(broker: Broker, served: Served, on_ready: Callable[[Addresses], None])
             stack.enter_context(_repeating(broker, "inbox", InboxSchedule(inbox).step, INBOX_EVERY_S))
         if served.receivers:
             notifier = Notifier(broker, served.receivers)
-            stack.enter_context(_repeating(broker, "notices", notifier.round, NOTICES_EVERY_S))
+            stack.enter_context(_repeating(broker, "notices", partial(_notify, notifier, broker), NOTICES_EVERY_S))
         # The store stays held also while nothing is written: a reshard that begins then would not know of us.
         stack.enter_context(_repeating(broker, "holding", broker.store.check_held, HOLDING_EVERY_S, critical=True))
 
@@ -107,6 +108,12 @@ def at_work(broker: Broker, served: Served) -> Iterator[ShardThreads]:
             yield runner
         finally:
             sweeper.stop()
+
+
+def _notify(notifier: Notifier, broker: Broker) -> None:
+    """A receiver that does not accept is no failure of the round: the others go on, and it is reported apart."""
+    notifier.round()
+    broker.supervisor.refused_notices = dict(notifier.refusing)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.keys import rank_of
 from conjoin.runtime.client_api.answers import Deployment, Done, Refusal
 from conjoin.runtime.client_api.calls import Api, ReadyJob
+from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.clock import ForwardClock
 from conjoin.runtime.codec.messages import stored_answer
 from conjoin.runtime.codec.orders import Request
@@ -25,6 +26,7 @@ from conjoin.runtime.engine.stored_catalog import StoredCatalog
 from conjoin.runtime.run import set_aside as aside
 from conjoin.runtime.run.batches import Batch, Reply, accepted_at_least
 from conjoin.runtime.run.carriers.sequential import Sequential
+from conjoin.runtime.run.dead_letter_orders import EndDeadLetter, end_dead_letter, no_dead_letter
 from conjoin.runtime.run.due import KINDS, Peeked, Sweep, peek, starts_to_schedule
 from conjoin.runtime.run.isolation import is_items
 from conjoin.runtime.upkeep.supervision import Supervisor
@@ -140,6 +142,13 @@ class Broker(Api):
     def delete_set_aside(self, key: int) -> Done | Refusal:
         """What could not be carried out never is; what waits for it goes on waiting."""
         return self._of_set_aside(aside.delete_set_aside, key)
+
+    def end_dead_letter(self, key: int, message: NewMessage | None = None) -> Done | Refusal:
+        """It becomes this message, or is deleted; whoever is second is refused, so it becomes one message at most."""
+        shard = self.homes.shard_of_record(key)
+        if shard < 0:
+            return no_dead_letter(key)
+        return end_dead_letter(partial(self.carrier.ask, shard), EndDeadLetter(key, message))
 
     def _of_set_aside(self, operation: Callable[[aside.Ask, int], Done | Refusal], key: int) -> Done | Refusal:
         shard = self.homes.shard_of_record(key)

@@ -275,6 +275,9 @@ class ShardSnapshot(ExplainingSnapshot):
     def set_aside(self, keys: Sequence[int]) -> Sequence[r.SetAsideRow]:
         return self._rows(r.SetAsideRow, "set_aside", self._many(keys))
 
+    def dead_letters(self, keys: Sequence[int]) -> Sequence[r.DeadLetterRow]:
+        return self._rows(r.DeadLetterRow, "dead_letters", self._many(keys))
+
     def set_aside_of(self, kind: str, item_key: int) -> Sequence[r.SetAsideRow]:
         return self._rows(r.SetAsideRow, "set_aside_of", kind, item_key)
 

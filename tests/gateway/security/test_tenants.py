@@ -129,8 +129,16 @@ CONSOLE: dict[str, int] = {
     "POST /console/send/rehearse": 200,
     # To a list, and to the page of the instance, which is not found.
     "GET /console/find": 303,
-    **{f"POST /console/instances/{{key}}/{what}": 303 for what in ("cancel", "variables")},
-    "POST /console/instances/{key}/incidents/{incident}/resolve": 303,
+    "POST /console/instances/{key}/cancel": 303,
+    # The page again, which is not found.
+    **{f"POST /console/instances/{{key}}/{what}": 404 for what in ("variables", "incidents/{incident}/resolve")},
+    # Of what was selected nothing is found.
+    "POST /console/incidents/rehearse": 200,
+    "POST /console/incidents/resolve": 303,
+    **{f"GET /console/{what}": 200 for what in ("jobs", "tasks")},
+    **dict.fromkeys(("GET /console/server", "GET /console/dead-letters", "GET /console/dead-letters/{key}"), 403),
+    **{f"POST /console/dead-letters/{{key}}/{what}": 403 for what in ("rehearse", "retry", "delete")},
+    **{f"POST /console/set-aside/{{key}}/{what}": 403 for what in ("retry", "delete")},
 }
 
 
@@ -262,6 +270,7 @@ def test_grpc_keeps_tenants_apart(theirs: Facts, server: Secured) -> None:
 def test_console_keeps_tenants_apart(eve: httpx.Client, theirs: Facts) -> None:
     eve.get("/console/messages")
     form = {"token": eve.cookies["conjoin_token"], "name": "paid", "key": "k", "tenant": THEIRS}
+    form["selected"] = str(theirs.keys["incidentKey"])
     statuses = {}
     for call in CONSOLE:
         method, path = call.split()

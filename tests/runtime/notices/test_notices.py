@@ -101,6 +101,19 @@ def test_everybody_is_told_of_his_own_messages_once(scene: Scene) -> None:
     assert [it.difference for it in verify_store(scene.broker.store)] == [None]
 
 
+def test_receivers_that_do_not_accept_are_known_until_they_do(scene: Scene) -> None:
+    scene.listener.down = {"http://paid"}
+    scene.publish("paid")
+    scene.notifier.round()
+    assert scene.notifier.refusing == {"paid": "it answered 503"}
+    scene.notifier.round()
+    assert scene.notifier.refusing == {"paid": "it answered 503"}, "it is left alone for a while"
+    scene.listener.down = set()
+    scene.clock.advance_ms(MINUTE_MS)
+    scene.notifier.round()
+    assert scene.notifier.refusing == {}
+
+
 def test_a_notice_says_what_and_why_and_no_variables_unless_asked(scene: Scene) -> None:
     scene.publish("paid")
     scene.publish("shipped")

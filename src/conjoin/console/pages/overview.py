@@ -1,4 +1,4 @@
-"""The overview: what is stuck, why, and where to look; live while the page is open.
+"""The overview: what needs attention, why, and the action for it; then the traffic. Live while the page is open.
 
 The stream sends the figures every two seconds; it ends when the server stops, and browsers connect again.
 """
@@ -10,7 +10,8 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
-from conjoin.console.figures import VERDICTS, OverviewCounts, hour_plot, in_the_hour, tiles
+from conjoin.console.attention import troubles
+from conjoin.console.figures import VERDICTS, OverviewCounts, hour_plot, in_the_hour, known_troubles, tiles
 from conjoin.console.filters import amount, duration
 from conjoin.console.fixes import with_fixes
 from conjoin.console.page_request import HEADERS, Console, Page, Visit
@@ -19,6 +20,7 @@ from conjoin.gateway.queries import store as queries
 
 EVERY_S = 2.0
 _LOOKED_AT, _SHOWN = 200, 5
+_MOST_REASONS = 8
 _STEP_S = 0.25
 
 
@@ -28,18 +30,17 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
 
     async def page(visit: Visit) -> Response:
         minutes, is_open = console.pace.minutes(visit.service.broker.now), await figures.open()
-        decided = in_the_hour(minutes)
+        known = known_troubles(minutes, is_open, visit.service.broker.supervisor)
         return await visit.show(
             "overview.html",
             tiles=_as_shown(tiles(minutes, is_open, visit.service.broker.now)),
             plot=hour_plot(minutes),
-            verdicts=[it for it in VERDICTS if any(verdict == it for verdict, _ in decided)],
-            reasons=[(*fate, count) for fate, count in decided.most_common()],
-            most=max(decided.values(), default=0),
+            verdicts=[it for it in VERDICTS if any(verdict == it for verdict, _ in in_the_hour(minutes))],
+            troubles=troubles(known),
+            is_counted=is_open.is_counted,
+            reasons=sorted(known.lost, key=lambda it: -it[1])[:_MOST_REASONS],
+            all_lost=sum(count for _, count in known.lost),
             lost=await _lost(visit),
-            jobs=[it for it in visit.service.broker.supervisor.report() if it.state != "ok"],
-            set_aside=sum(visit.service.broker.supervisor.set_aside.values()),
-            incidents=(await visit.ask(queries.page, "incidents", queries.Wanted({}, limit=_SHOWN)))["items"],
         )
 
     async def stream(visit: Visit) -> Response:
@@ -53,7 +54,7 @@ async def _lost(visit: Visit) -> list[dict[str, Any]]:
     """The newest messages that were not taken, each explained; of those that are alike, one."""
     alike: dict[tuple[str, str], list[int]] = {}
     for row in await visit.ask(queries.newest_messages, _LOOKED_AT):
-        if row.verdict not in ("correlated", "waiting"):
+        if row.verdict not in ("correlated", "waiting") and row.reason != "duplicate_id":
             alike.setdefault((row.name, row.reason), []).append(row.key)
     lost = []
     for keys in list(alike.values())[:_SHOWN]:
@@ -77,11 +78,18 @@ def _as_shown(figures: dict[str, Any]) -> dict[str, str]:
 
 
 async def _events(console: Console, figures: OverviewCounts) -> AsyncIterator[str]:
+    """What needs attention is sent as the page has it, escaped by its template."""
+    attention = console.templates.get_template("attention.html")
     while console.gateway.is_ready():
-        now = console.gateway.service.broker.now
-        minutes = console.pace.minutes(now)
-        shown = _as_shown(tiles(minutes, await figures.open(), now))
-        yield f"data: {json.dumps({'figures': shown, 'plots': {'hour': str(hour_plot(minutes))}})}\n\n"
+        broker = console.gateway.service.broker
+        minutes, is_open = console.pace.minutes(broker.now), await figures.open()
+        found = troubles(known_troubles(minutes, is_open, broker.supervisor))
+        event = {
+            "figures": _as_shown(tiles(minutes, is_open, broker.now)),
+            "plots": {"hour": str(hour_plot(minutes))},
+            "attention": attention.render(troubles=found, is_counted=is_open.is_counted),
+        }
+        yield f"data: {json.dumps(event)}\n\n"
         for _ in range(round(EVERY_S / _STEP_S)):
             if not console.gateway.is_ready():
                 return

@@ -1,4 +1,4 @@
-"""What if I sent this? A form for a message, what would become of it (a dry run), and then sending it."""
+"""Test a message: a form for it, what would become of it (a dry run), and then sending it."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ async def rehearse(visit: Visit) -> Response:
 async def send(visit: Visit) -> Response:
     fields = {name: visit.field(name) for name in FIELDS}
     try:
-        message = new_message(_given(fields))
+        message = new_message(given_fields(fields))
         with visit.console.gateway.metrics.publishing("console") as outcome:
             key = accepted(outcome.noted(await visit.service.call(Calls.publish, message))).key
     except HttpProblem as problem:
@@ -41,7 +41,7 @@ async def send(visit: Visit) -> Response:
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")
 
 
-def _given(fields: dict[str, str]) -> dict[str, Any]:
+def given_fields(fields: dict[str, str]) -> dict[str, Any]:
     if queries.has_hidden(fields["variables"]):
         raise invalid("variables: enter the real value instead of the hidden one")
     return {name: value for name, value in fields.items() if value.strip() or (name == "key" and value)}
@@ -51,7 +51,7 @@ async def _shown(visit: Visit, fields: dict[str, str], is_filled: bool) -> Respo
     if not is_filled:
         return await visit.show("send.html", message=fields, problem="", outcome=None)
     try:
-        outcome = accepted(await visit.service.rehearse(new_message(_given(fields)))).dry_run.as_json()
+        outcome = accepted(await visit.service.rehearse(new_message(given_fields(fields)))).dry_run.as_json()
     except HttpProblem as problem:
         return await visit.show("send.html", message=fields, problem=problem.detail, outcome=None)
     misses = with_fixes({**outcome["message"], "key": ""}, outcome["near_misses"])

@@ -16,6 +16,16 @@
         const text = told.figures[place.dataset.figure];
         if (text !== undefined && place.textContent !== text) place.textContent = text;
       });
+      const attention = document.querySelector("[data-attention]");
+      // A template of the server has escaped it. Whoever is on an action stays there.
+      if (attention && attention.dataset.last !== told.attention) {
+        if (attention.dataset.last !== undefined) {
+          const held = document.activeElement && document.activeElement.id;
+          attention.innerHTML = told.attention;
+          if (held && attention.querySelector(`#${CSS.escape(held)}`)) document.getElementById(held).focus();
+        }
+        attention.dataset.last = told.attention;
+      }
       // Drawn by the server, of numbers and its own words.
       each("[data-plot]", (place) => { place.innerHTML = told.plots[place.dataset.plot]; });
     };
@@ -157,6 +167,13 @@
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-select-all]")) {
       each("input[name=selected]", (box) => { box.checked = event.target.checked; });
+    }
+    // Single ones and all that match exclude each other.
+    if (event.target.matches("[data-all]") && event.target.checked) {
+      each("input[name=selected], [data-select-all]", (box) => { box.checked = false; });
+    }
+    if (event.target.matches("input[name=selected], [data-select-all]") && event.target.checked) {
+      each("[data-all]", (box) => { box.checked = false; });
     }
   });
   // Addresses that people send each other have no empty parts.

@@ -3,15 +3,24 @@
 Everything is looked up by the keys that its row has, and nothing is searched for; the log is read for a bounded time.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from conjoin.gateway.queries.element_names import element_name, message_name
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.codec.json_text import json_text
 from conjoin.runtime.reading import finding, list_items
 from conjoin.runtime.reading.finding import Meets, rows_with
 from conjoin.runtime.reading.instance_history import history_of
-from conjoin.runtime.reading.instances import elements_of, shown_text, subscriptions_of, variables_of
+from conjoin.runtime.reading.instances import (
+    awaited_by,
+    elements_of,
+    shown_text,
+    subscriptions_of,
+    timers_of,
+    variables_of,
+)
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
 
@@ -22,9 +31,13 @@ _LONGEST = 1_000
 
 
 class Inside(NamedTuple):
-    """What an instance waits for, does and calls. `caller` is the instance that called it."""
+    """What an instance waits for, does and calls. `caller` is the instance that called it.
+
+    What is at an element has its `element_name`.
+    """
 
     waits: list[dict[str, Any]]
+    timers: list[dict[str, Any]]
     jobs: list[dict[str, Any]]
     incidents: list[dict[str, Any]]
     called: list[str]
@@ -68,13 +81,20 @@ def inside(broker: Broker, key: int) -> Inside | Refusal:
     # An ended instance has no elements: whatever belongs to its tree is shown.
     is_ended_root = row.key == row.tree_key and row.state != "active"
     calling = (it.key for it in others if any(element.key == row.parent_key for element in elements_of(it)))
+    waits = list_items.subscription_items(broker, subscriptions_of(broker, [row], MOST))
     return Inside(
-        [to_plain(it) for it in list_items.subscription_items(broker, subscriptions_of(broker, [row], MOST))],
-        [to_plain(it) for it in list_items.job_items(broker, list(jobs.values()))],
-        [to_plain(it) for it in list_items.incident_items(broker, list(incidents.values()))],
+        _named(broker, row, waits),
+        _named(broker, row, timers_of(row)[:MOST]),
+        _named(broker, row, list_items.job_items(broker, list(jobs.values()))),
+        _named(broker, row, list_items.incident_items(broker, list(incidents.values()))),
         [str(it.key) for it in others if it.parent_key in mine or is_ended_root],
         str(next(calling, row.tree_key)) if row.parent_key else "",
     )
+
+
+def _named(broker: Broker, row: Any, items: Iterable[Any]) -> list[dict[str, Any]]:
+    """In plain values, each with the name of its element."""
+    return [{**to_plain(it), "element_name": element_name(broker, row.definition_key, it.element_id)} for it in items]
 
 
 def _row(broker: Broker, key: int) -> Any:
@@ -91,12 +111,15 @@ def history(broker: Broker, key: int, within_s: float) -> dict[str, Any] | Refus
         return row
     found = history_of(broker, row, within_s)
     taken = rows_with(broker, "message", [it.message_key for it in found.moments if it.message_key])
+    awaited = awaited_by(row)
     moments = [
         {
             **to_plain(it._replace(variables=None, detail=shown_text(broker.hiding, it.detail, row))),
             "at": instant_text(it.at),
             "variables": json_text(broker.hiding.of(it.variables))[:_LONGEST] if it.variables else "",
             "is_known": it.message_key in taken,
+            "element_name": element_name(broker, row.definition_key, it.element_id) if it.element_id else "",
+            "awaited": _awaited(broker, row, it, awaited),
         }
         for it in found.moments
     ]
@@ -107,3 +130,11 @@ def history(broker: Broker, key: int, within_s: float) -> dict[str, Any] | Refus
         "begins_at": instant_text(found.begins_at) if found.begins_at is not None else "",
         "left_out": found.left_out,
     }
+
+
+def _awaited(broker: Broker, row: Any, it: Any, known: Mapping[int, tuple[str, str]]) -> dict[str, str]:
+    """Name and key of the message that a wait which began is for; of one that is long over, what the model says."""
+    if it.subscription is None:
+        return {}
+    name, key = known.get(it.subscription, (message_name(broker, row.definition_key, it.element_id), ""))
+    return {"name": name, "key": key}

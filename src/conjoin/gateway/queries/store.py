@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from conjoin.errors import InputError
 from conjoin.gateway.monitoring.metrics import OPEN
+from conjoin.gateway.queries.element_names import with_names
 from conjoin.gateway.queries.variable_tests import passes_row, possible_rows, read_variable_test
 from conjoin.gateway.search.engine.filters import read_pattern
 from conjoin.runtime.broker import Broker
@@ -22,9 +23,17 @@ from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
 from conjoin.runtime.reading import finding
 from conjoin.runtime.reading.finding import Meets
-from conjoin.runtime.reading.instances import elements_of, subscriptions_of
+from conjoin.runtime.reading.instances import USER_TASK, elements_of, subscriptions_of
 from conjoin.runtime.reading.list_items import subscription_items
-from conjoin.runtime.reading.lists import LISTS, Listing, ListPage, ListQuery, newest_page, shard_keys
+from conjoin.runtime.reading.lists import (
+    LISTS,
+    Listing,
+    ListPage,
+    ListQuery,
+    count_matching,
+    newest_page,
+    shard_keys,
+)
 from conjoin.runtime.visibility.hiding import MARK
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
@@ -47,12 +56,27 @@ COUNTED = tuple(OPEN)
 _MESSAGES = LISTS["messages"]
 _ROWS = replace(LISTS["instances"], items=lambda broker, rows: rows)
 """Instances as they are stored."""
+LOST = ("expired", "discarded", "refused")
+"""Verdicts of messages that nobody has. A refused duplicate is none of them: somebody has the first one."""
+_LOST = {"lost": lambda wanted: {"reason": Meets((("<>", "duplicate_id"),))}}
+INCIDENT_TYPES = (
+    *("EXTRACT_VALUE_ERROR", "CONDITION_ERROR", "IO_MAPPING_ERROR", "JOB_NO_RETRIES", "UNHANDLED_ERROR_EVENT"),
+    *("CALLED_ELEMENT_ERROR", "DUPLICATE_SUBSCRIPTION"),
+)
 _BARE_MESSAGES = replace(_MESSAGES, items=lambda broker, rows: [row._replace(variables="") for row in rows])
+_JOBS = LISTS["jobs"]
+_NO_TASK = Meets((("<>", USER_TASK),))
 LISTING = {
     **LISTS,
+    "jobs": replace(_JOBS, where={"type": _NO_TASK}),
+    "tasks": replace(_JOBS, where={"type": USER_TASK}),
     "inbox": INBOX,
+    "incidents": replace(LISTS["incidents"], choices={"type": INCIDENT_TYPES}),
     "messages": replace(
-        _MESSAGES, narrows={**_MESSAGES.narrows, "variables": possible_rows}, row_tests={"variables": passes_row}
+        _MESSAGES,
+        columns={**_MESSAGES.columns, "lost": "verdict"},
+        narrows={**_MESSAGES.narrows, "variables": possible_rows, **_LOST},
+        row_tests={"variables": passes_row},
     ),
 }
 OPERATIONS = SIMPLE
@@ -88,6 +112,13 @@ def page(broker: Broker, what: str, wanted: Wanted) -> dict[str, Any]:
     return {**page_as_json(found), "looked_to": looked_to}
 
 
+def count(broker: Broker, what: str, wanted: Wanted) -> int | None:
+    """How many match, up to `MOST_COUNTED`; None: the store cannot count them."""
+    listing = LISTING[what]
+    filters = {name: _read(listing, name, value) for name, value in wanted.filters.items()}
+    return count_matching(broker, what, listing, ListQuery(filters, wanted.since), MOST_COUNTED)
+
+
 def page_as_json(page: ListPage) -> dict[str, Any]:
     return {"items": [to_plain(item) for item in page.items], "cursor": page.after, "is_cut": page.is_cut}
 
@@ -121,6 +152,8 @@ def whole_number(name: str, text: str) -> int:
 
 
 def _read(listing: Listing, name: str, text: str) -> Any:
+    if name == "lost":
+        return Meets((("in", LOST),))
     if name in listing.row_tests:
         return read_variable_test(text)
     if "*" not in text or name not in listing.columns or name in (*listing.choices, *NUMBERS):
@@ -207,7 +240,8 @@ def model(broker: Broker, key: int) -> dict[str, Any] | Refusal:
     inside = [it for row in rows for it in elements_of(row) if it.scope_key]
     tokens = Counter(it.element_id for it in inside)
     troubled = Counter(it.element_id for it in inside if it.incident_key)
-    waits = [to_plain(it) for it in subscription_items(broker, subscriptions_of(broker, rows, _MOST_WAITS))]
+    open_waits = subscription_items(broker, subscriptions_of(broker, rows, _MOST_WAITS))
+    waits = with_names(broker, [to_plain(it) for it in open_waits])
     versions = broker.definitions.versions[(facts["tenant_id"], facts["process_id"])]
     counts = {"tokens": dict(tokens), "troubled": dict(troubled), "active": len(rows), "waits": waits}
     return {**facts, **counts, "versions": [_definition(it) for it in versions[::-1]]}

@@ -113,14 +113,22 @@ _CONSOLE: dict[Rule, Sequence[str]] = {
     _READ: (
         *("GET /find", "GET /messages", "GET /messages/{key}", "GET /send", "POST /send/rehearse", "GET /incidents"),
         *("GET /instances", "GET /instances/{key}", "GET /models", "GET /models/{key}", "GET /models/{key}/xml"),
+        *("GET /jobs", "GET /tasks", "POST /incidents/rehearse"),
     ),
     Rule(("publish",), by_hand=True): ("POST /send",),
     _OPERATE: (
         *(f"POST /instances/{{key}}/{what}" for what in ("cancel", "variables")),
         "POST /instances/{key}/incidents/{incident}/resolve",
+        "POST /incidents/resolve",
     ),
-    _READ_ALL: ("GET /inbox", "GET /inbox/{key}", "POST /inbox/rehearse"),
-    _OPERATE_ALL: ("POST /inbox/operate", "POST /inbox/{key}/operate", "POST /inbox/{key}/correct"),
+    _READ_ALL: (
+        *("GET /inbox", "GET /inbox/{key}", "POST /inbox/rehearse", "GET /server"),
+        *("GET /dead-letters", "GET /dead-letters/{key}", "POST /dead-letters/{key}/rehearse"),
+    ),
+    _OPERATE_ALL: (
+        *("POST /inbox/operate", "POST /inbox/{key}/operate", "POST /inbox/{key}/correct"),
+        *(f"POST /{what}/{{key}}/{end}" for what in ("dead-letters", "set-aside") for end in ("retry", "delete")),
+    ),
 }
 
 

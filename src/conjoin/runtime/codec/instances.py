@@ -124,6 +124,16 @@ class WrittenElement(NamedTuple):
         """Correlation key and key of each subscription."""
         return [(wait[4], wait[1]) for wait in self.waits or () if wait[0] == _MESSAGE]
 
+    @property
+    def awaited_names(self) -> dict[int, tuple[str, str]]:
+        """Name and correlation key of each of these subscriptions, by its key."""
+        return {wait[1]: (wait[3], wait[4]) for wait in self.waits or () if wait[0] == _MESSAGE}
+
+    @property
+    def timers(self) -> list[tuple[int, str, int]]:
+        """Key, element and due time of each timer."""
+        return [(wait[1], wait[2], wait[3]) for wait in self.waits or () if wait[0] == _TIMER]
+
 
 def children_of(it: WrittenElement) -> Iterator[WrittenElement]:
     inside = it.inside

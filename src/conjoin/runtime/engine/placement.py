@@ -134,7 +134,7 @@ class Placement:
         self.homes = homes or first_homes(shards)
         self._definitions = definitions
 
-    def hand_on(self, shard: "Shard", outbox: list[tuple[int, Order]], order: Order) -> None:
+    def hand_on(self, shard: "Shard", outbox: list[tuple[int, Any]], order: Order) -> None:
         """Into the queue of a shard, or its outbox."""
         for receiver, sent in self.receivers(shard.index, order, shard.keys.counter):
             if receiver == shard.index:

@@ -67,8 +67,7 @@ class Inbox:
 
     def receive(self, channel: str, arrivals: Iterable[Taken]) -> Counts:
         """The keys of the arrivals are not used: shards give new ones. What is known already is acknowledged."""
-        policies = self._broker.catalog.view().policies
-        reception = Reception(self.channel(channel), self.settings, self.shards.count, policies)
+        reception = self._reception(channel)
         reception.take(arrivals)
         counts = reception.counts
         for shard, request in reception.requests():
@@ -79,6 +78,31 @@ class Inbox:
         """The same with rows as a source has them, which are read as their channel says."""
         reader, now = ChannelRows(self.channel(channel), self.settings), self.shards.now
         return self.receive(channel, (reader.take(row, now) for row in rows))
+
+    def receive_corrected(self, channel: str, row: Row) -> OperationRefused | None:
+        """A row that was a dead letter. One that still is no message is refused; one that is here already is taken."""
+        reception = self._reception(channel)
+        reception.take([ChannelRows(self.channel(channel), self.settings).take(row, self.shards.now)])
+        if reception.rejected:
+            return OperationRefused("invalid", f"the row {reception.rejected[0].text}")
+        if reception.counts.ignored or reception.counts.dropped:
+            return OperationRefused("invalid", f"channel {channel} does not want such a row")
+        for shard, request in reception.requests():
+            self._meter.count(self.shards.ask(shard, request).counts)
+        return None
+
+    def _reception(self, channel: str) -> Reception:
+        policies = self._broker.catalog.view().policies
+        return Reception(self.channel(channel), self.settings, self.shards.count, policies)
+
+    def applicable(self, key: int, operations: Mapping[str, Operation]) -> list[str]:
+        """The words of those that would be taken, and would change the message."""
+        rows = {row.key: row for row in self._rows([key])}
+        if key not in rows:
+            return []
+        message, now = read_row(rows[key]).message, self.shards.now
+        answers = {word: operate(message, operation, now, self.settings) for word, operation in operations.items()}
+        return [word for word, it in answers.items() if not isinstance(it, OperationRefused) and it != message]
 
     def run(self, is_ours: Callable[[], bool] = always) -> Counts:
         """Everything that is due now."""

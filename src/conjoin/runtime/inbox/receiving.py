@@ -235,6 +235,11 @@ class Reception:
             else:
                 self._accept(arrival)
 
+    @property
+    def rejected(self) -> list[DeadLetter]:
+        """Those that are no message."""
+        return [letter for some in self._dead_letters.values() for letter in some]
+
     def requests(self) -> Iterable[tuple[int, InboxArrivals]]:
         """Each with its shard, a bounded number of messages in one."""
         for shard in sorted({*self._arrivals, *self._dead_letters}):

@@ -65,6 +65,8 @@ class Notifier:
         """Receivers that have refused: how long they are left alone, and until when."""
         self._failing: dict[str, tuple[str, int]] = {}
         """The notice of each receiver that could not be sent by a mistake of ours, and how often it was tried."""
+        self.refusing: dict[str, str] = {}
+        """Receivers that did not accept the last time, each with why."""
         self.left_out = 0
         """Notices that could not be sent, and never will be."""
 
@@ -78,6 +80,8 @@ class Notifier:
         with ThreadPoolExecutor(len(due)) as pool:
             tallies = list(pool.map(self._notify, due))
         failed = {it.name: tally.failed for it, tally in zip(due, tallies, strict=True) if tally.failed}
+        self.refusing = {name: why for name, why in self.refusing.items() if name not in {it.name for it in due}}
+        self.refusing |= failed
         for name in (it.name for it in due):
             if name in failed:
                 wait = min(2 * self._waits.get(name, (0, 0))[0] or _FIRST_WAIT_US, _LONGEST_WAIT_US)

@@ -27,7 +27,10 @@ _NUMBER = re.compile(rb"\d{16,19}")
 
 
 class Moment(NamedTuple):
-    """`kind` is what happened, in one or two words; `element_id` where; `message_key` of the message that was taken."""
+    """`kind` is what happened, in one or two words; `element_id` where; `message_key` of the message that was taken.
+
+    `subscription` is the key of the wait that began, `due_at` when a timer is due that was started.
+    """
 
     at: int
     kind: str
@@ -35,6 +38,8 @@ class Moment(NamedTuple):
     detail: str = ""
     message_key: int | None = None
     variables: Mapping[str, Any] | None = None
+    subscription: int | None = None
+    due_at: int | None = None
 
 
 class InstanceHistory(NamedTuple):
@@ -53,12 +58,12 @@ class InstanceHistory(NamedTuple):
 def history_of(broker: Broker, row: InstanceRow, within_s: float) -> InstanceHistory:
     ends = monotonic() + within_s
     log = broker.store.shard(broker.homes.shard_of_record(row.key))
-    oldest = _first_after(log, 0)
+    oldest = first_commit_after(log, 0)
     if oldest is None:
         return InstanceHistory([], None, broker.now, 0)
     is_late = oldest.version > 1 and oldest.at > row.started_at
     reader = _MomentReader(row.key, _alive(row) if is_late else {})
-    first = oldest.version if is_late else _begun_in(log, oldest.version, row.started_at)
+    first = oldest.version if is_late else first_version_at(log, oldest.version, row.started_at)
     moments: deque[Moment] = deque(maxlen=MOST_MOMENTS)
     count, looked_to = 0, None
     for commit in _commits(log, first - 1):
@@ -81,17 +86,17 @@ def _alive(row: InstanceRow) -> dict[int, str]:
     return {key: element_id for key, element_id in keys if key and key != row.key}
 
 
-def _first_after(log: ShardStore, version: int) -> LogRow | None:
+def first_commit_after(log: ShardStore, version: int) -> LogRow | None:
     return next(log.log(version, 1), None)
 
 
-def _begun_in(log: ShardStore, oldest: int, at: int) -> int:
-    """The first version with such a time."""
+def first_version_at(log: ShardStore, oldest: int, at: int) -> int:
+    """The first version with such a time, or one later."""
     with closing(log.reader()) as reader, reader.begin() as snapshot:
         low, high = oldest, snapshot.head.version
     while low < high:
         middle = (low + high) // 2
-        found = _first_after(log, middle - 1)
+        found = first_commit_after(log, middle - 1)
         low, high = (middle + 1, high) if found is not None and found.at < at else (low, middle)
     return low
 
@@ -169,7 +174,8 @@ class _MomentReader:
                 kind = "left" if event.kind == "ElementCompleted" else "ended by force"
                 return Moment(0, kind, inside.pop(event.key))
             case "MessageAwaited" if event.key in inside:
-                return Moment(0, "waits", self._own(event.subscription, event.key), "for a message")
+                where = self._own(event.subscription, event.key)
+                return Moment(0, "waits", where, "for a message", subscription=event.subscription)
             case "MessageCorrelated" if event.subscription in inside:
                 return Moment(0, "message", inside[event.subscription], "correlated", event.message)
             case "ElementTriggered" | "ScopeInterrupted" if event.key in inside:
@@ -183,7 +189,7 @@ class _MomentReader:
                 return Moment(0, "variables", inside[event.scope_key], "", None, result)
             case "TimerStarted" if event.owner_key in inside:
                 self._own(event.key, event.owner_key, event.element_id)
-                return Moment(0, "waits", event.element_id, "for a timer")
+                return Moment(0, "waits", event.element_id, "for a timer", due_at=event.due_at)
             case "TimerEnded":
                 element_id = inside.pop(event.key, None)
                 if element_id is not None and isinstance(request, c.FireTimers):

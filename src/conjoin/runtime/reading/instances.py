@@ -14,6 +14,7 @@ from conjoin.kernel.plan import value_or_null
 from conjoin.kernel.process.rules.jobs import FOR_A_PERSON
 from conjoin.kernel.storable import whole_number
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.codec.instance_waits import closed_waits
 from conjoin.runtime.codec.instances import WrittenElement, children_of
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.reading.finding import rows_with
@@ -126,6 +127,30 @@ def subscriptions_of(broker: Broker, rows: Iterable[InstanceRow], most: int) -> 
     where = {column: tuple({wait[index]: None for wait in waits}) for index, column in enumerate(_WAIT_KEY)}
     known = {it[: len(_WAIT_KEY)]: it for it in broker.store.rows(t.SUBSCRIPTION, where, None, len(waits))}
     return [known[wait] for wait in waits if wait in known and known[wait].closed_at is None]
+
+
+class LiveTimer(NamedTuple):
+    key: int
+    element_id: str
+    due_at: int
+
+
+def timers_of(row: InstanceRow) -> list[LiveTimer]:
+    """Those that run, the next one first."""
+    found = [LiveTimer(*it) for inside in _whole(row) for it in inside.timers]
+    return sorted(found, key=lambda it: (it.due_at, it.key))
+
+
+def awaited_by(row: InstanceRow) -> dict[int, tuple[str, str]]:
+    """Name and correlation key of its subscriptions, by their keys: of the open ones, and of those closed last."""
+    known = {it.subscription.key: (it.subscription.name, row.wait_on or "") for it in closed_waits(row)}
+    for inside in _whole(row):
+        known |= inside.awaited_names
+    return known
+
+
+def _whole(row: InstanceRow) -> Iterator[WrittenElement]:
+    return _with_children(WrittenElement(*read_json(row.body)))
 
 
 def _with_children(it: WrittenElement) -> Iterator[WrittenElement]:

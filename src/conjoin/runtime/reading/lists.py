@@ -72,6 +72,8 @@ class Listing:
     """Conditions on columns that follow from a filter: rows that cannot pass it are not read."""
     row_tests: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     """Filters that are checked on each row, before an item is made of it."""
+    where: Mapping[str, Any] = field(default_factory=dict)
+    """Conditions that all of its rows meet."""
 
     @property
     def filters(self) -> list[str]:
@@ -186,6 +188,16 @@ def page_of(broker: Broker, what: str, listing: Listing, query: ListQuery) -> Li
     return _page([_scan(broker, what, listing, query, query.newest_first)], query)[0]
 
 
+def count_matching(broker: Broker, what: str, listing: Listing, query: ListQuery, most: int) -> int | None:
+    """How many rows match, up to a number; None: that takes items, which the store does not make."""
+    problems = list(_problems(what, listing, query))
+    if problems:
+        raise InputError(problems)
+    if any(name not in listing.columns for name in query.filters):
+        return None
+    return broker.store.count(listing.table, _where(listing, query), most)
+
+
 def newest_page(
     broker: Broker, what: str, listing: Listing, query: ListQuery, within_s: float = float("inf")
 ) -> ListPage:
@@ -271,7 +283,7 @@ def _problems(what: str, listing: Listing, query: ListQuery) -> Iterator[str]:
 
 
 def _where(listing: Listing, query: ListQuery) -> dict[str, Any]:
-    where: dict[str, Any] = {}
+    where: dict[str, Any] = dict(listing.where)
     for name, value in query.filters.items():
         own = {listing.columns[name]: value} if name in listing.columns else {}
         more = listing.narrows[name](value) if name in listing.narrows else {}

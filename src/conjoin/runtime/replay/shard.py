@@ -24,7 +24,7 @@ from conjoin.runtime.codec.json_text import json_bytes, json_text, read_json
 from conjoin.runtime.codec.orders import Request, stamped, with_own_records, written_order
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.key_spaces import Place, SpaceStore
-from conjoin.runtime.engine.placement import KeyHomes, Placement
+from conjoin.runtime.engine.placement import KeyHomes, Placement, shard_of
 from conjoin.runtime.engine.shard import Decided, Shard, instance_keys
 from conjoin.runtime.engine.stored_catalog import CatalogView, inbox_version
 from conjoin.runtime.replay.rows import ReplayedInstances, ReplayedKeys
@@ -73,7 +73,7 @@ class ReplayedShard(Shard):
         self._shards = shards
         self._homes = homes
         self._decided: list[Event | Item] = []
-        self._outbox: list[tuple[int, Order]] = []
+        self._outbox: list[tuple[int, Request]] = []
         self.keys.number_as(homes.number_of(index))
 
     def learn(self, view: CatalogView) -> None:
@@ -91,6 +91,10 @@ class ReplayedShard(Shard):
         inner = request.command if isinstance(request, c.ForKey) else request
         if isinstance(inner, _BETWEEN_SHARDS) or (isinstance(inner, c.BroadcastSignal) and not inner.starts):
             self.taken.append(json_text(written_order(request)))
+        if isinstance(request, NewMessage) and shard_of(request.key, self._shards) != self.index:
+            # An operator made it of a dead letter that was kept here.
+            self._outbox.append((shard_of(request.key, self._shards), request))
+            return []
         order = self._order_of(request, entry.at)
         self._decided.clear()
         if isinstance(order, c.ForKey) and isinstance(order.command, correlation.ExpireMessages):

@@ -104,6 +104,7 @@ class Commit:
     """The instances that have ended."""
     decided: Sequence[MessageRow] = ()
     """Of the messages those whose verdict has changed."""
+    shard: int = 0
 
 
 def accepted_at_least(error: BaseException) -> OutcomeUnknown:

@@ -8,12 +8,13 @@ from conjoin.kernel.process import commands as c
 from conjoin.runtime.client_api.jobs import activated_jobs
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.codec.orders import read_order, stamped, written_order
+from conjoin.runtime.codec.orders import Request, read_order, stamped, written_order
 from conjoin.runtime.engine.stored_catalog import CatalogView
 from conjoin.runtime.inbox.on_shard.fold import InboxFold
 from conjoin.runtime.inbox.requests import InboxRequest
 from conjoin.runtime.ingest.dead_letters import DeadLetter
 from conjoin.runtime.run.batches import PROBE, Batch, Commit, Mail, Origin, Reply, place_of_row, whole_source
+from conjoin.runtime.run.dead_letter_orders import DeadLetterFold, EndDeadLetter
 from conjoin.runtime.run.due import Kind, Sweep, due_orders
 from conjoin.runtime.run.isolation import Blame
 from conjoin.runtime.run.limits import MOST, left_of, order_text
@@ -42,9 +43,10 @@ class Fold:
         """How far each part of the source has been read when this run is over."""
         self._inbox: InboxFold | None = None
         self._aside: SetAsideFold | None = None
+        self._letters = DeadLetterFold(self._execution)
         self._requests: Sequence[object] = ()
         """Those of the batch, without those that an earlier run has carried out."""
-        self._mail: list[Order | None] = []
+        self._mail: list[Request | None] = []
         self.replies: list[Reply] = []
         self._begun: list[object] = []
         """The deliveries and requests that were begun."""
@@ -137,6 +139,8 @@ class Fold:
             return self._sweep(request)
         if isinstance(request, SetAsideRequest):
             return self._of_set_aside(request)
+        if isinstance(request, EndDeadLetter):
+            return self._letters.carry_out(request)
         if isinstance(request, InboxRequest):
             if self._inbox is None:
                 self._inbox = InboxFold(self._execution)
@@ -164,7 +168,7 @@ class Fold:
                 self._execution.allow(left_of(row.command))
                 written = read_json(order_text(row.command))
                 order = read_order(written) if order is None else order
-                self._execution.order(stamped(order, self._now), written)
+                self._execution.receive(order, written)
         self._execution.allow(MOST)
         self._sent_by_mail = len(self._its.outbox)
 
@@ -229,12 +233,15 @@ class Fold:
             changes.drop[t.SET_ASIDE] = list(self._aside.drop)
         if self._execution.dead_letters:
             changes.put[t.DEAD_LETTER] = self._execution.dead_letters
+        if self._letters.ended:
+            changes.drop[t.DEAD_LETTER] = [(key,) for key in self._letters.ended]
         return changes
 
     def _has_changes(self, batch: Batch) -> bool:
         has_inbox_changes = self._inbox is not None and not self._inbox.rows.is_empty
         has_set_aside = self._aside is not None and bool(self._aside.put or self._aside.drop)
-        others = (self._is_probed, batch.positions, self._received, self._reached, self._execution.dead_letters)
+        letters = (*self._execution.dead_letters, *self._letters.ended)
+        others = (self._is_probed, batch.positions, self._received, self._reached, letters)
         return bool(self._noted.entries) or any(others) or has_inbox_changes or has_set_aside
 
     def let_go(self) -> None:
@@ -255,4 +262,5 @@ class Fold:
             put.get(t.JOB, ()),
             self._ended,
             self._decided,
+            self._its.index,
         )

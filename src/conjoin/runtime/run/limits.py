@@ -19,7 +19,7 @@ from conjoin.kernel.process import commands as c
 from conjoin.kernel.process.events import InstanceCreated, ResultKept
 from conjoin.kernel.process.step import Item
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.codec.orders import written_order
+from conjoin.runtime.codec.orders import Request, written_order
 from conjoin.runtime.engine.shard import Decided
 
 CHECK_EVERY = 64
@@ -78,7 +78,7 @@ def _size(value: Any, depth: int) -> int:
     return sum(looked_at) + 4 * len(value)
 
 
-def shares(left: int, orders: Sequence[Order], shards: int, steps: int = 0) -> list[int]:
+def shares(left: int, orders: Sequence[Request], shards: int, steps: int = 0) -> list[int]:
     """What each order takes along; raises where nothing is left for it."""
     starts = sum(type(order) is c.StartInstance for order in orders)
     copies = sum(type(order) is c.BroadcastSignal for order in orders)
@@ -89,7 +89,7 @@ def shares(left: int, orders: Sequence[Order], shards: int, steps: int = 0) -> l
     return [(left - cost) // share[type(it)] if type(it) in share else left - 1 for it in orders]
 
 
-def written_mail(order: Order, left: int) -> str:
+def written_mail(order: Request, left: int) -> str:
     text = json_text(written_order(order))
     return text if left >= MOST - 1 else f"{_MARK}{left},{text}]"
 

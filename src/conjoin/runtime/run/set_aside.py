@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from conjoin.kernel.process import commands as c
 from conjoin.runtime.client_api.answers import DONE, Done, Refusal
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.codec.orders import read_order, stamped, written_order
+from conjoin.runtime.codec.orders import read_order, written_order
 from conjoin.runtime.run.batches import Reply
 from conjoin.runtime.run.due import DueRow, Kind, Sweep, due_orders, due_rows
 from conjoin.runtime.run.isolation import blamed, carried_out, is_items, may_pass
@@ -83,6 +83,7 @@ class SetAsideFold:
         self.drop: list[tuple[int]] = []
         self._its = execution.its
         self._now = execution.now
+        self._execution = execution
         self._order = execution.order
         self._received = received
 
@@ -135,7 +136,7 @@ class SetAsideFold:
         """An item that is gone by now is done with."""
         if row.kind == MAIL:
             written = read_json(order_text(row.command))
-            self._order(stamped(read_order(written), self._now), written)
+            self._execution.receive(read_order(written), written)
         elif row.kind == START_TIMERS:
             scheduling = c.ScheduleStarts(row.item_key, self._now)
             self._order(scheduling, written_order(scheduling))

@@ -7,12 +7,11 @@ what was fetched and is not needed was only looked at. Sweeps and the inbox know
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from conjoin.kernel.coupling import Order
 from conjoin.kernel.definitions import Definitions
 from conjoin.kernel.process import commands as c
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import read_json
-from conjoin.runtime.codec.orders import read_order
+from conjoin.runtime.codec.orders import Request, read_order
 from conjoin.runtime.engine.placement import first_key
 from conjoin.runtime.run.batches import Mail
 from conjoin.runtime.run.limits import order_text
@@ -57,20 +56,20 @@ class Touched:
                 yield InstancesWanted(by, tuple(dict.fromkeys(numbers)))
 
 
-def read_mail(mail: Mail) -> list[Order | None]:
+def read_mail(mail: Mail) -> list[Request | None]:
     """None for what cannot be read: it is told of when its turn comes."""
     return [_read(row.command) for _, row in mail]
 
 
-def _read(text: str) -> Order | None:
+def _read(text: str) -> Request | None:
     try:
-        order: Order = read_order(read_json(order_text(text)))
+        order: Request = read_order(read_json(order_text(text)))
     except Exception:  # noqa: BLE001 - whatever another version has sent
         return None
     return order
 
 
-def touched_by(mail: Sequence[Order | None], requests: Sequence[object], definitions: Definitions) -> Touched:
+def touched_by(mail: Sequence[Request | None], requests: Sequence[object], definitions: Definitions) -> Touched:
     touched = Touched(definitions)
     for request in (*mail, *requests) if mail else requests:
         note = _NOTE.get(type(request))

@@ -132,6 +132,8 @@ class Supervisor:
         self.jobs: dict[str, SupervisedJob] = {}
         self.set_aside: dict[int, int] = {}
         """How much is set aside, by shard, as of its last sweep."""
+        self.refused_notices: dict[str, str] = {}
+        """Receivers of notices that do not accept them, each with why."""
         self._clock = clock
         self._turn = Lock()
 

@@ -56,6 +56,7 @@ LOOKUPS: dict[str, Lookup] = {
     "timers": Lookup(t.TIMER, "numbers", _BY_KEY),
     "jobs": Lookup(t.JOB, "numbers", _BY_KEY),
     "set_aside": Lookup(t.SET_ASIDE, "numbers", _BY_KEY),
+    "dead_letters": Lookup(t.DEAD_LETTER, "numbers", _BY_KEY),
     "id_holders": Lookup(
         t.INSTANCE,
         "texts",

@@ -23,7 +23,7 @@ from conjoin.kernel.process import events as pe
 from conjoin.kernel.process.state import Instance
 from conjoin.runtime.client_api.messages import NewMessage, accepted, order_of
 from conjoin.runtime.codec.instances import all_inside
-from conjoin.runtime.codec.orders import with_own_records, written_order
+from conjoin.runtime.codec.orders import Request, stamped, with_own_records, written_order
 from conjoin.runtime.engine import shard as engine
 from conjoin.runtime.engine.business_ids import BusinessIds
 from conjoin.runtime.engine.placement import Placement, shard_of
@@ -71,7 +71,7 @@ class WorkingSet:
         self.shard.catalog = catalog.asking(instance_keys(keys))
         self.journal: list[tuple[Order, Decided]] = []
         """The orders of the request that is carried out now, each with what was decided."""
-        self.outbox: list[tuple[int, Order]] = []
+        self.outbox: list[tuple[int, Request]] = []
         """Orders for other shards, each with its receiver."""
         self.most_steps = engine.MOST_STEPS
         """How many may follow from what is carried out now."""
@@ -314,6 +314,28 @@ class Execution:
         key = self.its.keys.take()
         self.dead_letters.append(DeadLetterRow(key, *letter, self.now))
         return Reply(key=key)
+
+    def send(self, new: NewMessage) -> None:
+        """To the shard where its key is at home: published here, or by mail there, where it gets its key.
+
+        The log of this shard has it without events: that it was sent on from here.
+        """
+        its = self.its
+        receiver = shard_of(new.key, its.shard_count)
+        if receiver == its.index:
+            self.publish(new)
+            return
+        its.journal.clear()
+        its.outbox.append((receiver, new))
+        self._note_sent(0)
+        self._note(written_order(new), its.keys.next, its.journal)
+
+    def receive(self, order: Request, written: list[Any]) -> None:
+        """What another shard has sent."""
+        if isinstance(order, NewMessage):
+            self.publish(order)
+        else:
+            self.order(stamped(order, self.now), written)
 
     def outbox_rows(self, sent: int) -> list[OutboxRow]:
         """What goes to other shards; so many went before."""
