@@ -83,13 +83,17 @@ class CorrelateBatches:
 
     @property
     def last(self) -> BatchManifest | None:
-        """The last batch that was committed. What one that died has left is put right when it is first asked for."""
+        """The last batch that was committed. What one that died has left is put right when it is first asked for, and
+        again after one that failed in its commit, or in what follows it."""
         if not self._opened:
             self.state.make()
             self.out.belong_to(self.state)
-            self._last = self.state.latest()
+            self._last = None
+            for made in self.state.kept():
+                # Not the last alone: what nobody has published yet is swept together with what nobody has committed.
+                self.out.publish(made.run, made.files)
+                self._last = made
             if self._last is not None:
-                self.out.publish(self._last.run, self._last.files)
                 self.out.sweep(self._last.sequence)
             self.state.sweep(everything=True)
             self._opened = True
@@ -224,10 +228,12 @@ class CorrelateBatches:
         for name, files in made.files.items():
             made.total_out[name] = made.total_out.get(name, 0) + sum(file.rows for file in files)
         made.seconds = round(time.monotonic() - began, 3)
+        # Whatever fails from here on, it may be committed: `last` looks, and publishes it.
+        self._opened = False
         self.state.commit(made)
-        self._last = made
         self.out.publish(made.run, made.files)
         self.state.sweep()
+        self._last, self._opened = made, True
 
 
 def shape_of(given: BatchRows, buckets: int) -> StreamShape:

@@ -9,6 +9,7 @@ refused, on a file system of this machine; on an object store two that look at t
 """
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -121,6 +122,10 @@ class StateFolder:
     def latest(self) -> BatchManifest | None:
         numbers = self._numbers()
         return self.read(max(numbers)) if numbers else None
+
+    def kept(self) -> Iterator[BatchManifest]:
+        """Those that a sweep leaves; the last comes last."""
+        return map(self.read, sorted(self._numbers())[-_KEPT:])
 
     def read(self, sequence: int) -> BatchManifest:
         place = self._manifest(sequence)
