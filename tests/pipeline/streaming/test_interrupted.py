@@ -36,9 +36,7 @@ def _disarmed() -> Iterator[None]:
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2, 5])
 @pytest.mark.parametrize("by", ["another process", "the same"])
-def test_batch_that_dies_at_any_point_is_taken_again(
-    point: str, nth: int, by: str, seed: int, tmp_path: Path
-) -> None:
+def test_batch_that_dies_at_any_point_is_taken_again(point: str, nth: int, by: str, seed: int, tmp_path: Path) -> None:
     rng = Random(f"{seed}/{point}/{nth}")
     many = Many(seed + nth, 12)
     tables = tables_of(many, rng)
