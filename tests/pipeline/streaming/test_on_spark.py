@@ -54,7 +54,7 @@ class Feed:
     def stream(self, *tables: str, **options: Any) -> CorrelateStream:
         given: dict[str, DataFrame] = {table: self._stream_of(table) for table in tables or SCHEMAS}
         places = {"state": str(self.folder / "state"), "out": str(self.folder / "out")}
-        return correlate_stream(**given, **places, **({"buckets": 4} | options))
+        return correlate_stream(**given, **(places | {"buckets": 4} | options))
 
     def _stream_of(self, table: str) -> DataFrame:
         return self._spark.readStream.schema(SCHEMAS[table]).json(str(self.folder / table))
