@@ -87,6 +87,20 @@ def test_a_batch_of_no_rows_is_a_batch(tmp_path: Path) -> None:
     assert told(tmp_path) == {1: "expired", 2: "expired"}
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_a_subscription_without_an_id_is_closed_by_its_row_that_comes_again(tmp_path: Path, together: bool) -> None:
+    opens = {"process_id": "order", "name": "Paid", "correlation_key": "a", "opened_at": BEGIN}
+    closes = opens | {"closed_at": BEGIN + 5 * SECOND}
+    stays = opens | {"correlation_key": "b"}
+    stream = stream_of(tmp_path, policies(time_to_live="1s"), 0)
+    first, then = ([opens, closes, stays], []) if together else ([opens, stays], [closes])
+    stream.take(0, frames({"messages": [message(9, "z", 1)], "subscriptions": first, "ends": []}))
+    later = [message(1, "a", 10), message(2, "b", 10), message(3, "z", 20)]
+    report = stream.take(1, frames({"messages": later, "subscriptions": then, "ends": []}))
+    assert report is not None
+    assert (told(tmp_path), report.held.open) == ({9: "expired", 1: "expired", 2: "correlated"}, 0)
+
+
 def test_results_of_another_state_are_refused(tmp_path: Path) -> None:
     book = policies(time_to_live="1h")
     take(tmp_path, 0, book, [message(1, "a", 1)])
