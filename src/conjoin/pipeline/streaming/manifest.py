@@ -46,13 +46,14 @@ class Held(msgspec.Struct, array_like=True, frozen=True):
 
 
 class BucketFile(msgspec.Struct, array_like=True, frozen=True):
-    """`due`: the instant at which something happens in it although nothing arrives."""
+    """`due`: the instant at which something happens in it although nothing arrives. `unpacked`: its bytes in memory."""
 
     name: str
     rows: int
     bytes: int
     due: int
     held: Held
+    unpacked: int = 0
 
 
 class StreamShape(msgspec.Struct, frozen=True):
