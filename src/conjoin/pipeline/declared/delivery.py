@@ -61,7 +61,7 @@ class SinkDelivery:
             return
         try:
             rows = self._rows(last, table_of(sink.rows), files, is_numbered=sink.format == STORE)
-            batch = SinkBatch(last.sequence, f"conjoin {self._batches.state.identity} {name}")
+            batch = SinkBatch(last.sequence, self._batches.state.identity, name)
             write_batch(wanted_of(rows, sink), sink, batch)
         except SPARK_ERRORS as error:
             told = f"batch {last.sequence} is committed and not delivered to the sink {name!r}: {spark_says(error)}"
