@@ -86,7 +86,7 @@ class CorrelateStream:
         frame, batches = self.shaped.frame, self.batches
         place = self.checkpoint(checkpoint)
         self.check(checkpoint, new_checkpoint=new_checkpoint)
-        starts = [] if self.starts is None else starts_in(self.starts)
+        starts = None if self.starts is None else starts_in(self.starts)
         its_id = cache(lambda: known_id(place))
 
         def take(rows: "DataFrame", number: int) -> None:
