@@ -20,6 +20,7 @@ from conjoin.pipeline.ingest.tasks import IngestTask, commit_packs, packs_in
 from conjoin.pipeline.source.written_rows import last_places
 from conjoin.runtime.ingest.row_notes import has_notes, settle_notes
 from conjoin.runtime.opening import open_broker
+from conjoin.shown_urls import shown_url
 
 _COMPRESSED = ipc.IpcWriteOptions(compression="zstd")
 _AT_ONCE = 1_000
@@ -64,7 +65,9 @@ def publish_staged(job: IngestTask, messages: Sequence[Staged]) -> Ingested:
     source = job.asking.source
     with closing(open_broker(job.asking.address)) as broker:
         if any(it.shards != broker.shard_count for it in messages):
-            raise StoreFailed(f"{job.asking.address} has got another number of shards meanwhile: write again")
+            raise StoreFailed(
+                f"{shown_url(job.asking.address)} has got another number of shards meanwhile: write again"
+            )
         after_write = job.whole is None and has_notes(broker.store, source)
         commits = commit_packs(job._replace(after_write=after_write), in_order(messages))
         done = settled(broker, (row for batch in commits for row in batch.to_pylist()))

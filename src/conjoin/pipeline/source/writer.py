@@ -26,6 +26,7 @@ from conjoin.pipeline.source.written_rows import Numbering, arriving, last_place
 from conjoin.runtime.ingest.row_notes import settle_notes
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, worker_shards
+from conjoin.shown_urls import shown_url
 
 
 @dataclass
@@ -44,7 +45,7 @@ def published(job: IngestTask, mapped: Iterable[pa.RecordBatch], first: int, rea
     """`mapped` is as in `packs.MAPPED`; `reached` is filled by it. Tasks that run side by side begin with different
     shards: they race less."""
     if worker_shards(job.asking.address).shards != job.shards:
-        raise StoreFailed(f"{job.asking.address} has got another number of shards meanwhile: write again")
+        raise StoreFailed(f"{shown_url(job.asking.address)} has got another number of shards meanwhile: write again")
     done = PublishedRows(reached, set())
     for batch in mapped:
         packs = sorted(packs_in(batch), key=lambda pack: (pack.shard - first) % job.shards)

@@ -27,6 +27,7 @@ from conjoin.pipeline.streaming.checkpoint import check_checkpoint, known_id
 from conjoin.pipeline.streaming.manifest import StateFolder
 from conjoin.pipeline.streaming.output_folder import OutputFolder
 from conjoin.pipeline.streaming.state_tables import state_tables
+from conjoin.shown_urls import shown_url
 from conjoin.times.durations import read_duration_ms
 
 if TYPE_CHECKING:
@@ -203,12 +204,12 @@ def _for_spark(frame: "DataFrame", path: str) -> str:
 
 def _place(frame: "DataFrame", path: str, name: str) -> tuple[fs.FileSystem, str]:
     if not is_address(path) and not _runs_here(frame):
-        told = f"{name}: {path}: on a cluster each machine has a folder of this name of its own"
+        told = f"{name}: {shown_url(path)}: on a cluster each machine has a folder of this name of its own"
         raise InputError([f"{told}; give an address, such as s3://bucket/{name}, or file:///... of a shared disk"])
     found = filesystem_of(_for_spark(frame, path))
     if found is None:
         known = "s3://, gs://, abfss://, hdfs:// and file:///"
-        raise InputError([f"{name}: {path} is on no file system that pyarrow knows, such as {known}"])
+        raise InputError([f"{name}: {shown_url(path)} is on no file system that pyarrow knows, such as {known}"])
     return found
 
 

@@ -23,6 +23,7 @@ from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.writing.run_folder import filesystem_of
 from conjoin.pipeline.session.session import path_of, spark_errors
 from conjoin.runtime.inbox.metrics import Counts
+from conjoin.shown_urls import shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +67,7 @@ class ParquetInbox:
         self._path = path_of(spark, path).rstrip("/")
         found = filesystem_of(self._path)
         if found is None:
-            raise InputError([f"{path} is on no file system that pyarrow knows"])
+            raise InputError([f"{shown_url(path)} is on no file system that pyarrow knows"])
         self._filesystem, self._place = found
         self._base = -1
         """The run that was read last: what is written goes on from it, whatever others have made meanwhile."""
