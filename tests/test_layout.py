@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"errors", "fault_points", "kernel", "feel", "store", "bpmn", "setting_tables", "shown_urls"},
     "pipeline": {
         *("errors", "fault_points", "markup", "plain_yaml", "plots", "settings", "setting_tables", "kernel", "runtime"),
+        "shown_urls",
     },
     "gateway": {"errors", "logs", "setting_tables", "runtime", "shown_urls"},
     "testing": {"errors", "kernel", "plain_yaml", "runtime", "store"},

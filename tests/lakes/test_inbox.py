@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from conjoin.pipeline.inbox import correlate_inbox
@@ -36,6 +37,18 @@ def test_runs_of_a_delta_inbox_go_on_from_each_other(spark: SparkSession, tmp_pa
     assert run(spark, DeltaInbox(spark, path), 60, somebody, arrived(spark, "m-1")) == Counts(correlated=1)
     [row] = DeltaInbox(spark, path).read().collect()  # type: ignore[union-attr]
     assert (row.state, row.attempts, row.decided_at.timestamp()) == ("done", 1, BEGAN.timestamp() + 60)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_first_run_where_only_spark_can_look(
+    spark: SparkSession, tmp_path: Path, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conjoin.pipeline.inbox.tables.folder.filesystem_of", lambda _: None)
+    path, waits = tmp_path / "inbox", waiting(spark, "o-1")
+    if is_there:
+        path.mkdir()
+    assert run(spark, DeltaInbox(spark, str(path)), 0, waits, arrived(spark, "m-1")) == Counts(correlated=1)
+    assert run(spark, DeltaInbox(spark, str(path)), 6, waits, arrived(spark, "m-1")) == Counts()
 
 
 def test_of_two_runs_from_one_version_the_second_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -123,6 +123,44 @@ def test_ctrl_c_in_the_middle_of_a_batch_is_quiet_and_loses_nothing(tmp_path: Pa
     check(tmp_path)
 
 
+def test_a_schedule_is_seen_by_prometheus(tmp_path: Path) -> None:
+    for table, row in (
+        ("arriving", {"id": "m-1", "name": "Paid", "key": "a"}),
+        (
+            "waiting",
+            {"process_id": "order", "name": "Paid", "correlation_key": "a", "opened_at": "2026-03-01T08:00:00Z"},
+        ),
+    ):
+        (tmp_path / table).mkdir()
+        (tmp_path / table / "1.jsonl").write_text(json.dumps(row))
+    types = {"arriving": "id string, name string, key string"}
+    types["waiting"] = "process_id string, name string, correlation_key string, opened_at string"
+    sources = {
+        name: {"path": str(tmp_path / table), "format": "jsonl", "types": types[table], "stream": False}
+        for name, table in (("messages", "arriving"), ("subscriptions", "waiting"))
+    }
+    inbox = {"poll_initial_delay": "0s"}
+    file = tmp_path / "schedule.yaml"
+    file.write_text(
+        yaml.safe_dump({"sources": sources, "schedule": {"tables": str(tmp_path / "inbox"), "inbox": inbox}})
+    )
+    [port] = free_ports(1)
+    command = start(file, "--metrics", str(port))
+    counted = 'conjoin_pipeline_out_total{output="correlated",pipeline="schedule"} 1.0'
+
+    def seen() -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+                return counted in page.read().decode()
+        except OSError:
+            return False
+
+    wait_for(seen, command)
+    os.kill(command.pid, signal.SIGINT)
+    code, told = ended(command)
+    assert code == 0, told
+
+
 def wait_for(seen: Callable[[], bool], command: "subprocess.Popen[str]") -> None:
     deadline = time.monotonic() + PATIENCE_S
     while not seen():

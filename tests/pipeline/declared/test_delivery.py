@@ -62,7 +62,8 @@ def test_sinks_get_the_rows_and_columns_they_ask_for(spark: SparkSession, tmp_pa
     one = pairs | {"path": str(tmp_path / "one"), "columns": {"who": "instance_id"}}
     dead = {"rows": "dead_letters", "format": "parquet", "path": str(tmp_path / "dead")}
     run(spark, tmp_path, one, dead)
-    assert [row.asDict() for row in spark.read.json(str(tmp_path / "one")).collect()] == [{"who": "i-b", "batch": 1}]
+    [row] = spark.read.json(str(tmp_path / "one")).collect()
+    assert (row.who, row.batch) == ("i-b", 1)
     # What was wrong with the table of who waits is told, too.
     assert [row.reason for row in spark.read.parquet(str(tmp_path / "dead")).collect()] == ["missing_name"]
 
@@ -70,11 +71,27 @@ def test_sinks_get_the_rows_and_columns_they_ask_for(spark: SparkSession, tmp_pa
 def test_two_sinks_that_look_alike_are_two(spark: SparkSession, tmp_path: Path) -> None:
     lines(tmp_path / "waiting", "1.jsonl", [waiting("a", 0)])
     lines(tmp_path / "paid", "1.jsonl", [paid(1, "a", 10), paid(3, "c", 200)])
-    sink = {"rows": "correlations", "format": "parquet", "path": str(tmp_path / "pairs")}
+    sink = {"rows": "correlations", "format": "noop", "options": {"topic": "pairs"}}
     run(spark, tmp_path, sink, sink)
     noted = json.loads((tmp_path / "state" / "_delivered.json").read_text())
-    name = f"correlations parquet {tmp_path / 'pairs'}"
+    name = "correlations noop pairs"
     assert noted == {name: 1, f"{name} 2": 1}
+
+
+def test_a_new_state_and_other_rows_leave_what_is_in_the_folder_of_a_sink(spark: SparkSession, tmp_path: Path) -> None:
+    lines(tmp_path / "waiting", "1.jsonl", [waiting("a", 0)])
+    lines(tmp_path / "paid", "1.jsonl", [paid(1, "a", 10), paid(2, "b", 200), paid(3, "b", 300)])
+    sink = {"rows": "correlations", "format": "parquet", "path": str(tmp_path / "sink")}
+    run(spark, tmp_path, sink)
+    run(spark, tmp_path, sink | {"path": f"{tmp_path}/../{tmp_path.name}/sink"})
+    run(spark, tmp_path, sink | {"rows": "notices"})
+    for place in ("state", "out"):
+        (tmp_path / place).rename(tmp_path / f"old {place}")
+    run(spark, tmp_path, sink)
+    found = spark.read.option("mergeSchema", "true").parquet(str(tmp_path / "sink")).select("stream", "position")
+    rows = [tuple(row) for row in found.collect()]
+    assert sorted(position for _, position in rows) == [1, 1, 2]
+    assert len({stream for stream, _ in rows}) == 3
 
 
 def test_a_sink_that_cannot_be_written_is_named_and_its_batch_kept(spark: SparkSession, tmp_path: Path) -> None:

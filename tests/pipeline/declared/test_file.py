@@ -57,6 +57,17 @@ def test_toml_and_yaml_say_the_same(tmp_path: Path) -> None:
     assert [sink.rows for sink in one.sinks] == ["notices"]
 
 
+def test_two_sinks_of_files_with_one_path_are_refused() -> None:
+    sinks = [
+        {"rows": "verdicts", "format": kind, "path": path} for kind, path in (("csv", "a"), ("parquet", "b/../a/"))
+    ]
+    assert problems_of({**RIGHT, "sinks": [*sinks, {"rows": "verdicts", "format": "csv", "path": "b"}]}) == [
+        "sinks.1.path: is that of sinks.0: give each a folder of its own"
+    ]
+    delta = {"rows": "verdicts", "format": "delta", "path": "a"}
+    assert len(pipeline_of({**RIGHT, "sinks": [delta, delta]}).sinks) == 2
+
+
 def test_everything_that_is_wrong_is_told_at_once() -> None:
     assert problems_of(
         {

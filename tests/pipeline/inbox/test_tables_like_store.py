@@ -161,6 +161,23 @@ def test_whoever_was_served_is_not_served_again_as_long_as_the_inbox_knows_of_it
     assert [row.message_id for row in tables.rows] == ["m-2"]
 
 
+def test_what_still_arrives_is_not_forgotten_and_taken_again() -> None:
+    tables = Tables(preset(retention=3_600_000))
+    now = 1_900_000_000 * S
+    tables.wait("o-1", 7, now)
+    arrivals = [(1, json_bytes({"id": "m-1", "name": "paid", "key": "o-1"})), (2, b"{broken")]
+    tables.run(now, arrivals)
+    for instance in (8, 9):
+        now += 3_600 * S
+        tables.wait("o-1", instance, now)
+        tables.run(now, arrivals)
+    assert [(row.outcome, row.subscription_ids) for row in tables.rows] == [(None, ["s-7"]), (None, None)]
+    tables.run(now, arrivals[1:])
+    assert [row.state for row in tables.rows] == ["dead_letter"]
+    tables.run(now)
+    assert tables.rows == []
+
+
 @pytest.mark.parametrize("state", ["closed", "not yet open"])
 def test_who_waits_at_another_time_is_not_served(state: str) -> None:
     tables = Tables(preset())

@@ -98,13 +98,33 @@ def test_a_write_that_broke_off_goes_on_after_what_its_tasks_have_committed(brok
     assert not notes(broker)
 
 
+def test_a_write_in_order_publishes_no_row_that_a_write_has_published_which_broke_off(broker: Broker) -> None:
+    its = source(broker, position="id").writer(SHAPE, overwrite=False)
+    its.abort(write(its, paid(9, 3, 7)))
+    for rows, left in ((range(6), 2), (range(13), 0)):
+        ordered = source(broker, position="id", in_order="true").writer(SHAPE, overwrite=False)
+        ordered.commit(write(ordered, paid(*rows)))
+        assert keys(broker).total() == len(keys(broker))
+        assert len(notes(broker)) == left
+    assert keys(broker) == Counter(f"k-{n}" for n in range(13))
+
+
+def test_a_write_that_ends_stands_for_nothing_behind_its_last_position(broker: Broker) -> None:
+    its = source(broker, position="id").writer(SHAPE, overwrite=False)
+    its.abort(write(its, paid(9, 3, 7)))
+    for rows in (range(6), range(12)):
+        its.commit(write(its, paid(*rows)))
+    assert keys(broker) == Counter(f"k-{n}" for n in range(12))
+    assert not notes(broker)
+
+
 def test_ingest_takes_no_row_that_a_write_has_published_which_broke_off(broker: Broker) -> None:
     its = source(broker, position="id").writer(SHAPE, overwrite=False)
     write(its, paid(9, 3, 7))
     assert has_notes(broker.store, "orders")
     job = its._job()._replace(after_write=True)
     rows = arriving([pa.RecordBatch.from_pylist(paid(*range(12)))], its._request, NONE)
-    ordered = in_order([staged(mapping_task(job)(rows), 3, "")])
+    ordered = in_order([staged(mapping_task(job)(rows), 3, "", {})])
     done = [row for batch in commit_packs(job, ordered) for row in batch.to_pylist()]
     assert keys(broker) == Counter(f"k-{n}" for n in range(12))
     counted: Counter[str] = Counter()
@@ -112,7 +132,7 @@ def test_ingest_takes_no_row_that_a_write_has_published_which_broke_off(broker: 
         counted.update(dict(row["counts"]))
     assert (counted["rows"], counted["repeated"]) == (12, 3)
     rows = arriving([pa.RecordBatch.from_pylist(paid(3, 7, 9))], its._request, NONE)
-    again = commit_packs(job, in_order([staged(mapping_task(job)(rows), 3, "")]))
+    again = commit_packs(job, in_order([staged(mapping_task(job)(rows), 3, "", {})]))
     assert sum(dict(row["counts"])["repeated"] for batch in again for row in batch.to_pylist()) == 3
     assert keys(broker).total() == 12
 

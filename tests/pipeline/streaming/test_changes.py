@@ -9,7 +9,7 @@ import pytest
 from conjoin.errors import InputError
 from conjoin.kernel.policies import Policies, read_policies
 from conjoin.pipeline.streaming.batch_rows import batch_rows_of
-from tests.pipeline.streaming.cuttings import Row, frames, stream_of
+from tests.pipeline.streaming.cuttings import Row, frame, frames, stream_of
 
 SECOND = 1_000_000
 BEGIN = 1_772_000_000 * SECOND
@@ -85,6 +85,60 @@ def test_a_batch_of_no_rows_is_a_batch(tmp_path: Path) -> None:
     nothing = batch_rows_of(frames({"messages": [], "subscriptions": [], "ends": []}), book, 5)
     stream.advance(nothing, BEGIN + 60 * SECOND)
     assert told(tmp_path) == {1: "expired", 2: "expired"}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_subscription_without_an_id_is_closed_by_its_row_that_comes_again(tmp_path: Path, together: bool) -> None:
+    opens = {"process_id": "order", "name": "Paid", "correlation_key": "a", "opened_at": BEGIN}
+    closes = opens | {"closed_at": BEGIN + 5 * SECOND}
+    stays = opens | {"correlation_key": "b"}
+    stream = stream_of(tmp_path, policies(time_to_live="1s"), 0)
+    first, then = ([opens, closes, stays], []) if together else ([opens, stays], [closes])
+    stream.take(0, frames({"messages": [message(9, "z", 1)], "subscriptions": first, "ends": []}))
+    later = [message(1, "a", 10), message(2, "b", 10), message(3, "z", 20)]
+    report = stream.take(1, frames({"messages": later, "subscriptions": then, "ends": []}))
+    assert report is not None
+    assert (told(tmp_path), report.held.open) == ({9: "expired", 1: "expired", 2: "correlated"}, 0)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_start_that_comes_again_with_its_end_is_ended(tmp_path: Path, arrives: bool) -> None:
+    """As a row of a stream, or in the table of all that hold."""
+    start = {"process_id": "order", "name": "Paid", "from_at": BEGIN}
+    ended = start | {"until_at": BEGIN + 5 * SECOND}
+    other = {"process_id": "other", "name": "Paid", "from_at": BEGIN}
+    stream = stream_of(tmp_path, policies(time_to_live="1s"), 0)
+    for number, (starts, messages) in enumerate(
+        [([start, other], [message(1, "a", 1), message(2, "b", 10)]), ([ended], [message(3, "c", 20)])]
+    ):
+        tables = frames({"messages": messages, "subscriptions": [], "ends": []}) | {"starts": frame("starts", starts)}
+        if arrives:
+            stream.take_rows(number, batch_rows_of(tables, stream.settings.policies, stream.settings.buckets))
+        else:
+            stream.take(number, tables)
+    pairs = pq.read_table(tmp_path / "out" / "correlations").to_pylist()
+    # What has arrived stays until it is ended; a table says all there is.
+    expected = [(1, "order"), (1, "other"), *([(2, "other")] if arrives else [])]
+    assert sorted((row["position"], row["process_id"]) for row in pairs) == expected
+    assert stream.last is not None
+    assert len(stream.last.starts) == (2 if arrives else 1)
+    # Whoever says nothing of starts changes none.
+    take(tmp_path, 2, policies(time_to_live="1s"), [])
+    last = stream_of(tmp_path, policies(time_to_live="1s"), 0).last
+    assert last is not None
+    assert last.starts == stream.last.starts
+
+
+def test_a_start_whose_end_comes_with_it_is_ended(tmp_path: Path) -> None:
+    start = {"process_id": "order", "name": "Paid", "from_at": BEGIN}
+    tables = frames({"messages": [message(1, "a", 9), message(2, "z", 20)], "subscriptions": [], "ends": []})
+    for order in (1, -1):
+        both = [start | {"until_at": BEGIN + 5 * SECOND}, start][::order]
+        stream = stream_of(tmp_path / str(order), policies(time_to_live="1s"), 0)
+        rows = batch_rows_of(tables | {"starts": frame("starts", both)}, stream.settings.policies, 5)
+        report = stream.take_rows(0, rows)
+        assert report is not None
+        assert report.out["correlations"] == 0
 
 
 def test_results_of_another_state_are_refused(tmp_path: Path) -> None:

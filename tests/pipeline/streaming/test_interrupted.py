@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from conjoin import fault_points
 from conjoin.errors import InputError
@@ -34,7 +35,8 @@ def _disarmed() -> Iterator[None]:
 
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("nth", [1, 2, 5])
-def test_batch_that_dies_at_any_point_is_taken_again(point: str, nth: int, seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", ["another process", "the same"])
+def test_batch_that_dies_at_any_point_is_taken_again(point: str, nth: int, by: str, seed: int, tmp_path: Path) -> None:
     rng = Random(f"{seed}/{point}/{nth}")
     many = Many(seed + nth, 12)
     tables = tables_of(many, rng)
@@ -50,8 +52,9 @@ def test_batch_that_dies_at_any_point_is_taken_again(point: str, nth: int, seed:
         except DeathError:
             died += 1
             fault_points.disarm()
-            # Another process takes the batch that this one has not noted as done.
-            stream = stream_of(tmp_path, many.policies(), 0)
+            # Whoever comes next takes the batch that is not noted as done.
+            if by == "another process":
+                stream = stream_of(tmp_path, many.policies(), 0)
             take(stream, number, batches[number], tables)
         number += 1
     fault_points.disarm()
@@ -67,6 +70,26 @@ def test_batch_that_dies_at_any_point_is_taken_again(point: str, nth: int, seed:
     swept = {file.name for file in (tmp_path / "state" / "buckets").iterdir()}
     assert named <= swept <= there
     assert list((tmp_path / "out" / "_writing").iterdir()) == []
+
+
+def test_results_that_nobody_has_published_appear_although_another_batch_was_committed(
+    seed: int, tmp_path: Path
+) -> None:
+    many = Many(seed, 6)
+    tables = tables_of(many, Random(seed))
+    stream = stream_of(tmp_path, many.policies(), 0)
+    fault_points.arm("batch_committed", 1, die)
+    with pytest.raises(DeathError):
+        take(stream, 0, tables, tables)
+    fault_points.disarm()
+    state = stream.state
+    first = state.read(0)
+    state.commit(structs.replace(first, sequence=1, batch=1, run="000000000001-x", files={}))
+    stream = stream_of(tmp_path, many.policies(), 0)
+    assert stream.last is not None
+    assert stream.last.sequence == 1
+    there = {file.name for name in first.files for file in (tmp_path / "out" / name).iterdir()}
+    assert there == {file.name for files in first.files.values() for file in files}
 
 
 def take(stream: CorrelateBatches, number: int, batch: Tables, tables: Tables) -> None:

@@ -54,7 +54,7 @@ class Feed:
     def stream(self, *tables: str, **options: Any) -> CorrelateStream:
         given: dict[str, DataFrame] = {table: self._stream_of(table) for table in tables or SCHEMAS}
         places = {"state": str(self.folder / "state"), "out": str(self.folder / "out")}
-        return correlate_stream(**given, **places, **({"buckets": 4} | options))
+        return correlate_stream(**given, **(places | {"buckets": 4} | options))
 
     def _stream_of(self, table: str) -> DataFrame:
         return self._spark.readStream.schema(SCHEMAS[table]).json(str(self.folder / table))
@@ -169,6 +169,17 @@ def test_a_row_of_the_future_waits_and_makes_no_other_late(feed: Feed) -> None:
     assert report.as_of is not None
     assert report.as_of == round(BEGIN.timestamp() + 10) * 1_000_000 - 1
     assert report.held.pending == 2
+
+
+def test_a_batch_of_nothing_but_starts_judges_what_is_held_by_new_policies(feed: Feed) -> None:
+    tables = "messages", "subscriptions", "starts"
+    feed(messages=[message(1, "a", 1), message(2, "b", 20)])
+    [first] = run(feed.stream(*tables, policies={"*": {"time_to_live": "1h"}}))
+    assert (first.held.buffered, first.held.pending) == (1, 1)
+    feed(starts=[{"process_id": "order", "name": "Placed"}])
+    [second] = run(feed.stream(*tables, policies={"*": {"time_to_live": "10s"}}))
+    assert (second.rows, second.held.buffered) == (0, 0)
+    assert feed.rows("verdicts", "position", "verdict") == [(1, "expired")]
 
 
 def test_a_state_keeps_to_its_checkpoint_its_buckets_and_its_columns(spark: SparkSession, feed: Feed) -> None:

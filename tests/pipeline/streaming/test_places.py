@@ -75,3 +75,31 @@ def test_a_plain_path_on_a_cluster_is_refused(feed: Feed, monkeypatch: pytest.Mo
     monkeypatch.setattr("conjoin.pipeline.streaming.stream.local_cores", lambda _: None)
     with pytest.raises(InputError, match="on a cluster each machine has a folder of this name of its own"):
         feed.stream(*TWO).batches  # noqa: B018 - it looks for the places
+    shared = {name: f"file://{feed.folder / name}" for name in ("state", "out")}
+    stream = feed.stream(*TWO, **shared)
+    with pytest.raises(InputError, match=r"checkpoint: .*on a cluster each machine has a folder of this name"):
+        stream.check(str(feed.folder / "checkpoint"))
+    stream.check(f"file:{feed.folder / 'checkpoint'}")
+
+
+@pytest.mark.parametrize("scheme", ["s3a://bucket", "wasbs://c@a.blob.core.windows.net", "dbfs:"])
+def test_a_checkpoint_that_cannot_be_read_here_is_refused(feed: Feed, scheme: str) -> None:
+    with pytest.raises(InputError, match=f"checkpoint: {scheme}/place is on no file system that pyarrow knows"):
+        feed.stream(*TWO).start(f"{scheme}/place", once=True)
+    assert not (feed.folder / "state" / "_committed" / "000000000000.json").exists()
+
+
+def test_a_query_is_named_once(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be read for a moment changes nothing for the batches of a query that runs."""
+    names = iter(["the first"])
+    monkeypatch.setattr("conjoin.pipeline.streaming.stream.known_id", lambda _: next(names))
+    stream = feed.stream(*TWO)
+    query = stream.start()
+    try:
+        query.processAllAvailable()
+        feed(messages=[message(3, "a", 30)])
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert stream.batches.last is not None
+    assert (stream.batches.last.batch, stream.batches.last.checkpoint) == (1, "the first")

@@ -12,10 +12,12 @@ from pyspark.sql import SparkSession
 
 from conjoin.errors import InputError
 from conjoin.pipeline import Pipeline
+from conjoin.pipeline.declared.scheduling import RunningSchedule
 from conjoin.pipeline.session.session import spark_says
 from conjoin.pipeline.watching import PipelineFigures, QueryProgress, figures_served, listening
 from conjoin.pipeline.watching.figures import address_in
 from conjoin.pipeline.watching.query_listener import progress_of
+from conjoin.runtime.inbox.metrics import Counts
 from tests.docs.pages import DOCS
 from tests.pipeline.declared.test_running import declared, lines, paid
 from tests.pipeline.streaming.test_on_spark import waiting
@@ -65,6 +67,25 @@ def test_a_run_is_seen_by_prometheus(spark: SparkSession, tmp_path: Path) -> Non
     assert found["conjoin_pipeline_spark_seconds", "triggerExecution"] > 0
     text = (DOCS / "pipelines.md").read_text()
     assert [name for name, _ in found if name not in text] == []
+
+
+def test_of_a_schedule_there_is_nothing_to_hear_from_spark() -> None:
+    class Turns:
+        def now(self) -> int:
+            return 0
+
+        next_at = now
+
+        def everything(self) -> Counts:
+            return Counts(correlated=1)
+
+        step = everything
+
+    told: list[Any] = []
+    schedule = RunningSchedule(Turns(), True, told.append, told.append)
+    with listening(schedule, told.append):
+        assert schedule.awaitTermination()
+    assert told == [{"correlated": 1}]
 
 
 def test_what_sources_have_left_is_told_by_source() -> None:

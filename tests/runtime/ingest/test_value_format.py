@@ -110,6 +110,26 @@ def test_a_number_that_a_registry_does_not_know_is_a_dead_letter_and_asked_for_o
     assert registry.asked == ["/schemas/ids/404"]
 
 
+def test_a_schema_that_is_no_avro_is_asked_for_once(registry: Registry) -> None:
+    registry.add(921, {"type": "object"}, schemaType="JSON")
+    registry.add(922, {"type": "nothing like it"})
+    registry.answers["/schemas/ids/923"] = {"schema": "{"}
+    registry.add(924, PAID, references=[{"name": "a", "subject": "a", "version": 1}])
+    registry.answers["/subjects/a/versions/1"] = {"schema": "{}", "schemaType": "PROTOBUF"}
+    for number, why in (
+        (921, "is not Avro: its schema is JSON, and not Avro"),
+        (922, "is not Avro: "),
+        (923, "is not Avro: its schema is not JSON"),
+        (924, "is not Avro: its schema is PROTOBUF, and not Avro"),
+    ):
+        registry.asked.clear()
+        for _ in range(2):
+            # Of one task, and of the next.
+            reader = reader_of({"format": "avro", "registry": registry.url})
+            assert all(read(reader, framed(number)).text.startswith(why) for _ in range(2))
+        assert len(registry.asked) == (2 if number == 924 else 1)
+
+
 def test_a_registry_that_is_away_for_a_moment_is_asked_again_and_else_no_record_is_blamed(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

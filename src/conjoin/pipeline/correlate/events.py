@@ -142,9 +142,12 @@ def unreadable_rows(table: str, unreadable: "DataFrame") -> "DataFrame":
     )
 
 
-def subscription_rows(subscriptions: "DataFrame", types: Types, policies: Policies) -> "DataFrame":
-    """A subscription without ids of its own is named after its row (the hash passes over nulls: told apart here)."""
-    columns = _hashable(types)
+def subscription_rows(
+    subscriptions: "DataFrame", types: Types, policies: Policies, come_again: bool = False
+) -> "DataFrame":
+    """A subscription without ids of its own is named after its row (the hash passes over nulls: told apart here). Where
+    rows `come_again` with `closed_at`, the name is that of the row without it."""
+    columns = _hashable({name: kind for name, kind in types.items() if not (come_again and name == "closed_at")})
     frame_hash = f"lower(hex(xxhash64({', '.join([*columns, *(f'{column} is null' for column in columns)])})))"
     read = {contract.name: read_column(contract, types).value for contract in TABLES["subscriptions"]}
     named = {

@@ -15,10 +15,12 @@ from pyspark.sql import functions as F
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.writing.parquet_sink import WrittenFile
 from conjoin.pipeline.declared.file import STORE, DeclaredSink
+from conjoin.pipeline.declared.option_secrets import name_of_url, says
 from conjoin.pipeline.declared.sinks import NUMBER, SinkBatch, table_of, wanted_of, write_batch
-from conjoin.pipeline.session.session import SPARK_ERRORS, spark_says
+from conjoin.pipeline.session.session import SPARK_ERRORS
 from conjoin.pipeline.source import register
 from conjoin.pipeline.streaming.batches import CorrelateBatches
+from conjoin.shown_urls import shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -61,11 +63,12 @@ class SinkDelivery:
             return
         try:
             rows = self._rows(last, table_of(sink.rows), files, is_numbered=sink.format == STORE)
-            batch = SinkBatch(last.sequence, f"conjoin {self._batches.state.identity} {name}")
+            batch = SinkBatch(last.sequence, self._batches.state.identity, name)
             write_batch(wanted_of(rows, sink), sink, batch)
         except SPARK_ERRORS as error:
-            told = f"batch {last.sequence} is committed and not delivered to the sink {name!r}: {spark_says(error)}"
-            raise InputError([f"{told}; it is delivered when the pipeline starts again"]) from error
+            told = f"batch {last.sequence} is committed and not delivered to the sink {name!r}"
+            why = f"{says(error, sink.options)}; it is delivered when the pipeline starts again"
+            raise InputError([f"{told}: {why}"]) from error
 
     def _rows(self, last: "BatchManifest", table: str, files: list[WrittenFile], *, is_numbered: bool) -> "DataFrame":
         rows = self._spark.read.parquet(*(f"{self._out}/{table}/{file.name}" for file in files))
@@ -106,14 +109,17 @@ def _names(sinks: Sequence[DeclaredSink]) -> list[str]:
     found: Counter[str] = Counter()
     names = []
     for sink in sinks:
-        where = sink.table or sink.path or sink.options.get("topic", "") or sink.options.get("url", "").split("?")[0]
-        name = f"{sink.rows} {sink.format} {_without_login(where)}"
+        name = f"{sink.rows} {sink.format} {_where(sink)}"
         found[name] += 1
         names.append(name if found[name] == 1 else f"{name} {found[name]}")
     return names
 
 
-def _without_login(where: str) -> str:
-    """A URL may have a password in it, and names are written down."""
-    scheme, slashes, rest = where.partition("://")
-    return f"{scheme}{slashes}{rest.rpartition('@')[2]}" if slashes else where
+def _where(sink: DeclaredSink) -> str:
+    """Spark does not mind how the names of options are written."""
+    options = {name.lower(): value for name, value in sink.options.items()}
+    if sink.path:
+        return shown_url(sink.path)
+    url = options.get("url")
+    table = sink.table or options.get("topic") or options.get("dbtable") or ""
+    return table if url is None else f"{table} {name_of_url(url)}".strip()

@@ -17,6 +17,7 @@ from conjoin.errors import InputError, PolicyError
 from conjoin.kernel.policies import PROFILES, Policies, read_policies
 from conjoin.pipeline.correlate.columns import TABLES
 from conjoin.pipeline.declared.schedule_table import ScheduleTable, problems_of_schedule
+from conjoin.pipeline.session.master import is_address
 from conjoin.plain_yaml import read_yaml
 from conjoin.runtime.ingest.kafka_options import kafka_problems
 from conjoin.runtime.ingest.mapping import load_mapping, read_mapping
@@ -257,12 +258,23 @@ def _contradictions(table: PipelineTable, written: Mapping[str, Any], wrong: set
             yield f"correlate.format: streams write Parquet; give a sink of the format {it.format} beside it"
         if not streams and table.sinks:
             yield "sinks: they get batches of streams, and all sources are tables: the results are in correlate.out"
+        yield from _of_sinks(table)
     if (channel := table.receive) is not None and not channel.channel:
         yield "receive.channel: is missing: which channel of the inbox takes the rows?"
     if table.receive is not None and table.receive.mapping:
         yield "receive.mapping: a channel has its own, in conjoin.toml"
     if table.publish is not None and table.publish.channel:
         yield "publish.channel: a channel receives: say receive instead of publish"
+
+
+def _of_sinks(table: PipelineTable) -> Iterator[str]:
+    """Two sinks of files with one path would be read as one table."""
+    first: dict[str, int] = {}
+    for place, sink in enumerate(table.sinks):
+        if sink.format in FILES and sink.path:
+            path = sink.path.rstrip("/") if is_address(sink.path) else str(Path(sink.path).resolve())
+            if first.setdefault(path, place) != place:
+                yield f"sinks.{place}.path: is that of sinks.{first[path]}: give each a folder of its own"
 
 
 def _of_sources(table: PipelineTable, what: str) -> Iterator[str]:

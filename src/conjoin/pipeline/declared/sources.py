@@ -10,8 +10,10 @@ from pyspark.sql import functions as F
 from conjoin.errors import InputError
 from conjoin.pipeline.correlate.columns import quoted
 from conjoin.pipeline.declared.file import FILES, KAFKA, STORE, DeclaredSource
+from conjoin.pipeline.declared.option_secrets import says
 from conjoin.pipeline.session.session import SPARK_ERRORS, path_of, spark_says
 from conjoin.runtime.ingest.kafka_options import kafka_options
+from conjoin.shown_urls import shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +43,8 @@ def read_source(spark: "SparkSession", source: DeclaredSource) -> "DataFrame":
             configured = configured.schema(spark.read.parquet(path_of(spark, source.path)).schema)
         return configured.load(path_of(spark, source.path)) if source.path else configured.load()
     except SPARK_ERRORS as error:
-        raise InputError([f"{source.path or source.table or source.format}: {spark_says(error)}"]) from None
+        where = shown_url(source.path) or source.table or source.format
+        raise InputError([f"{where}: {says(error, source.options)}"]) from None
 
 
 def mapped(frame: "DataFrame", source: DeclaredSource) -> "DataFrame":

@@ -21,6 +21,7 @@ from conjoin.pipeline.export.writing import read_events
 from conjoin.pipeline.session.session import spark_errors
 from conjoin.pipeline.source import register
 from conjoin.pipeline.source.options import check_store
+from conjoin.shown_urls import shown_url
 
 KAFKA = "kafka"
 _NOTED = "_sent.json"
@@ -46,7 +47,7 @@ class KafkaOrder:
 def check_kafka_order(order: KafkaOrder) -> None:
     """What can be seen to be wrong before Spark is started."""
     if urlsplit(order.url).scheme != KAFKA or not order.servers or not order.topic or "/" in order.topic:
-        raise InputError([f"--to: {order.url!r} is no topic such as kafka://localhost:9092/events"])
+        raise InputError([f"--to: {shown_url(order.url)!r} is no topic such as kafka://localhost:9092/events"])
     check_store(order.address)
 
 

@@ -19,7 +19,13 @@ _NO_STREAMS = (
     " spark-submit"
 )
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _ELSEWHERE = re.compile(r"(spark|k8s|sc|mesos)://.+|yarn|local-cluster\[.+\]")
+
+
+def is_address(path: str) -> bool:
+    """Does it say on which file system it is? Hadoop writes `file:/a` and `dbfs:/a`, too."""
+    return _SCHEME.match(path) is not None
 
 
 def local_cores(master: str) -> int | None:

@@ -26,7 +26,7 @@ from conjoin.errors import ConjoinError, SparkFailed
 from conjoin.pipeline.session.class_archive import options_with_archive
 from conjoin.pipeline.session.java import ensure_java
 from conjoin.pipeline.session.java_process import StartedJava, starting_java
-from conjoin.pipeline.session.master import CONNECT, SUBMITTED, local_cores
+from conjoin.pipeline.session.master import CONNECT, SUBMITTED, is_address, local_cores
 
 if TYPE_CHECKING:
     from conjoin.settings import Settings
@@ -132,7 +132,7 @@ def options(settings: "Settings", java_options: str = "") -> dict[str, str]:
 def path_of(spark: SparkSession, path: str) -> str:
     """A plain path as Spark needs it: the JVM of a local session may have started in another folder."""
     is_local = local_cores(spark.conf.get("spark.master", "") or "") is not None
-    return path if "://" in path or not is_local else str(Path(path).absolute())
+    return path if is_address(path) or not is_local else str(Path(path).absolute())
 
 
 def _local_options() -> dict[str, str]:

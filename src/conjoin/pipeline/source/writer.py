@@ -22,17 +22,18 @@ from conjoin.pipeline.ingest.tasks import ROW_BITS, IngestTask, Whole, commit_pa
 from conjoin.pipeline.session.worker import ready_worker
 from conjoin.pipeline.source.options import WriteOptions
 from conjoin.pipeline.source.staged import Staged, publish_staged, staged
-from conjoin.pipeline.source.written_rows import Numbering, arriving
+from conjoin.pipeline.source.written_rows import Numbering, arriving, last_places, noting_last
 from conjoin.runtime.ingest.row_notes import settle_notes
 from conjoin.runtime.opening import now_us, open_broker
 from conjoin.runtime.run.carriers.spark_tasks import TaskRequest, worker_shards
+from conjoin.shown_urls import shown_url
 
 
 @dataclass
 class PublishedRows(WriterCommitMessage):
-    """What a task has committed: the parts of its rows, and the shards that have mail now."""
+    """What a task has committed: up to where in each part, and the shards that have mail now."""
 
-    parts: set[str]
+    reached: dict[str, int]
     receivers: set[int]
 
 
@@ -40,17 +41,17 @@ Told = Sequence[WriterCommitMessage | None]
 """What tasks have answered."""
 
 
-def published(job: IngestTask, mapped: Iterable[pa.RecordBatch], first: int) -> PublishedRows:
-    """`mapped` is as in `packs.MAPPED`. Tasks that run side by side begin with different shards: they race less."""
+def published(job: IngestTask, mapped: Iterable[pa.RecordBatch], first: int, reached: dict[str, int]) -> PublishedRows:
+    """`mapped` is as in `packs.MAPPED`; `reached` is filled by it. Tasks that run side by side begin with different
+    shards: they race less."""
     if worker_shards(job.asking.address).shards != job.shards:
-        raise StoreFailed(f"{job.asking.address} has got another number of shards meanwhile: write again")
-    done = PublishedRows(set(), set())
+        raise StoreFailed(f"{shown_url(job.asking.address)} has got another number of shards meanwhile: write again")
+    done = PublishedRows(reached, set())
     for batch in mapped:
         packs = sorted(packs_in(batch), key=lambda pack: (pack.shard - first) % job.shards)
         for commit in commit_packs(job, packs):
             for receivers in commit.column("receivers").to_pylist():
                 done.receivers.update(receivers)
-        done.parts.update(pack.part for pack in packs if not pack.ignored)
     return done
 
 
@@ -61,7 +62,7 @@ def finish(job: IngestTask, done: Sequence[PublishedRows]) -> None:
         if receivers:
             broker.post.deliver(sorted(receivers))
             broker.post.forget_delivered()
-        settle_notes(broker.store, job.asking.source, {part for it in done for part in it.parts})
+        settle_notes(broker.store, job.asking.source, last_places(it.reached for it in done))
 
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
@@ -81,14 +82,15 @@ class _Publishing:
 
     def write(self, iterator: Iterable[pa.RecordBatch]) -> Staged | PublishedRows:
         task = _this_task()
-        rows = arriving(iterator, self._request, task.numbering)
+        reached: dict[str, int] = {}
+        rows = noting_last(arriving(iterator, self._request, task.numbering), reached)
         with ready_worker():
             if self._is_staged:
                 # Rows of a frame come in no order that is known, so each is a pack of its own.
                 job = self._job()._replace(in_pack=1)
-                return staged(mapping_task(job)(rows), self._shards, task.query)
+                return staged(mapping_task(job)(rows), self._shards, task.query, reached)
             job = self._job()._replace(alone=True)
-            return published(job, mapping_task(job)(rows), task.number)
+            return published(job, mapping_task(job)(rows), task.number, reached)
 
     @property
     def _is_staged(self) -> bool:

@@ -36,6 +36,24 @@ def arriving(
         yield to_batch([read(row) for row in batch.to_pylist(maps_as_pydicts="lossy")], ARRIVED)
 
 
+def noting_last(batches: Iterable[pa.RecordBatch], reached: dict[str, int]) -> Iterator[pa.RecordBatch]:
+    """The same rows; the last place of each part is noted on the way."""
+    for batch in batches:
+        last = pa.table([batch.column("part"), batch.column("place")], names=["part", "place"]).group_by("part")
+        for row in last.aggregate([("place", "max")]).to_pylist():
+            reached[row["part"]] = max(row["place_max"], reached.get(row["part"], -1))
+        yield batch
+
+
+def last_places(reached: Iterable[dict[str, int]]) -> dict[str, int]:
+    """Of all tasks of a write."""
+    found: dict[str, int] = {}
+    for task in reached:
+        for part, place in task.items():
+            found[part] = max(place, found.get(part, -1))
+    return found
+
+
 def _placed(request: WriteOptions) -> Callable[[Row], _Arrived]:
     position, part = request.position or "", request.part
 

@@ -72,7 +72,7 @@ def shaped_rows(tables: "Mapping[str, DataFrame]", policies: Policies, buckets: 
     layout = events.layout_of(types["messages"], policies)
     rows = [
         events.message_rows(tables["messages"], types["messages"], layout, policies),
-        events.subscription_rows(tables["subscriptions"], types["subscriptions"], policies),
+        events.subscription_rows(tables["subscriptions"], types["subscriptions"], policies, come_again=True),
     ]
     others = {"ends": events.end_rows, "starts": events.all_start_rows}
     rows += [make(tables[name], types[name]) for name, make in others.items() if name in tables]

@@ -9,12 +9,12 @@ What is decided up to which instant, and what is pending, is in the manifest; a 
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conjoin.errors import InputError
-from conjoin.kernel.instants import ALWAYS
+from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate import events
 from conjoin.pipeline.correlate.columns import problems_of, types_of
@@ -83,21 +83,27 @@ class CorrelateBatches:
 
     @property
     def last(self) -> BatchManifest | None:
-        """The last batch that was committed. What one that died has left is put right when it is first asked for."""
+        """The last batch that was committed. What one that died has left is put right when it is first asked for, and
+        again after one that failed in its commit, or in what follows it."""
         if not self._opened:
             self.state.make()
             self.out.belong_to(self.state)
-            self._last = self.state.latest()
+            self._last = None
+            for made in self.state.kept():
+                # Not the last alone: what nobody has published yet is swept together with what nobody has committed.
+                self.out.publish(made.run, made.files)
+                self._last = made
             if self._last is not None:
-                self.out.publish(self._last.run, self._last.files)
                 self.out.sweep(self._last.sequence)
             self.state.sweep(everything=True)
             self._opened = True
         return self._last
 
     def take(self, batch: int, tables: "Mapping[str, DataFrame]") -> BatchReport | None:
-        """One batch of tables: `messages`, `subscriptions`, perhaps `ends` and `starts`. None: it was taken before."""
-        return self.take_rows(batch, batch_rows_of(tables, self.settings.policies, self.settings.buckets))
+        """One batch of tables: `messages`, `subscriptions`, perhaps `ends`; and `starts`, all that hold from now on.
+        None: it was taken before."""
+        rows = batch_rows_of(tables, self.settings.policies, self.settings.buckets)
+        return self.take_rows(batch, rows, [] if "starts" in tables else None)
 
     def begin_with(self, given: BatchRows) -> BatchReport | None:
         """What there was before the first batch: it waits until the rows of batches say how late it is. None: there was
@@ -109,9 +115,10 @@ class CorrelateBatches:
         return self._run(made, given, looked_over, began)
 
     def take_rows(
-        self, batch: int, given: BatchRows, starts: Sequence[dict[str, Any]] = (), checkpoint: str = ""
+        self, batch: int, given: BatchRows, starts: Sequence[dict[str, Any]] | None = None, checkpoint: str = ""
     ) -> BatchReport | None:
-        """A batch is known by its number and the checkpoint that counts. `starts` hold beside those that arrive."""
+        """A batch is known by its number and the checkpoint that counts. `starts` are all that hold from now on, with
+        those in the rows; None: those in the rows are a stream of changes."""
         last = self.last
         if last is not None and last.batch is not None and last.checkpoint == checkpoint and last.batch >= batch:
             return None
@@ -122,7 +129,11 @@ class CorrelateBatches:
         before_seen = None if last is None else last.latest
         seen = max((one for one in (latest, before_seen) if one is not None), default=None)
         as_of = self._as_of(before, seen)
-        manifest = self._next(given, batch, checkpoint, (as_of, seen), [*starts, *looked_over.starts])
+        if starts is not None:
+            holding = [*starts, *looked_over.starts]
+        else:
+            holding = starts_after([] if last is None else last.starts, looked_over.starts)
+        manifest = self._next(given, batch, checkpoint, (as_of, seen), holding)
         return self._run(manifest, given, looked_over, began)
 
     def advance(self, given: BatchRows, as_of: int) -> BatchReport | None:
@@ -152,14 +163,13 @@ class CorrelateBatches:
         last = self.last
         shape = shape_of(given, self.settings.buckets)
         sequence = 0
-        known: list[dict[str, Any]] = []
         if last is not None:
             check_shape(last.shape, shape, self.state.path)
-            sequence, known = last.sequence + 1, last.starts
+            sequence = last.sequence + 1
         made = BatchManifest(sequence, shape, self._fingerprint)
         made.batch, made.checkpoint = batch, checkpoint
         made.as_of, made.latest = instants
-        made.starts = known + [start for start in starts if start not in known]
+        made.starts = starts
         made.run = f"{sequence:012}-{uuid.uuid4().hex[:16]}"
         if last is not None:
             made.buckets, made.total_rows, made.total_out = dict(last.buckets), last.total_rows, dict(last.total_out)
@@ -224,10 +234,12 @@ class CorrelateBatches:
         for name, files in made.files.items():
             made.total_out[name] = made.total_out.get(name, 0) + sum(file.rows for file in files)
         made.seconds = round(time.monotonic() - began, 3)
+        # Whatever fails from here on, it may be committed: `last` looks, and publishes it.
+        self._opened = False
         self.state.commit(made)
-        self._last = made
         self.out.publish(made.run, made.files)
         self.state.sweep()
+        self._last, self._opened = made, True
 
 
 def shape_of(given: BatchRows, buckets: int) -> StreamShape:
@@ -248,6 +260,18 @@ def check_shape(old: StreamShape, new: StreamShape, path: str) -> None:
         problems.append(f"{path}: the policies read other columns of messages than those that its rows were read with")
     if problems:
         raise InputError(problems)
+
+
+def starts_after(known: Sequence[dict[str, Any]], arrived: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A start comes again when it is ended, and the last row says what holds; of one batch that with the earliest end,
+    as its rows have no order."""
+    by_end = sorted(arrived, key=lambda it: NEVER if it["until"] is None else it["until"], reverse=True)
+    new = {_start_key(start): start for start in by_end}
+    return [start for start in known if _start_key(start) not in new] + list(new.values())
+
+
+def _start_key(start: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(start[slot] for slot in START_SLOTS if slot != "until")
 
 
 def starts_in(starts: "DataFrame") -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ class BucketFiles:
                 writer.write_table(rows)
             size = stream.tell()
         passing("bucket_written")
-        return number, BucketFile(name, rows.num_rows, size, NEVER if due is None else due, held)
+        return number, BucketFile(name, rows.num_rows, size, NEVER if due is None else due, held, rows.nbytes)
 
 
 def _is_empty(column: pa.ChunkedArray) -> bool:

@@ -4,7 +4,7 @@ It decides nothing. A key is touched when a row of it arrives or one that it hol
 fold then, as those of a chained run do. The rows of other keys stay as they are. What is held is a group of buckets.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import msgspec
@@ -27,6 +27,8 @@ from conjoin.pipeline.streaming.state_rows import BUCKET, STATE_TABLES, due_of, 
 OUTPUTS = (VERDICTS, PAIRS, DEAD)
 GROUP_ROWS = 200_000
 """So many rows, old and new, are taken at a time: what is done once a group is then done seldom."""
+GROUP_BYTES = 256 * 1024 * 1024
+"""Or so many bytes in memory, if its rows are long: a column of texts has room for 2 GiB."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,18 @@ class _Group:
     buckets: list[int] = field(default_factory=list)
     arrived: list[pa.RecordBatch] = field(default_factory=list)
     rows: int = 0
+    bytes: int = 0
+
+    def is_full(self, file: BucketFile | None) -> bool:
+        """Is there no room for another bucket with this file?"""
+        more = file.unpacked if file else 0
+        return bool(self.buckets) and (self.rows >= GROUP_ROWS or self.bytes + more > GROUP_BYTES)
+
+    def add(self, number: int, file: BucketFile | None) -> None:
+        self.buckets.append(number)
+        if file is not None:
+            self.rows += file.rows
+            self.bytes += file.unpacked
 
 
 class BucketTask:
@@ -105,27 +119,28 @@ class BucketTask:
         group = _Group()
         for number, rows in _runs(batches):
             while due and due[0] < number:
-                yield from self._full(group, due.pop(0), None)
+                group = yield from self._next(group, due.pop(0))
             if due and due[0] == number:
                 due.pop(0)
-            yield from self._full(group, number, rows)
+            group = yield from self._next(group, number)
+            group.arrived.append(rows)
+            group.rows += rows.num_rows
+            group.bytes += rows.nbytes
         for number in due:
-            yield from self._full(group, number, None)
+            group = yield from self._next(group, number)
         if group.buckets:
             yield group
 
-    def _full(self, group: _Group, number: int, rows: pa.RecordBatch | None) -> Iterator[_Group]:
-        """Adds to a group; before another bucket begins one that is full is handed on."""
-        if not group.buckets or group.buckets[-1] != number:
-            if group.rows >= GROUP_ROWS:
-                yield _Group(group.buckets, group.arrived, group.rows)
-                group.buckets, group.arrived, group.rows = [], [], 0
-            group.buckets.append(number)
-            file = self._task.files.get(number)
-            group.rows += file.rows if file else 0
-        if rows is not None:
-            group.arrived.append(rows)
-            group.rows += rows.num_rows
+    def _next(self, group: _Group, number: int) -> Generator[_Group, None, _Group]:
+        """The group to which a bucket belongs; before another one begins a full one is handed on."""
+        if group.buckets and group.buckets[-1] == number:
+            return group
+        file = self._task.files.get(number)
+        if group.is_full(file):
+            yield group
+            group = _Group()
+        group.add(number, file)
+        return group
 
     def _fold(self, group: _Group) -> None:
         task, schema = self._task, self._task.schema

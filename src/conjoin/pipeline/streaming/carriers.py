@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 Batches = Iterable[pa.RecordBatch]
 
 START_SLOTS = ["process", "name", "tenant", "element", "at", "until"]
-_IS_START = f"kind = {START}"
+_IS_START = f"(kind = {START})"
 
 
 class LookedOver(NamedTuple):
-    """How many rows there are, their latest instant that is not after now, the bytes of the longest variables, and the
-    start events."""
+    """How many rows there are for the folds, their latest instant that is not after now, the bytes of the longest
+    variables, and the start events, which are told to every fold."""
 
     rows: int
     latest: int | None
@@ -68,7 +68,8 @@ class SparkCarrier:
     def look_over(self, now: int | None) -> LookedOver:
         # Starts have their times from long ago or from a day to come: none of them is when something happens.
         instant = f"if({_IS_START}, null, at)" if self._has_starts else "at"
-        wanted = ["count(*)", f"max({instant})", "max(octet_length(variables))"]
+        count = f"count_if(not {_IS_START})" if self._has_starts else "count(*)"
+        wanted = [count, f"max({instant})", "max(octet_length(variables))"]
         if self._has_starts:
             wanted.append(f"collect_list(if({_IS_START}, struct({', '.join(START_SLOTS)}), null))")
         [found] = self._rows.selectExpr(*wanted).collect()

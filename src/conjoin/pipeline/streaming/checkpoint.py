@@ -1,6 +1,7 @@
 """Checkpoints: what Spark has read, beside what a state knows. Rows between the two would count twice, or be lost.
 
-Spark notes a batch in its checkpoint when the state has it. So a state is where its checkpoint is, or one batch ahead.
+Spark notes what a batch will read (`offsets`) before it begins, and that it is done (`commits`) when the state has it.
+So a state is where its checkpoint is, or one batch ahead, whose rows Spark has noted.
 """
 
 from typing import Any
@@ -29,27 +30,41 @@ def checkpoint_id(path: str) -> str | None:
     return str(content["id"])
 
 
-def last_read(path: str) -> int | None:
-    """The last batch that Spark has noted as done."""
+def known_id(path: str) -> str:
+    """The same while its query runs: Spark has named it before the first batch."""
+    found = checkpoint_id(path)
+    if found is None:
+        raise InputError([f"checkpoint: {path} has no file metadata that can be read, in which Spark names its query"])
+    return found
+
+
+def _last(path: str, log: str) -> int:
+    """The last batch that Spark has noted; -1: none."""
     found = filesystem_of(path)
     if found is None:
-        return None
+        return -1
     filesystem, place = found
-    entries = filesystem.get_file_info(fs.FileSelector(f"{place}/commits", allow_not_found=True))
-    return max((int(entry.base_name) for entry in entries if entry.base_name.isdigit()), default=None)
+    entries = filesystem.get_file_info(fs.FileSelector(f"{place}/{log}", allow_not_found=True))
+    return max((int(entry.base_name) for entry in entries if entry.base_name.isdigit()), default=-1)
 
 
 def check_checkpoint(batches: CorrelateBatches, place: str, may_be_new: bool) -> None:
     """Raises where rows would be taken twice, or never. `may_be_new`: the sources repeat nothing."""
     last, path = batches.last, batches.state.path
-    mine, read = checkpoint_id(place), last_read(place)
+    mine, read, planned = checkpoint_id(place), _last(place, "commits"), _last(place, "offsets")
     if last is not None and last.checkpoint and last.checkpoint != mine:
         if may_be_new:
             return
         told = f"{path} goes on from another checkpoint than {place}: rows that it has would be taken again"
         raise InputError([f"{told}; new_checkpoint (--new-checkpoint) says that the sources repeat none of them"])
-    known = None if last is None or not last.checkpoint else last.batch
-    if read is not None and (known is None or known < read):
-        what = "nothing" if known is None else f"{known + 1} of them"
+    known = -1 if last is None or last.batch is None or not last.checkpoint else last.batch
+    if known < read:
+        what = "nothing" if known < 0 else f"{known + 1} of them"
         told = f"{place} has read {read + 1} batches, and {path} knows {what}: the rows between would be lost"
         raise InputError([f"{told}; restore that state, or begin with a new checkpoint and a new state"])
+    if known > min(read + 1, planned):
+        told = (
+            f"{path} knows {known + 1} batches, and {place} has read {read + 1}: it was restored from an older backup"
+        )
+        told = f"{told}, and what it reads next would count as taken"
+        raise InputError([f"{told}; restore the checkpoint of that state, or the state of that time"])

@@ -1,7 +1,8 @@
 """Closings: in a stream a subscription comes when it opens, and again, with `closed_at`, when it is closed.
 
 A table has both in one row (docs/decisions/0003), and so has the fold: rows of one subscription become one, with the
-earliest closing. A closing that finds no subscription is one of a subscription that is gone, which is no fault.
+earliest closing. A closing that finds no subscription is one of a subscription that is gone, which is no fault. Rows
+without ids are of one subscription if they differ in `closed_at` alone.
 """
 
 import numpy as np

@@ -9,6 +9,7 @@ refused, on a file system of this machine; on an object store two that look at t
 """
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -45,13 +46,14 @@ class Held(msgspec.Struct, array_like=True, frozen=True):
 
 
 class BucketFile(msgspec.Struct, array_like=True, frozen=True):
-    """`due`: the instant at which something happens in it although nothing arrives."""
+    """`due`: the instant at which something happens in it although nothing arrives. `unpacked`: its bytes in memory."""
 
     name: str
     rows: int
     bytes: int
     due: int
     held: Held
+    unpacked: int = 0
 
 
 class StreamShape(msgspec.Struct, frozen=True):
@@ -121,6 +123,10 @@ class StateFolder:
     def latest(self) -> BatchManifest | None:
         numbers = self._numbers()
         return self.read(max(numbers)) if numbers else None
+
+    def kept(self) -> Iterator[BatchManifest]:
+        """Those that a sweep leaves; the last comes last."""
+        return map(self.read, sorted(self._numbers())[-_KEPT:])
 
     def read(self, sequence: int) -> BatchManifest:
         place = self._manifest(sequence)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from conjoin.errors import InputError
 from conjoin.kernel.instants import ALWAYS, NEVER
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.fold.deadlines import deadlines_of, filled
@@ -96,8 +97,7 @@ def pending_in(rows: pa.Table) -> np.ndarray:
 
 def in_order(rows: pa.Table) -> pa.RecordBatch:
     """One key after the other, each as the fold takes it (`correlate/events.py`): time, kind, position, id, tie."""
-    batch = rows.combine_chunks().to_batches(max_chunksize=None)[0] if rows.num_rows else None
-    assert batch is not None, "there is a row"
+    batch = _as_one(rows)
     keys = pc.fill_null(batch.column("key"), "").dictionary_encode().indices.to_numpy()
     kinds = np.abs(batch.column("kind").to_numpy().astype(np.int64)) & KIND
     order = [_numbers(batch, "position"), kinds, _numbers(batch, "at"), keys]
@@ -105,6 +105,15 @@ def in_order(rows: pa.Table) -> pa.RecordBatch:
     if _has_ties(order, first):
         first = np.lexsort([_numbers(batch, TIE), _ranks(batch), *order])
     return batch.take(pa.array(first))
+
+
+def _as_one(rows: pa.Table) -> pa.RecordBatch:
+    """Of more than 2 GiB in a column of texts Arrow makes several."""
+    found = rows.combine_chunks().to_batches()
+    if len(found) > 1:
+        told = f"one bucket has {rows.num_rows:,} rows and more than 2 GiB in a column of texts"
+        raise InputError([f"{told}: begin a new state with more buckets"])
+    return found[0]
 
 
 def _numbers(batch: pa.RecordBatch, slot: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from pyarrow import fs
@@ -20,13 +20,14 @@ from conjoin.errors import InputError
 from conjoin.kernel.policies import Policies
 from conjoin.pipeline.correlate.correlate import Instant, policies_of, read_instant
 from conjoin.pipeline.correlate.writing.run_folder import filesystem_of
-from conjoin.pipeline.session.master import local_cores
+from conjoin.pipeline.session.master import is_address, local_cores
 from conjoin.pipeline.streaming.batch_rows import ShapedRows, shaped_rows
 from conjoin.pipeline.streaming.batches import BatchReport, BatchSettings, CorrelateBatches, starts_in, wall_clock
-from conjoin.pipeline.streaming.checkpoint import check_checkpoint, checkpoint_id
+from conjoin.pipeline.streaming.checkpoint import check_checkpoint, known_id
 from conjoin.pipeline.streaming.manifest import StateFolder
 from conjoin.pipeline.streaming.output_folder import OutputFolder
 from conjoin.pipeline.streaming.state_tables import state_tables
+from conjoin.shown_urls import shown_url
 from conjoin.times.durations import read_duration_ms
 
 if TYPE_CHECKING:
@@ -86,11 +87,12 @@ class CorrelateStream:
         frame, batches = self.shaped.frame, self.batches
         place = self.checkpoint(checkpoint)
         self.check(checkpoint, new_checkpoint=new_checkpoint)
-        starts = [] if self.starts is None else starts_in(self.starts)
+        starts = None if self.starts is None else starts_in(self.starts)
+        its_id = cache(lambda: known_id(place))
 
         def take(rows: "DataFrame", number: int) -> None:
             with short_errors(), self._noting_failures():
-                report = batches.take_rows(number, self.shaped.of(rows), starts, checkpoint_id(place) or "")
+                report = batches.take_rows(number, self.shaped.of(rows), starts, its_id())
                 if report is not None and on_batch is not None:
                     on_batch(report)
 
@@ -107,6 +109,9 @@ class CorrelateStream:
             raise InputError(["messages: it is no stream; a table is taken by `batches`, or by correlate"])
         if _is_remote():
             raise InputError(["a stream is correlated in the process that started Spark: Spark Connect has none here"])
+        if checkpoint is not None:
+            # What cannot be read here cannot be checked, nor can batches be told from those of another.
+            _place(self.shaped.frame, checkpoint, "checkpoint")
         check_checkpoint(self.batches, self.checkpoint(checkpoint), new_checkpoint)
 
     def begin_with(self, tables: "Mapping[str, DataFrame]") -> BatchReport | None:
@@ -198,12 +203,13 @@ def _for_spark(frame: "DataFrame", path: str) -> str:
 
 
 def _place(frame: "DataFrame", path: str, name: str) -> tuple[fs.FileSystem, str]:
-    if "://" not in path and not _runs_here(frame):
-        told = f"{name}: {path}: on a cluster each machine has a folder of this name of its own"
+    if not is_address(path) and not _runs_here(frame):
+        told = f"{name}: {shown_url(path)}: on a cluster each machine has a folder of this name of its own"
         raise InputError([f"{told}; give an address, such as s3://bucket/{name}, or file:///... of a shared disk"])
     found = filesystem_of(_for_spark(frame, path))
     if found is None:
-        raise InputError([f"{name}: {path} is on no file system that pyarrow knows"])
+        known = "s3://, gs://, abfss://, hdfs:// and file:///"
+        raise InputError([f"{name}: {shown_url(path)} is on no file system that pyarrow knows, such as {known}"])
     return found
 
 

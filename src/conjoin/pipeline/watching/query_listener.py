@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pyspark.sql.streaming import StreamingQueryListener
+from pyspark.sql.streaming import StreamingQuery, StreamingQueryListener
 from pyspark.sql.utils import is_remote
 
 if TYPE_CHECKING:
-    from pyspark.sql.streaming import StreamingQuery
+    from conjoin.pipeline.declared.scheduling import RunningSchedule
 
 _BEHIND = ("maxOffsetsBehindLatest", "numBytesOutstanding", "numFilesOutstanding")
 """What sources call what they have and did not give yet: records of Kafka; bytes or files of a table of Delta."""
@@ -71,9 +71,9 @@ def _known(rate: float) -> float:
 
 
 @contextmanager
-def listening(query: "StreamingQuery", told: Callable[[QueryProgress], None]) -> Iterator[None]:
-    """While it lasts. Not on Spark Connect, whose listeners run beside the query."""
-    if is_remote():
+def listening(query: "StreamingQuery | RunningSchedule", told: Callable[[QueryProgress], None]) -> Iterator[None]:
+    """While it lasts. Spark knows nothing of a schedule; on Spark Connect its listeners run beside the query."""
+    if is_remote() or not isinstance(query, StreamingQuery):
         yield
         return
     from pyspark.sql import SparkSession

@@ -4,7 +4,7 @@ A row is taken once, as its note is in its commit. When all rows of a write are 
 parts says the same of all of them, and their notes go, a bounded number in each commit. Until then both are looked at.
 """
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -29,17 +29,23 @@ def has_notes(store: Store, source: str) -> bool:
     return False
 
 
-def settle_notes(store: Store, source: str, parts: Collection[str]) -> None:
-    """All rows of a write are committed; it had these parts. Those of another write that still runs are left alone."""
+def settle_notes(store: Store, source: str, reached: Mapping[str, int]) -> None:
+    """All rows of a write are committed: in each part it has reached this place. What lies behind it, or in other
+    parts, is of another write, which still runs or broke off."""
     for index in range(store.facts.shards):
         shard = store.shard(index)
-        while names := _some(shard, source, parts):
+        while names := _some(shard, source, reached):
             commit_changes(shard, partial(_settled, store.catalog.version(), source, names))
 
 
-def _some(shard: ShardStore, source: str, parts: Collection[str]) -> list[str]:
+def _some(shard: ShardStore, source: str, reached: Mapping[str, int]) -> list[str]:
     with closing(_names(shard, source)) as names:
-        return list(islice((name for name in names if place_of_row(name)[0] in parts), AT_ONCE))
+        return list(islice((name for name in names if _is_reached(name, reached)), AT_ONCE))
+
+
+def _is_reached(name: str, reached: Mapping[str, int]) -> bool:
+    part, place = place_of_row(name)
+    return place <= reached.get(part, -1)
 
 
 def _names(shard: ShardStore, source: str) -> Generator[str]:

@@ -152,9 +152,13 @@ class AvroValues:
             raise NotAvro(f"there is no schema with the number {number}")
         if number not in self._unknown:
             try:
-                return _fetched(self._its.registry, number)
+                found = _fetched(self._its.registry, number)
             except LookupError:
                 self._unknown.add(number)
+            else:
+                if isinstance(found, NotAvro):
+                    raise NotAvro(*found.args)
+                return found
         raise NotAvro(f"the schema registry knows no schema with the number {number}")
 
 
@@ -168,12 +172,15 @@ def _reader_of(text: str) -> Callable[[bytes], Any]:
 
 
 @lru_cache(maxsize=1_000)
-def _fetched(registry: SchemaRegistry, number: int) -> Callable[[bytes], Any]:
-    """A number stands for the same schema for ever."""
+def _fetched(registry: SchemaRegistry, number: int) -> Callable[[bytes], Any] | NotAvro:
+    """A number stands for the same schema for ever, and one that is no Avro for none."""
     names: Names = {}
     found = registry.schema(number)
-    _refer(registry, found, names, set())
-    return avro_reader(_avro_of(found), names)
+    try:
+        _refer(registry, found, names, set())
+        return avro_reader(_avro_of(found), names)
+    except NotAvro as error:
+        return error
 
 
 def _refer(registry: SchemaRegistry, found: Mapping[str, Any], names: Names, seen: set[tuple[str, int]]) -> None:
@@ -191,4 +198,7 @@ def _avro_of(found: Mapping[str, Any]) -> Any:
     kind = found.get("schemaType") or "AVRO"
     if kind != "AVRO":
         raise NotAvro(f"its schema is {kind}, and not Avro")
-    return json.loads(found["schema"])
+    try:
+        return json.loads(found["schema"])
+    except ValueError as error:
+        raise NotAvro(f"its schema is not JSON: {error}") from None

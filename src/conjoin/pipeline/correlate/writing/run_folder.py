@@ -18,6 +18,7 @@ from pyarrow import fs
 from conjoin.errors import InputError
 from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.results import NAMES
+from conjoin.pipeline.session.master import is_address
 
 _AT_ONCE = 16
 STAGING, DECIDED, DONE = "_writing", "_commit.json", "_run.json"
@@ -27,7 +28,7 @@ COMPLETE = "_SUCCESS"
 
 def filesystem_of(path: str) -> tuple[fs.FileSystem, str] | None:
     """Where a path or address leads; None where pyarrow knows no way."""
-    if "://" not in path:
+    if not is_address(path):
         return fs.LocalFileSystem(), path
     try:
         found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(path)

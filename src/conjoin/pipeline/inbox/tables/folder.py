@@ -17,12 +17,14 @@ from uuid import uuid4
 
 import msgspec
 from pyarrow import fs
+from pyspark.errors import PySparkException
 
 from conjoin.errors import InputError, StoreFailed
 from conjoin.fault_points import passing
 from conjoin.pipeline.correlate.writing.run_folder import filesystem_of
 from conjoin.pipeline.session.session import path_of, spark_errors
 from conjoin.runtime.inbox.metrics import Counts
+from conjoin.shown_urls import shown_url
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,6 +34,10 @@ _KEPT = 3
 """So many runs stay with their files: somebody may be reading them."""
 _RECENT = 20
 """So many commits of a Delta table at most come between one of ours and the look for it."""
+_NO_TABLE = (
+    *("DELTA_TABLE_ONLY_OPERATION", "DELTA_MISSING_DELTA_TABLE"),
+    *("DELTA_PATH_DOES_NOT_EXIST", "DELTA_TABLE_NOT_FOUND"),
+)
 _COUNTED = ("persisted", "dead_lettered", "correlated", "decode_error", "mapping_error", "target_error", "expired")
 """Outcomes of rows, as the counters of an inbox are called."""
 
@@ -66,7 +72,7 @@ class ParquetInbox:
         self._path = path_of(spark, path).rstrip("/")
         found = filesystem_of(self._path)
         if found is None:
-            raise InputError([f"{path} is on no file system that pyarrow knows"])
+            raise InputError([f"{shown_url(path)} is on no file system that pyarrow knows"])
         self._filesystem, self._place = found
         self._base = -1
         """The run that was read last: what is written goes on from it, whatever others have made meanwhile."""
@@ -143,7 +149,13 @@ class DeltaInbox:
         found = filesystem_of(self._path)
         if found is not None and found[0].get_file_info(f"{found[1]}/_delta_log").type == fs.FileType.NotFound:
             return None
-        [newest] = self._spark.sql(f"describe history delta.`{self._path}` limit 1").collect()
+        try:
+            [newest] = self._spark.sql(f"describe history delta.`{self._path}` limit 1").collect()
+        except PySparkException as error:
+            # Where pyarrow cannot look, Delta says that there is none yet.
+            if error.getCondition() in _NO_TABLE:
+                return None
+            raise
         self._version = newest.version
         return self._spark.read.format("delta").option("versionAsOf", newest.version).load(self._path)
 

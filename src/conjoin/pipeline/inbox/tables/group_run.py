@@ -44,8 +44,13 @@ class GroupRows:
 
 
 def run_group(group: GroupRows, run: TableRun) -> Iterator[TableRow]:
-    """The rows of the group as the run leaves them: without duplicates, and without what has been over for long."""
-    rows = [row._replace(outcome=None) for row in group.kept if not _is_forgotten(row, run)]
+    """The rows of the group as the run leaves them: without duplicates, and without what has been over for long.
+
+    What is read anew each time is only known by its row: one that still arrives stays, or it would be new in the next.
+    """
+    arrived = {identity_of_row(row) for row in group.arrived}
+    kept = (row for row in group.kept if identity_of_row(row) in arrived or not _is_forgotten(row, run))
+    rows = [row._replace(outcome=None) for row in kept]
     rows += _without_known(group)
     messages = {row.key: message_of_row(row) for row in rows if row.state != DEAD_LETTER}
     if any(what_is_due(its, run.now, run.settings) for its in messages.values()):
