@@ -25,8 +25,9 @@ class Watch:
         threads.listener = self.pace.committed
 
     def look(self, within_s: float = 60.0) -> tuple[int, Counter[str]]:
-        for shard in range(SHARDS):
-            followed, ours = self.pace.followed(shard)
+        followed_shards = self.pace.followed()
+        assert len(followed_shards) == SHARDS
+        for shard, (followed, ours) in followed_shards.items():
             since = self._broker.now - HOUR_US
             found = committed_since(self._broker, shard, followed, since, ours.__contains__, within_s)
             self.pace.others(shard, *found)

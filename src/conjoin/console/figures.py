@@ -7,12 +7,14 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from conjoin.console.attention import Known
 from conjoin.console.filters import instant
 from conjoin.console.message_rate import HOUR_US, Fates, Minute
 from conjoin.console.page_request import Console
+from conjoin.errors import StoreDamaged, StoreFailed
 from conjoin.gateway.queries import store as queries
 from conjoin.gateway.queries.commits import committed_since
 from conjoin.gateway.queries.element_names import with_names
@@ -96,11 +98,12 @@ class OverviewCounts:
     def _follow_others(self, broker: Any) -> None:
         """What other processes have committed is counted, too."""
         pace = self._console.pace
-        for shard in range(broker.shard_count):
-            followed, ours = pace.followed(shard)
-            since, within_s = broker.now - HOUR_US, _OTHERS_WITHIN_S / broker.shard_count
-            commits, reached = committed_since(broker, shard, followed, since, ours.__contains__, within_s)
-            pace.others(shard, commits, reached)
+        since, within_s = broker.now - HOUR_US, _OTHERS_WITHIN_S / broker.shard_count
+        for shard, (followed, ours) in pace.followed().items():
+            # A shard that cannot be read is told of as such; the others are counted.
+            with suppress(StoreDamaged, StoreFailed):
+                commits, reached = committed_since(broker, shard, followed, since, ours.__contains__, within_s)
+                pace.others(shard, commits, reached)
 
 
 def known_troubles(minutes: list[Minute], is_open: Open, supervisor: Any) -> Known:

@@ -6,7 +6,7 @@ taken from the newest messages, as far as these cover whole minutes.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -31,14 +31,14 @@ class Minute(NamedTuple):
 class Pace:
     """Commits are noted in the threads of the shards, minutes are read in others."""
 
-    def __init__(self, now: int, versions: Sequence[int] = ()) -> None:
-        """`versions`: how far each shard was just before."""
+    def __init__(self, now: int, versions: Mapping[int, int] | None = None) -> None:
+        """`versions`: how far each shard was just before; commits of others are followed on these."""
         self._lock = Lock()
         self._published: Counter[int] = Counter()
         self._decided: dict[int, Fates] = {}
         self._began = now
         self._seen_up_to: dict[int, int] = {}
-        self._followed = dict(enumerate(versions))
+        self._followed = dict(versions or {})
         """By shard: all commits up to this version are counted."""
         self._ours: dict[int, set[int]] = {}
         """Versions beyond that which are counted, too."""
@@ -82,10 +82,10 @@ class Pace:
             self._followed[commit.shard] = version
         return False
 
-    def followed(self, shard: int) -> tuple[int, frozenset[int]]:
-        """The version up to which all is counted, and those beyond it which are."""
+    def followed(self) -> dict[int, tuple[int, frozenset[int]]]:
+        """By shard: the version up to which all is counted, and those beyond it which are."""
         with self._lock:
-            return self._followed[shard], frozenset(self._ours.get(shard, ()))
+            return {shard: (it, frozenset(self._ours.get(shard, ()))) for shard, it in self._followed.items()}
 
     def others(self, shard: int, commits: Iterable[Any], reached: int) -> None:
         """What others have committed, up to a version; see `gateway.queries.commits`."""

@@ -4,10 +4,11 @@ Read for a bounded time; whoever asks again goes on where it ended. Nothing is d
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from time import monotonic
 from typing import Any, NamedTuple
 
+from conjoin.errors import ConjoinError
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.reading.instance_history import first_commit_after, first_version_at
 from conjoin.runtime.run.log import read_block
@@ -29,12 +30,13 @@ class CommittedMessages(NamedTuple):
     expired: frozenset[int]
 
 
-def versions(broker: Broker) -> list[int]:
-    """How far each shard is."""
-    found = []
+def versions(broker: Broker) -> dict[int, int]:
+    """How far each shard is; without those that cannot be read, which is told elsewhere."""
+    found = {}
     for shard in range(broker.shard_count):
-        with closing(broker.store.shard(shard).reader()) as reader, reader.begin() as snapshot:
-            found.append(snapshot.head.version)
+        with suppress(ConjoinError), closing(broker.store.shard(shard).reader()) as reader:
+            with reader.begin() as snapshot:
+                found[shard] = snapshot.head.version
     return found
 
 

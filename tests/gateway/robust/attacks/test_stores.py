@@ -151,6 +151,15 @@ def test_metrics_and_topology_still_answer(degraded: ServingProcess) -> None:
         assert httpx.get(f"{degraded.rest}{path}", timeout=LONGEST_S, follow_redirects=True).status_code == 200
 
 
+def test_the_overview_counts_the_others_and_names_the_shard_that_needs_attention(degraded: ServingProcess) -> None:
+    def is_told() -> bool:
+        answer = httpx.get(f"{degraded.rest}/", timeout=LONGEST_S, follow_redirects=True)
+        assert answer.status_code == 200
+        return f"shard-{BROKEN:02}.db" in answer.text and "Counting" not in answer.text
+
+    eventually(is_told)
+
+
 @pytest.mark.parametrize("arguments", ["status", "verify", "backup copy", "tick"])
 def test_commands_that_need_all_shards_name_the_one_that_is_damaged(arguments: str, tmp_path: Path) -> None:
     """Control: a server goes on with the others, a command that needs them all does not."""
