@@ -34,9 +34,9 @@ def versions(broker: Broker) -> dict[int, int]:
     """How far each shard is; without those that cannot be read, which is told elsewhere."""
     found = {}
     for shard in range(broker.shard_count):
-        with suppress(ConjoinError), closing(broker.store.shard(shard).reader()) as reader:
-            with reader.begin() as snapshot:
-                found[shard] = snapshot.head.version
+        reader = broker.store.shard(shard).reader()
+        with suppress(ConjoinError), closing(reader), reader.begin() as snapshot:
+            found[shard] = snapshot.head.version
     return found
 
 
