@@ -71,6 +71,10 @@ class MessageExplanation(msgspec.Struct, frozen=True):
     parameters: dict[str, Any] = {}
     attempts: tuple[DeliveryAttempt, ...] = ()
     near_misses: tuple[dict[str, Any], ...] = ()
+    seen_at: str | None = None
+    was_kept: bool = False
+    """Whether what is near was seen when the message was lost; else it is what is near now."""
+    near_now: dict[str, Any] | None = None
 
 
 class FoundMessage(msgspec.Struct, frozen=True):

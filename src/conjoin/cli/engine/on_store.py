@@ -10,6 +10,7 @@ from conjoin.cli.printing import JsonObject
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
+from conjoin.runtime.explain.evidence import keep_noted
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict, what_became
 from conjoin.runtime.reading.lists import ListPage, ListQuery, list_page
 from conjoin.runtime.visibility.plain_values import to_plain
@@ -45,6 +46,7 @@ class OnStore:
             became = what_became(self.broker, published.key)
         else:
             became = wait_for_verdict(self.broker, published.key, wait_ms / 1_000)
+        keep_noted(self.broker)
         return became if isinstance(became, Refusal) else became.as_json()
 
     def explain(self, key: int) -> JsonObject | Refusal:

@@ -18,7 +18,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 from conjoin.runtime.explain.explain import explain, what_became
-from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFacts, StillBuffered
+from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFacts, NearNow, StillBuffered
 from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.reading.finding import message_with_key
@@ -114,6 +114,7 @@ _EXPLANATION = record(
     still_buffered=nullable(record(StillBuffered)),
     related=array(record(Related, message=schemas.KEY)),
     nobody=nullable(record(Nobody)),
+    near_now=nullable(record(NearNow, near_misses=array(schemas.OBJECT))),
 )
 _OUTCOME_SCHEMA = whole({name: _EXPLANATION["properties"][name] for name in _OUTCOME})
 
