@@ -8,10 +8,10 @@ import pytest
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.messages import NewMessage
-from conjoin.runtime.explain import evidence
 from conjoin.runtime.explain.explain import explain, explain_named, what_became
 from conjoin.runtime.explain.explanation import Explanation
-from conjoin.runtime.explain.keeping_evidence import AT_ONCE, SHARE, WITHIN_US, KeepingEvidence
+from conjoin.runtime.explain.kept import evidence
+from conjoin.runtime.explain.kept.keeping import AT_ONCE, SHARE, WITHIN_US, KeepingEvidence
 from conjoin.runtime.opening import create_broker, open_broker
 from conjoin.runtime.replay.replay import verify_store
 from conjoin.runtime.upkeep.backup import backup_store
@@ -141,7 +141,7 @@ def test_a_message_that_cannot_be_explained_keeps_no_other_from_its_evidence(
             raise ValueError("cannot be explained")
         return explain(broker, key)
 
-    monkeypatch.setattr("conjoin.runtime.explain.keeping_evidence.explain", failing)
+    monkeypatch.setattr("conjoin.runtime.explain.kept.keeping.explain", failing)
     with pytest.raises(ValueError, match="cannot be explained"):
         keeping(bench.broker)
     assert [(row.message_key, row.near == evidence.NOTHING_KEPT) for row in kept(bench.broker)] == [

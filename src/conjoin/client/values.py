@@ -20,6 +20,8 @@ class Publication:
     id: str = ""
     tenant: str = ""
     business_id: str = ""
+    replaces: int | None = None
+    """The key of a lost message, in place of which this one is sent; not in bulk."""
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True):
@@ -90,6 +92,8 @@ class FoundMessage(msgspec.Struct, frozen=True):
     reason: str
     storage: str
     attempts: tuple[DeliveryAttempt, ...] = ()
+    replaced_by: int | None = None
+    """The message that was sent in place of a lost one."""
 
 
 class _Camel(msgspec.Struct, frozen=True, rename="camel"):

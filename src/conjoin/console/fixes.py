@@ -30,6 +30,8 @@ def again(message: Facts, **changed: str) -> str:
         "business_id": message["business_id"],
         "tenant": message["tenant_id"],
         "ttl": _ttl(message),
+        # In another tenant it is another message.
+        "replaces": "" if "tenant" in changed else message.get("replaces", ""),
     }
     return address("/console/send", {**same, **changed}, like=message["key"] or "")
 

@@ -34,8 +34,8 @@ class MessageRow(NamedTuple):
 
 
 class EvidenceRow(NamedTuple):
-    """What was near when a message was lost, as JSON of some hundred bytes (`runtime/explain/evidence.py`); and which
-    message was sent in place of it, or it of which; 0 where there is none.
+    """What was near when a message was lost, as JSON of some hundred bytes (`runtime/explain/kept/evidence.py`); which
+    message was sent in place of it, and it in place of which; 0 where there is none.
     """
 
     message_key: int

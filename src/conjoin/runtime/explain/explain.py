@@ -17,8 +17,9 @@ from conjoin.kernel.verdicts.verdicts import FOR_WANT_OF_RECEIVERS, Verdict, par
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
-from conjoin.runtime.explain import evidence, explanation
+from conjoin.runtime.explain import explanation
 from conjoin.runtime.explain.explanation import LOST, Explanation, MessageFacts, NearNow
+from conjoin.runtime.explain.kept import evidence, replacing
 from conjoin.runtime.explain.key_view import load_key
 from conjoin.runtime.explain.near_misses import all_misses, who_came_late
 from conjoin.runtime.explain.notes import Nobody, Related
@@ -76,7 +77,7 @@ def _of_message(broker: Broker, message_key: int, *, after_commit: bool) -> Expl
     with ShardViews(broker.store) as shards:
         around = KeySurroundings(shards, view, message.name, broker.scope, after_commit)
         found = _explained(around, message, message_key, kept.rows.get(message_key))
-    return _shown(broker, _with_related(broker, found))
+    return _shown(broker, _with_related(broker, found, kept.rows.get(message_key)))
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
@@ -99,9 +100,8 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
         around = KeySurroundings(shards, view, new.name, broker.scope)
         known = [_explained(around, view.messages[it], it, kept.rows.get(it)) for it in keys if it in view.messages]
         dry_run = _dry_run(around, new)
-    return NamedExplanation(
-        _with_related(broker, dry_run), [_shown(broker, _with_related(broker, found)) for found in known]
-    )
+    shown = [_shown(broker, _with_related(broker, it, kept.rows.get(it.message.key or 0))) for it in known]
+    return NamedExplanation(_with_related(broker, dry_run), shown)
 
 
 def wait_for_verdict(
@@ -122,16 +122,14 @@ def wait_for_verdict(
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _with_related(broker: Broker, found: Explanation) -> Explanation:
-    """A refused duplicate with what became of the first, in whose place it would have come."""
+def _with_related(broker: Broker, found: Explanation, kept: EvidenceRow | None = None) -> Explanation:
+    """A refused duplicate with what became of the first, in whose place it came; and what was sent again."""
+    related = replacing.related(broker, kept)
     first = found.parameters.get("first_message") if found.reason == "duplicate_id" else None
-    if not isinstance(first, int):
-        return found
-    other = explain(broker, first)
-    if isinstance(other, Refusal):
-        return found
-    related = Related("first", first, other.verdict, other.reason, other.sentence)
-    return found._replace(related=[related])
+    other = explain(broker, first) if isinstance(first, int) else None
+    if isinstance(first, int) and isinstance(other, Explanation):
+        related.insert(0, Related("first", first, other.verdict, other.reason, other.sentence))
+    return found._replace(related=related) if related else found
 
 
 def _shown(broker: Broker, found: Explanation) -> Explanation:

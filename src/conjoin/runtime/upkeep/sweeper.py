@@ -13,7 +13,7 @@ from typing import Any
 
 from conjoin.fault_points import passing
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.explain.keeping_evidence import EVERY_S, KeepingEvidence
+from conjoin.runtime.explain.kept.keeping import EVERY_S, KeepingEvidence
 from conjoin.runtime.run.batches import PROBE, Reply
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep, peek

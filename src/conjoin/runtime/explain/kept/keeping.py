@@ -10,9 +10,9 @@ from time import thread_time
 
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
-from conjoin.runtime.explain import evidence
 from conjoin.runtime.explain.explain import explain
 from conjoin.runtime.explain.explanation import LOST
+from conjoin.runtime.explain.kept import evidence
 from conjoin.store.port import ShardStore
 from conjoin.store.rows import EvidenceRow
 

@@ -1,7 +1,7 @@
 """Evidence: what was near when a message was lost, kept with it. It does not drift; what is near now is shown apart.
 
 A look takes 10 to 20 ms, so it is no part of a commit: whoever explains a lost message anyway notes what was found, and
-a server looks behind the commits (`keeping_evidence.py`). Invariant: at most `MOST_BYTES` each, and no variables.
+a server looks behind the commits (`keeping.py`). Invariant: at most `MOST_BYTES` each, and no variables.
 """
 
 import logging
