@@ -100,6 +100,7 @@ bench-gateway: setup ## measure the server: publishing by 50 clients, bulk, late
 
 bench-explain: setup ## plant mistakes with a known cause, and count how often it is named first
 	@$(PYTHON_IN_VENV) -m benchmarks.explain --million --write
+	@$(PYTHON_IN_VENV) -m benchmarks.explain.kept
 
 bench-versus: setup ## tell the same story to Conjoin and to a Zeebe broker (fetched from Maven)
 	@scripts/setup-zeebe

@@ -10,6 +10,7 @@ from conjoin.testing.clock import FakeClock
 from tests.cli.command import Command
 
 NOON = "2030-01-01T00:00:00Z"
+HOUR_MS = 3_600_000
 LATER = "2030-01-01T01:00:00Z"
 
 
@@ -130,3 +131,48 @@ def test_a_dead_letter_is_explained_by_its_reason_and_by_who_waits_for_what_it_m
     assert f"process order (instance {order} at paid) waits for it with key 'o-1'" in said[1]
     assert shop.json(f"explain --dead-letter {keys[6]}")["dry_run"] is None
     assert shop.refuses("explain --dead-letter 99") == "NOT_FOUND: no dead letter with key 99 is known"
+
+
+def test_what_was_near_after_a_publish_is_kept_and_what_is_near_now_stands_apart(
+    shop: Command, clock: FakeClock
+) -> None:
+    near = shop.order("O-1")
+    key = shop.json("publish paid --key o-1")["key"]
+    at_once = shop.json(f"explain {key}")
+    assert (at_once["was_kept"], at_once["seen_at"], at_once["near_now"]) == (True, NOON, None)
+    clock.advance_ms(HOUR_MS)
+    later = shop.order("o-1")
+    said = shop.tells(f"explain {key}").splitlines()
+    assert f"instance {near} at paid" in said[0]
+    assert said[-2] == f"  that was near at {NOON}"
+    assert said[-1].startswith(f"  near now, {LATER}: ")
+    assert f"instance {later}" in said[-1]
+    told = shop.json(f"explain {key}")
+    assert [it["kind"] for it in told["near_misses"]] == ["other_key"]
+    assert told["near_now"]["looked_at"] == LATER
+    assert told["near_now"]["near_misses"][0]["kind"] == "expired_before"
+
+
+def test_a_message_sent_in_place_of_another_is_linked_to_it_and_leaves_the_list(shop: Command) -> None:
+    shop.order("o-1")
+    lost, other = shop.json("publish paid --key O-1")["key"], shop.json("publish paid --key o-2")["key"]
+    again = shop.json(f"publish paid --key o-1 --replaces {lost}")["key"]
+    assert f"  sent again as message {again}: Correlated: " in shop.tells(f"explain {lost}")
+    assert f"  sent in place of message {lost}: Discarded: " in shop.tells(f"explain {again}")
+
+    def listed(filters: str) -> list[str]:
+        return [json.loads(line)["key"] for line in shop.tells(f"message list {filters} --json").splitlines()]
+
+    assert listed("--verdict discarded") == [other]
+    assert listed("--verdict discarded --replaced") == [lost]
+
+
+def test_what_cannot_be_replaced_is_refused_before_anything_is_sent(shop: Command) -> None:
+    shop.order("o-1")
+    taken = shop.json("publish paid --key o-1")["key"]
+    assert "is not lost: it is correlated" in shop.refuses(f"publish paid --key o-2 --replaces {taken}")
+    assert "no message with key 7 is known" in shop.refuses("publish paid --key o-2 --replaces 7")
+    lost = shop.json("publish paid --key o-9")["key"]
+    assert "another tenant" in shop.refuses(f"publish paid --key o-2 --tenant acme --replaces {lost}")
+    assert "--file" in shop.cannot("publish --file - --replaces 7")
+    assert shop.json("explain --name paid --key o-2")["known"] == []

@@ -186,3 +186,13 @@ def test_roles_of_the_server_hold_for_commands(operator: Command, monkeypatch: p
         assert (said.code, "s3cret" in said.out + said.err) == (2, False)
     finally:
         server.stop()
+
+
+def test_a_message_is_sent_in_place_of_another_through_a_server(operator: Command) -> None:
+    lost = operator.json("publish paid --key replaced-1")["key"]
+    again = operator.json(f"publish paid --key replaced-2 --replaces {lost}")["key"]
+    [other] = operator.json(f"explain {lost}")["related"]
+    assert (other["relation"], other["message"]) == ("replaced_by", again)
+    assert "no message with key 7 is known" in operator.refuses("publish paid --key replaced-3 --replaces 7")
+    assert lost not in operator.tells("message list --verdict discarded --json")
+    assert lost in operator.tells("message list --verdict discarded --replaced --json")

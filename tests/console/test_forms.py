@@ -117,3 +117,20 @@ def test_what_is_not_there_is_a_page(shop: ConsoleServer) -> None:
         assert (answer.status_code, "Not found" in answer.text) == (404, True), path
     assert shop.client.get("/console/messages?verdict=nonsense").status_code == 400
     assert shop.client.get("/console/messages?cursor=nonsense").status_code == 400
+
+
+def test_a_message_sent_again_from_the_page_of_a_lost_one_takes_its_place(shop: ConsoleServer) -> None:
+    lost = shop.client.post("/conjoin/v1/messages", json={"name": "Nobody", "key": "again-1"}).json()["message"]["key"]
+    client, form = _browser(shop)
+    page = client.get(SEND, params={"like": lost, "name": "Nobody", "key": "again-2"}).text
+    assert f'name="replaces" value="{lost}" checked' in page
+    sent = client.post(SEND, data=form | {"name": "Nobody", "key": "again-2", "replaces": lost})
+    assert sent.status_code == 303
+    again = sent.headers["location"].rpartition("/")[2]
+    assert f"/console/messages/{again}" in client.get(f"/console/messages/{lost}").text
+    assert "Sent in place of" in client.get(f"/console/messages/{again}").text
+    listed = client.get("/console/messages", params={"verdict": "discarded", "name": "Nobody"}).text
+    assert f"/console/messages/{lost}" not in listed
+    assert f"/console/messages/{again}" in listed
+    taken = client.post(SEND, data=form | {"name": "Nobody", "key": "again-3", "replaces": "7"})
+    assert (taken.status_code, "no message with key 7" in taken.text) == (404, True)

@@ -8,6 +8,7 @@ from conjoin.store import tables as t
 from conjoin.store.port import Changes, Head, ShardSnapshot, ShardStore
 from conjoin.store.rows import (
     DeadLetterRow,
+    EvidenceRow,
     InboxAttemptRow,
     InboxContentRow,
     InboxGroupRow,
@@ -125,6 +126,7 @@ ONE_OF_EACH: dict[Table, list[Any]] = {
     t.INBOX: [inbox(11)],
     t.INBOX_CONTENT: [InboxContentRow(11, "{}", b"\x00\xff{")],
     t.INBOX_ATTEMPT: [InboxAttemptRow(11, 1, 10, "attempt", "", "failed", "target_error", "paid", "nobody waits")],
+    t.EVIDENCE: [EvidenceRow(1, 10, "[]", 12, 0)],
     t.INBOX_GROUP: [InboxGroupRow("g", "own", 10, 1)],
     t.OUTBOX: [OutboxRow(1, 1, 9, '{"open": 2}')],
     t.RECEIVED: [ReceivedRow(1, 12)],

@@ -1,6 +1,6 @@
 """Every store: one that an older Conjoin made is brought to the newest schema when it is opened, with all its rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, get_type_hints
 
 import pytest
@@ -9,7 +9,7 @@ from conjoin.store import schema
 from conjoin.store import tables as t
 from conjoin.store.port import Head, ShardStore, Store
 from conjoin.store.postgres import writes as postgres_writes
-from conjoin.store.rows import ScopeRow
+from conjoin.store.rows import EvidenceRow, ScopeRow
 from conjoin.store.sql.message_parts import KnownParts
 from conjoin.store.sqlite import shard as sqlite_shard
 from conjoin.store.sqlite.files import put_statement
@@ -29,31 +29,33 @@ def _then(table: t.Table, columns: int) -> t.Table:
 
 
 EARLIER = {t.APART: _then(t.APART, 13), t.INSTANCE: _then(t.INSTANCE, 15)}
-"""Tables that have columns more by now."""
+"""Tables that had fewer columns before step 10."""
 
 
 @pytest.fixture(params=VERSIONS)
 def older(request: pytest.FixtureRequest, place: Place, monkeypatch: pytest.MonkeyPatch) -> Store:
     """Made when there were so many steps, and opened now."""
+    earlier = EARLIER if request.param < 10 else {}
     with monkeypatch.context() as then:
         then.setattr(schema, "VERSION", request.param)
-        then.setattr(t, "SHARD", tuple(EARLIER.get(table, table) for table in AT_FIRST))
+        then.setattr(t, "SHARD", tuple(earlier.get(table, table) for table in AT_FIRST))
         then.setattr(t, "VIEWS", ())
-        then.setattr(t, "DERIVED", ())
-        then.setattr(KnownParts, "missing", lambda parts, messages: [])
-        for before in EARLIER.values():
+        if earlier:
+            then.setattr(t, "DERIVED", ())
+            then.setattr(KnownParts, "missing", lambda parts, messages: [])
+        for before in earlier.values():
             then.setitem(sqlite_shard._PUT, before, put_statement(before))
         for table in t.SHARD:
             # Without looking for a row with the same key: its index had other words.
             then.setitem(postgres_writes._PUT, table, postgres_writes._forms(postgres_writes._insert, table))
         made = place.create()
-        commit(made.shard(0), dict(_earlier_rows()))
+        commit(made.shard(0), dict(_earlier_rows(earlier)))
     return place.open()
 
 
-def _earlier_rows() -> Iterator[tuple[t.Table, list[Any]]]:
+def _earlier_rows(earlier: Mapping[t.Table, t.Table]) -> Iterator[tuple[t.Table, list[Any]]]:
     for table, rows in AT_FIRST.items():
-        before = EARLIER.get(table, table)
+        before = earlier.get(table, table)
         yield before, [row[: len(before.columns)] for row in rows] if before is not table else rows
 
 
@@ -106,3 +108,9 @@ def test_messages_of_an_older_store_are_found_by_their_names_and_keys(older: Sto
     commit(older.shard(0), {t.MESSAGE: [message(10**6, name=old.name, correlation_key=old.correlation_key)]})
     for where in ({"name": old.name}, {"correlation_key": old.correlation_key}):
         assert [row.key for row in older.rows(t.MESSAGE, where, None, 9)] == [old.key, 10**6]
+
+
+def test_evidence_is_kept_for_messages_of_an_older_store(older: Store) -> None:
+    [old] = AT_FIRST[t.MESSAGE]
+    older.shard(0).reader().keep_evidence([EvidenceRow(old.key, 10, "[]", 0, 0)])
+    assert list(older.rows(t.EVIDENCE, {}, None, 9)) == [EvidenceRow(old.key, 10, "[]", 0, 0)]

@@ -32,6 +32,7 @@ list_messages = _list(
         reason="Such as nobody_waits.",
         state="buffered, expired, held or none.",
     )
+    | {"replaced": Annotated[bool | None, option("--replaced/--no-replaced", "Only if sent again, or not.")]}
     | PERIOD,
     "conjoin message list --verdict expired --since 1h",
     "conjoin message list --name paid --key o-1 --json",

@@ -140,6 +140,7 @@ def _while_remembered(messages: Iterable[Publication]) -> Callable[[], bool]:
 def _fields(message: Publication) -> dict[str, Any]:
     fields = {"name": message.name, "key": message.key, "variables": dict(message.variables)}
     more = {"ttl": message.ttl_ms, "id": message.id, "tenant": message.tenant, "business_id": message.business_id}
+    more |= {"replaces": None if message.replaces is None else str(message.replaces)}
     return fields | {name: value for name, value in more.items() if value not in (None, "")}
 
 

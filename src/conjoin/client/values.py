@@ -20,6 +20,8 @@ class Publication:
     id: str = ""
     tenant: str = ""
     business_id: str = ""
+    replaces: int | None = None
+    """The key of a lost message, in place of which this one is sent; not in bulk."""
 
 
 class DeliveryAttempt(msgspec.Struct, frozen=True):
@@ -71,6 +73,10 @@ class MessageExplanation(msgspec.Struct, frozen=True):
     parameters: dict[str, Any] = {}
     attempts: tuple[DeliveryAttempt, ...] = ()
     near_misses: tuple[dict[str, Any], ...] = ()
+    seen_at: str | None = None
+    was_kept: bool = False
+    """Whether what is near was seen when the message was lost; else it is what is near now."""
+    near_now: dict[str, Any] | None = None
 
 
 class FoundMessage(msgspec.Struct, frozen=True):
@@ -86,6 +92,8 @@ class FoundMessage(msgspec.Struct, frozen=True):
     reason: str
     storage: str
     attempts: tuple[DeliveryAttempt, ...] = ()
+    replaced_by: int | None = None
+    """The message that was sent in place of a lost one."""
 
 
 class _Camel(msgspec.Struct, frozen=True, rename="camel"):

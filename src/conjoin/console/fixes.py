@@ -30,6 +30,8 @@ def again(message: Facts, **changed: str) -> str:
         "business_id": message["business_id"],
         "tenant": message["tenant_id"],
         "ttl": _ttl(message),
+        # In another tenant it is another message.
+        "replaces": "" if "tenant" in changed else message.get("replaces", ""),
     }
     return address("/console/send", {**same, **changed}, like=message["key"] or "")
 
@@ -71,7 +73,7 @@ def fix(message: Facts, miss: Facts) -> Action | None:
         return None if miss.get("kept") else _keep(message, miss)
     if kind == "never_awaited" and not miss.get("similar"):
         return Action("See what the models wait for", "/console/models")
-    if kind not in _SAME_AGAIN:
+    if kind not in _SAME_AGAIN or miss.get("cut"):
         return None
     label, field, source = _SAME_AGAIN[kind]
     value = miss.get(source) or ""

@@ -26,6 +26,7 @@ from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.explain.explain import NamedExplanation, explain_named
+from conjoin.runtime.explain.kept.replacing import note_replaced, unreplaceable
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.run.batches import Commit as Commit
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
@@ -129,6 +130,14 @@ class Service:
     async def erase_payload(self, message_key: int) -> Done | Refusal:
         """Of a message that is over. Its verdict is kept."""
         return await self.carry_out(erase_payload, self.broker, message_key)
+
+    async def unreplaceable(self, message_key: int, tenant_id: str) -> Refusal | None:
+        """Why no message can be sent in place of this one; asked before it is sent."""
+        return await self.look_up(unreplaceable, self.broker, message_key, tenant_id)
+
+    async def note_replaced(self, message_key: int, by: int, message: NewMessage) -> None:
+        """A message was published in place of another, which was `unreplaceable` for no reason."""
+        await self.carry_out(note_replaced, self.broker, message_key, by, message.key)
 
     async def deploy(
         self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT

@@ -5,6 +5,7 @@ a serving process has a thread a shard instead (`run/carriers/shard_threads.py`)
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from time import monotonic, sleep
@@ -33,10 +34,12 @@ from conjoin.runtime.upkeep.supervision import Supervisor
 from conjoin.runtime.visibility.hiding import NOTHING_HIDDEN
 from conjoin.runtime.visibility.scope import EVERYTHING
 from conjoin.store.port import Store
+from conjoin.store.rows import EvidenceRow
 
 _log = logging.getLogger(__name__)
 LATE_S = 10.0
 _PAUSE_S = 0.01
+_MOST_NOTED = 1_000
 
 
 class Carrier(Protocol):
@@ -60,6 +63,8 @@ class Broker(Api):
         self.carrier: Carrier = self.post
         self.hiding = NOTHING_HIDDEN
         self.scope = EVERYTHING
+        self.noted_evidence: deque[tuple[str, EvidenceRow]] = deque(maxlen=_MOST_NOTED)
+        """What was near to lost messages, by correlation key; to be kept behind the commits."""
 
     def close(self) -> None:
         self.post.close()

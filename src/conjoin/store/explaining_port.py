@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from conjoin.store.inbox_port import InboxSnapshot
-from conjoin.store.rows import SubscriptionRow, WaitingRow
+from conjoin.store.rows import EvidenceRow, SubscriptionRow, WaitingRow
 from conjoin.store.sql.explaining import NEWEST
 
 _AFTER_ALL = 2**63 - 1
@@ -80,3 +80,11 @@ class ExplainingSnapshot(InboxSnapshot):
     def not_larger(self, keys: Sequence[int], bytes_each: int) -> list[int]:
         """Those of the instances that have at most so many bytes."""
         return [key for (key,) in self._read("not_larger", self._many(keys), bytes_each)] if keys else []
+
+    def evidence(self, messages: Sequence[int]) -> Sequence[EvidenceRow]:
+        """Of the messages with these keys, as far as there is some."""
+        return self._rows(EvidenceRow, "evidence", self._many(messages)) if messages else []
+
+    def newest_lost(self, verdict: str, since: int, most: int) -> list[int]:
+        """Messages with this verdict, decided since then, without evidence; among so many of the newest."""
+        return [key for (key,) in self._read("newest_lost", verdict, most, since)]

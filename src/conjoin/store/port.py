@@ -342,6 +342,12 @@ class ShardStore(Protocol):
     def load(self, head: Head, rows: Mapping[Table, Iterable[Any]]) -> None:
         """Fill an empty shard, as fast as it goes: all of it or nothing."""
 
+    def keep_evidence(self, rows: Sequence[r.EvidenceRow]) -> None:
+        """A small transaction that is no commit: the shard's head and log stay as they are. For a reader.
+
+        What was seen first stays, a link that is 0 changes nothing, and a message that is gone is left out.
+        """
+
     def trouble(self) -> Exception | None:
         """What failed lately of what is done beside the commits, and is tried again; told once. For any thread."""
 

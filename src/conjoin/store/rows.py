@@ -33,6 +33,19 @@ class MessageRow(NamedTuple):
     record: str
 
 
+class EvidenceRow(NamedTuple):
+    """What was near when a message was lost, as JSON of some hundred bytes (`runtime/explain/kept/evidence.py`); which
+    message was sent in place of it, and it in place of which; 0 where there is none.
+    """
+
+    message_key: int
+    seen_at: int
+    """0: nobody has looked."""
+    near: str
+    replaced_by: int
+    replaces: int
+
+
 class MessagePartRow(NamedTuple):
     """Messages whose names begin so are among those with keys of this part; the empty beginning is that of all."""
 

@@ -77,11 +77,12 @@ INBOX = Table("inbox", rows.InboxRow)
 INBOX_CONTENT = Table("inbox_content", rows.InboxContentRow)
 INBOX_ATTEMPT = Table("inbox_attempt", rows.InboxAttemptRow, ("inbox_key", "number"))
 INBOX_GROUP = Table("inbox_group", rows.InboxGroupRow, ("group_key",))
+EVIDENCE = Table("evidence", rows.EvidenceRow, ("message_key",))
 LOG = Table("log", rows.LogRow, ("version",))
 
 STATE = (MESSAGE, APART, LOCK, INSTANCE, JOB, TIMER, INCIDENT, SIGNAL, SCOPE)
-KEPT = (DEAD_LETTER, INBOX, INBOX_CONTENT, INBOX_ATTEMPT)
-"""What is kept beside the state: it is looked after by people, and nothing of the state follows from it."""
+KEPT = (DEAD_LETTER, INBOX, INBOX_CONTENT, INBOX_ATTEMPT, EVIDENCE)
+"""What is kept beside the state: it is there for people, and nothing of the state follows from it."""
 SHARD = (*STATE, *KEPT, SET_ASIDE, INBOX_GROUP, OUTBOX, RECEIVED, POSITION, LOG)
 
 DERIVED = (MESSAGE_PART,)

@@ -111,3 +111,34 @@ def test_chunked_body_that_grows_too_large_is_not_read_to_its_end(rest: Rest) ->
     chunks = (b"x" * 1_000_000 for _ in range(6))
     headers = {"content-type": "application/json"}
     assert rest.problem("POST", "/v2/messages/publication", content=chunks, headers=headers)[0] == 413
+
+
+def test_message_is_sent_in_place_of_a_lost_one_and_both_name_each_other(rest: Rest) -> None:
+    lost = rest.call("POST", "/conjoin/v1/messages", {"name": "paid", "key": "instead-1"})["message"]["key"]
+    body = {"name": "paid", "key": "instead-2", "replaces": lost}
+    again = rest.call("POST", "/conjoin/v1/messages", body)["message"]["key"]
+    for one, relation, other in ((lost, "replaced_by", again), (again, "replaces", lost)):
+        [found] = rest.call("GET", f"/conjoin/v1/messages/{one}/explain")["related"]
+        assert (found["relation"], found["message"]) == (relation, other)
+    listed = rest.call("GET", "/conjoin/v1/messages?verdict=discarded&key=instead-1")
+    assert listed["items"] == []
+    [item] = rest.call("GET", "/conjoin/v1/messages?verdict=discarded&key=instead-1&replaced=true")["items"]
+    assert (item["key"], item["replaced_by"]) == (lost, again)
+
+
+@pytest.mark.parametrize(
+    ("replaces", "tenant", "status"),
+    [("7", None, 404), ("x", None, 400), (True, None, 400), ("lost", "acme", 400), ("kept", None, 409)],
+)
+def test_what_cannot_be_replaced_is_refused_before_anything_is_sent(
+    rest: Rest, replaces: object, tenant: str | None, status: int
+) -> None:
+    name = f"refused-{replaces}"
+    known = {
+        "lost": lambda: rest.call("POST", "/conjoin/v1/messages", {"name": "paid", "key": name})["message"]["key"],
+        "kept": lambda: publish(rest, name, timeToLive=HOUR_MS),
+    }
+    key = known[str(replaces)]() if str(replaces) in known else replaces
+    body = {"name": "paid", "key": f"{name}-again", "replaces": key} | ({"tenant": tenant} if tenant else {})
+    assert rest.problem("POST", "/conjoin/v1/messages", body)[0] == status
+    assert rest.call("GET", f"/conjoin/v1/messages?key={name}-again")["items"] == []

@@ -11,6 +11,8 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.explain.explain import explain, explain_named, wait_for_verdict, what_became
+from conjoin.runtime.explain.kept.evidence import keep_noted
+from conjoin.runtime.explain.kept.replacing import note_replaced, unreplaceable
 from conjoin.runtime.reading.lists import ListPage, ListQuery, list_page
 from conjoin.runtime.visibility.plain_values import to_plain
 from conjoin.times.iso8601 import instant_text
@@ -36,15 +38,19 @@ class OnStore:
             for key, it in sorted(self.broker.definitions.by_key.items())
         ]
 
-    def publish(self, message: NewMessage, wait_ms: int | None) -> JsonObject | Refusal:
-        """What became of it, as `explain` describes it; after a wait, if there is one."""
-        published = self.broker.publish(message)
+    def publish(self, message: NewMessage, wait_ms: int | None, replaces: int | None = None) -> JsonObject | Refusal:
+        """What became of it, as `explain` describes it; after a wait, if there is one. `replaces`: a lost message."""
+        no = None if replaces is None else unreplaceable(self.broker, replaces, message.tenant_id)
+        published = no or self.broker.publish(message)
         if isinstance(published, Refusal):
             return published
+        if replaces is not None:
+            note_replaced(self.broker, replaces, published.key, message.key)
         if wait_ms is None:
             became = what_became(self.broker, published.key)
         else:
             became = wait_for_verdict(self.broker, published.key, wait_ms / 1_000)
+        keep_noted(self.broker)
         return became if isinstance(became, Refusal) else became.as_json()
 
     def explain(self, key: int) -> JsonObject | Refusal:

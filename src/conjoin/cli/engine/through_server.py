@@ -62,12 +62,12 @@ class ThroughServer:
         which = (it.process_definition_id, it.process_definition_version, it.process_definition_key)
         return a.CreatedInstance(it.process_instance_key, *which)
 
-    def publish(self, message: NewMessage, wait_ms: int | None) -> JsonObject:
+    def publish(self, message: NewMessage, wait_ms: int | None, replaces: int | None = None) -> JsonObject:
         """The client makes an id if there is none, so that a retry is no second message."""
         if wait_ms is not None and wait_ms > _LARGEST_WAIT_MS:
             raise InputError([f"--wait: a server waits for {_LARGEST_WAIT_MS // 1_000}s at most"])
         # It is published: no other call can make that an error.
-        fate = self.client.publish_and_wait(publication(message), wait_ms or 0)
+        fate = self.client.publish_and_wait(replace(publication(message), replaces=replaces), wait_ms or 0)
         about = {"verdict": fate.verdict, "reason": fate.reason, "sentence": fate.sentence, "storage": fate.storage}
         attempts = [
             {name: value for name, value in asdict(it).items() if value not in (None, "")} for it in fate.attempts

@@ -11,9 +11,11 @@ from conjoin.cli.reading import read_ms, read_variables
 from conjoin.errors import InputError
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
+from conjoin.runtime.explain.explanation import LOST
 from conjoin.runtime.explain.notes import nobody_in_words
 
 _NAMED_IF_ANY = {"id": "message_id", "business id": "business_id"}
+_RELATIONS = {"first": "the first,", "replaced_by": "sent again as", "replaces": "sent in place of"}
 _OUTCOMES = {"taken": "taken by", "started": "started", "on_its_way": "on its way to", "given_back": "given back by"}
 
 
@@ -84,7 +86,22 @@ def in_words(found: JsonObject) -> Iterator[str]:
     misses = found["near_misses"]
     for miss in misses[1:] if found["verdict"] != "correlated" else misses:
         yield f"  also: {miss['text']}"
+    yield from _seen(found)
     for other in found.get("related", ()):
-        yield f"  the first, message {other['message']}: {other['sentence']}"
+        yield f"  {_RELATIONS[other['relation']]} message {other['message']}: {other['sentence']}"
     if found.get("nobody") is not None:
         yield from (f"  {line}" for line in nobody_in_words(found["nobody"], message["name"]))
+
+
+def _seen(found: JsonObject) -> Iterator[str]:
+    """When that was near; and what is near by now, where it is something else."""
+    now = found.get("near_now")
+    if now is not None:
+        if found["near_misses"]:
+            yield f"  that was near at {found['seen_at']}"
+        for miss in now["near_misses"]:
+            yield f"  near now, {now['looked_at']}: {miss['text']}"
+        if not now["near_misses"]:
+            yield f"  near now, {now['looked_at']}: nobody"
+    elif found["near_misses"] and found["verdict"] in LOST and found["message"]["key"] and not found["was_kept"]:
+        yield f"  nobody kept what was near when it was decided; this is what was near at {found['seen_at']}"

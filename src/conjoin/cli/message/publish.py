@@ -10,6 +10,7 @@ from conjoin.cli.message.publish_file import Counts, publish_file, publish_throu
 from conjoin.cli.options import BusinessId, CorrelationKey, MessageId, Tenant, TimeToLive, Variables, option
 from conjoin.cli.reading import read_ms, read_variables
 from conjoin.errors import InputError
+from conjoin.kernel.storable import LARGEST_INT64
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 
@@ -22,6 +23,7 @@ _NAME = typer.Argument(metavar="NAME", help="The name of the message.", show_def
     "conjoin message publish paid --correlationKey o-1 --variables '{\"amount\": 99}'",
     "conjoin publish message paid --key o-2 --ttl 1h --messageId payment-17",
     "conjoin message publish paid --key o-3 --ttl 1h --wait 30s",
+    "conjoin message publish paid --key o-4 --replaces 2251799813685260",
     "conjoin message publish --file messages.jsonl",
 )
 def publish(
@@ -50,6 +52,10 @@ def publish(
             "ID",
         ),
     ] = None,
+    replaces: Annotated[
+        int | None,
+        option("--replaces", "A lost message, in place of which this one is sent.", "KEY", min=0, max=LARGEST_INT64),
+    ] = None,
     fail_if_lost: Annotated[
         bool, typer.Option("--fail-if-lost", help="Exit code 1 if a message was discarded, refused or has expired.")
     ] = False,
@@ -65,6 +71,8 @@ def publish(
         raise InputError(["publish takes the NAME of one message, or --file with many"])
     if resume is not None and (file is None or not resume.strip()):
         raise InputError(["--resume names a run of --file"])
+    if replaces is not None and file is not None:
+        raise InputError(["--replaces is for one message, not for a --file"])
     if file is not None:
         found = _published(call, file, resume)
         if fail_if_lost and any(verdict in _LOST for verdict, _ in found):
@@ -73,7 +81,7 @@ def publish(
     ttl_ms = None if ttl is None else read_ms(ttl, "--ttl")
     message = NewMessage(name or "", key, read_variables(variables), ttl_ms, message_id, business_id, tenant)
     wait_ms = None if wait is None else read_ms(wait, "--wait")
-    became = call.do(lambda engine: engine.publish(message, wait_ms))
+    became = call.do(lambda engine: engine.publish(message, wait_ms, replaces))
     taken_by = [
         {
             "process_id": it.get("process", ""),

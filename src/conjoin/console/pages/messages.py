@@ -38,6 +38,7 @@ async def one_message(visit: Visit) -> Response:
         # What never comes is last.
         moments=sorted(moments(found, now), key=lambda it: (microseconds(it.at) is None, microseconds(it.at) or 0)),
         misses=with_fixes(found["message"], found["near_misses"]),
+        near_now=with_fixes(found["message"], (found["near_now"] or {"near_misses": []})["near_misses"]),
         again=again(found["message"]),
     )
 

@@ -53,8 +53,8 @@ def overview_pages(console: Console) -> tuple[Page, Page]:
 async def _lost(visit: Visit) -> list[dict[str, Any]]:
     """The newest messages that were not taken, each explained; of those that are alike, one."""
     alike: dict[tuple[str, str], list[int]] = {}
-    for row in await visit.ask(queries.newest_messages, _LOOKED_AT):
-        if row.verdict not in ("correlated", "waiting") and row.reason != "duplicate_id":
+    for row in await visit.ask(queries.newest_lost, _LOOKED_AT):
+        if row.reason != "duplicate_id":
             alike.setdefault((row.name, row.reason), []).append(row.key)
     lost = []
     for keys in list(alike.values())[:_SHOWN]:

@@ -20,31 +20,46 @@ async def form(visit: Visit) -> Response:
     given = visit.request.query_params
     fields = {name: given.get(name, "") for name in FIELDS}
     like = given.get("like", "")
+    fields["replaces"] = given.get("replaces", "")
     if like:
-        message = (await visit.ask(queries.explained, key_of("like", like)))["message"]
+        found = await visit.ask(queries.explained, key_of("like", like))
+        message = found["message"]
         fields["variables"] = fields["variables"] or pretty(message["variables"])
+        if found["verdict"] in queries.LOST and fields["tenant"] in ("", message["tenant_id"]):
+            fields["replaces"] = like
     return await _shown(visit, fields, is_filled=bool(fields["name"]))
 
 
 async def rehearse(visit: Visit) -> Response:
-    return await _shown(visit, {name: visit.field(name) for name in FIELDS}, is_filled=True)
+    return await _shown(visit, _typed(visit), is_filled=True)
 
 
 async def send(visit: Visit) -> Response:
-    fields = {name: visit.field(name) for name in FIELDS}
+    fields = _typed(visit)
+    replaced = key_of("replaces", fields["replaces"]) if fields["replaces"] else None
     try:
         message = new_message(given_fields(fields))
+        if replaced is not None:
+            refused = await visit.service.unreplaceable(replaced, message.tenant_id)
+            if refused is not None:
+                accepted(refused)
         with visit.console.gateway.metrics.publishing("console") as outcome:
             key = accepted(outcome.noted(await visit.service.call(Calls.publish, message))).key
     except HttpProblem as problem:
         return await visit.show("send.html", problem.status, message=fields, problem=problem.detail, outcome=None)
+    if replaced is not None:
+        await visit.service.note_replaced(replaced, key, message)
     return visit.go(f"/console/messages/{key}", "Sent. This is what became of it.")
+
+
+def _typed(visit: Visit) -> dict[str, str]:
+    return {name: visit.field(name) for name in (*FIELDS, "replaces")}
 
 
 def given_fields(fields: dict[str, str]) -> dict[str, Any]:
     if queries.has_hidden(fields["variables"]):
         raise invalid("variables: enter the real value instead of the hidden one")
-    return {name: value for name, value in fields.items() if value.strip() or (name == "key" and value)}
+    return {name: value for name in FIELDS if (value := fields[name]).strip() or (name == "key" and value)}
 
 
 async def _shown(visit: Visit, fields: dict[str, str], is_filled: bool) -> Response:
@@ -54,5 +69,5 @@ async def _shown(visit: Visit, fields: dict[str, str], is_filled: bool) -> Respo
         outcome = accepted(await visit.service.rehearse(new_message(given_fields(fields)))).dry_run.as_json()
     except HttpProblem as problem:
         return await visit.show("send.html", message=fields, problem=problem.detail, outcome=None)
-    misses = with_fixes({**outcome["message"], "key": ""}, outcome["near_misses"])
+    misses = with_fixes({**outcome["message"], "key": "", "replaces": fields["replaces"]}, outcome["near_misses"])
     return await visit.show("send.html", message=fields, problem="", outcome=outcome, misses=misses)

@@ -19,6 +19,8 @@ from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.inbox_orders import SIMPLE
 from conjoin.runtime.client_api.inbox_orders import OperationRefused as InboxRefusal
 from conjoin.runtime.explain.explain import explain
+from conjoin.runtime.explain.explanation import LOST as LOST
+from conjoin.runtime.explain.kept.replacing import replaced_by
 from conjoin.runtime.inbox.inbox import Inbox
 from conjoin.runtime.inbox.listing import INBOX
 from conjoin.runtime.reading import finding
@@ -48,7 +50,7 @@ MOST_ELEMENTS = 2_000
 """Of a model, on a page."""
 _MOST_WAITS = 20
 NUMBERS = ("instance", "parent", "version")
-FLAGS = ("incidents",)
+FLAGS = ("incidents", "replaced")
 """Filters of lists whose values are no texts."""
 _WORDS = {"true": True, "false": False}
 
@@ -182,6 +184,13 @@ def has_hidden(text: str) -> bool:
 def newest_messages(broker: Broker, limit: int = MOST_MESSAGES) -> list[Any]:
     """Rows, without the variables of the messages, which may be megabytes."""
     return newest_page(broker, "messages", _BARE_MESSAGES, ListQuery(limit=limit)).items
+
+
+def newest_lost(broker: Broker, limit: int) -> list[Any]:
+    """Of so many of the newest messages the rows of those that nobody has, and that nothing was sent in place of."""
+    rows = [row for row in newest_messages(broker, limit) if row.verdict not in ("correlated", "waiting")]
+    replaced = replaced_by(broker, rows)
+    return [row for row in rows if row.key not in replaced]
 
 
 def what_has_key(broker: Broker, key: int) -> str | None:

@@ -20,7 +20,7 @@ from conjoin.gateway.http.reading import decoder, key_in, memory_for, no_form, r
 from conjoin.gateway.http.schemas import TEXT, Schema
 from conjoin.gateway.service import Service
 from conjoin.gateway.statuses import INTENTS
-from conjoin.runtime.client_api.answers import Refusal
+from conjoin.runtime.client_api.answers import PublishedMessage, Refusal
 from conjoin.runtime.client_api.calls import Call, Calls
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.codec.json_text import json_bytes
@@ -57,6 +57,17 @@ class RestCall(NamedTuple):
         with self.gateway.metrics.publishing("rest") as outcome:
             published = outcome.noted(await self.service.call(call, message))
         return accepted(published, INTENTS[call])
+
+    async def publish_instead(self, of: int | None, message: NewMessage) -> PublishedMessage:
+        """`of`: a lost message, in place of which this one is sent; None: it is sent like any other."""
+        if of is None:
+            return await self.publish(Calls.publish, message)
+        refused = await self.service.unreplaceable(of, message.tenant_id)
+        if refused is not None:
+            accepted(refused)
+        published = await self.publish(Calls.publish, message)
+        await self.service.note_replaced(of, published.key, message)
+        return published
 
     def note(self, **what: Any) -> None:
         """For the audit, in addition to the parameters of the path. Nothing secret."""

@@ -19,6 +19,7 @@ from conjoin.runtime.client_api.jobs import JobsWanted
 from conjoin.runtime.client_api.messages import NewMessage
 from conjoin.runtime.engine.catalog import DEFAULT_TENANT
 from conjoin.runtime.explain.explain import NamedExplanation, explain_named
+from conjoin.runtime.explain.kept.replacing import unreplaceable
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import instance_holding
 
@@ -154,6 +155,10 @@ class PermittedService(Service):
 
     async def erase_payload(self, message_key: int) -> Done | Refusal:
         return await self._not_its(_ENDED_MESSAGE, message_key) or await self._whole.erase_payload(message_key)
+
+    async def note_replaced(self, message_key: int, by: int, message: NewMessage) -> None:
+        if await self.look_up(unreplaceable, self.broker, message_key, message.tenant_id) is None:
+            await self._whole.note_replaced(message_key, by, message)
 
     async def deploy(
         self, resources: Sequence[tuple[str, bytes]], tenant_id: str = DEFAULT_TENANT

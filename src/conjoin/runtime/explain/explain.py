@@ -18,7 +18,8 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.client_api.answers import Refusal
 from conjoin.runtime.client_api.messages import NewMessage, accepted, unusable
 from conjoin.runtime.explain import explanation
-from conjoin.runtime.explain.explanation import Explanation, MessageFacts
+from conjoin.runtime.explain.explanation import LOST, Explanation, MessageFacts, NearNow
+from conjoin.runtime.explain.kept import evidence, replacing
 from conjoin.runtime.explain.key_view import load_key
 from conjoin.runtime.explain.near_misses import all_misses, who_came_late
 from conjoin.runtime.explain.notes import Nobody, Related
@@ -26,10 +27,10 @@ from conjoin.runtime.explain.shard_views import ShardViews
 from conjoin.runtime.explain.surroundings import KeySurroundings
 from conjoin.runtime.reading.finding import message_with_key
 from conjoin.runtime.visibility.plain_values import to_plain
-from conjoin.runtime.visibility.scope import seen_parameters
+from conjoin.runtime.visibility.scope import seen_misses, seen_parameters
 from conjoin.store import tables as t
 from conjoin.store.port import RowOrder, ShardSnapshot
-from conjoin.store.rows import MessageRow
+from conjoin.store.rows import EvidenceRow, MessageRow
 
 _UNSENT = 2**63 - 1
 """The key of a message that is not published: it comes after all others."""
@@ -57,7 +58,10 @@ def what_became(broker: Broker, message_key: int) -> Explanation | Refusal:
     """The same for the answer to whoever has just published it: only instances that its key leads to are looked into,
     and since it is committed, an error while looking for near misses is logged and leaves them out.
     """
-    return _of_message(broker, message_key, after_commit=True)
+    found = _of_message(broker, message_key, after_commit=True)
+    if isinstance(found, Explanation):
+        evidence.note(broker, found)
+    return found
 
 
 def _of_message(broker: Broker, message_key: int, *, after_commit: bool) -> Explanation | Refusal:
@@ -65,14 +69,15 @@ def _of_message(broker: Broker, message_key: int, *, after_commit: bool) -> Expl
     row = message_with_key(broker.store, message_key)
     if row is None:
         return unknown
-    view = load_key(broker, row.tenant_id, row.correlation_key, lambda snapshot: snapshot.messages([message_key]))
+    kept = KeptEvidence([message_key])
+    view = load_key(broker, row.tenant_id, row.correlation_key, kept.find)
     message = view.messages.get(message_key)
     if message is None:
         return unknown
     with ShardViews(broker.store) as shards:
         around = KeySurroundings(shards, view, message.name, broker.scope, after_commit)
-        found = _explained(around, message, message_key)
-    return _shown(broker, _with_related(broker, found))
+        found = _explained(around, message, message_key, kept.rows.get(message_key))
+    return _shown(broker, _with_related(broker, found, kept.rows.get(message_key)))
 
 
 def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
@@ -85,17 +90,18 @@ def explain_named(broker: Broker, new: NewMessage) -> NamedExplanation:
     keys = [row.key for row in broker.store.rows(t.MESSAGE, where, None, _MOST_KNOWN, RowOrder(backward=True))]
     same_id = (new.tenant_id, new.key, new.name, new.message_id)
 
+    kept = KeptEvidence(keys)
+
     def find(snapshot: ShardSnapshot) -> list[MessageRow]:
-        return [*snapshot.messages(keys), *snapshot.messages_with_id(*same_id)]
+        return [*kept.find(snapshot), *snapshot.messages_with_id(*same_id)]
 
     view = load_key(broker, new.tenant_id, new.key, find, new)
     with ShardViews(broker.store) as shards:
         around = KeySurroundings(shards, view, new.name, broker.scope)
-        known = [_explained(around, view.messages[key], key) for key in keys if key in view.messages]
+        known = [_explained(around, view.messages[it], it, kept.rows.get(it)) for it in keys if it in view.messages]
         dry_run = _dry_run(around, new)
-    return NamedExplanation(
-        _with_related(broker, dry_run), [_shown(broker, _with_related(broker, found)) for found in known]
-    )
+    shown = [_shown(broker, _with_related(broker, it, kept.rows.get(it.message.key or 0))) for it in known]
+    return NamedExplanation(_with_related(broker, dry_run), shown)
 
 
 def wait_for_verdict(
@@ -116,16 +122,14 @@ def wait_for_verdict(
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _with_related(broker: Broker, found: Explanation) -> Explanation:
-    """A refused duplicate with what became of the first, in whose place it would have come."""
+def _with_related(broker: Broker, found: Explanation, kept: EvidenceRow | None = None) -> Explanation:
+    """A refused duplicate with what became of the first, in whose place it came; and what was sent again."""
+    related = replacing.related(broker, kept)
     first = found.parameters.get("first_message") if found.reason == "duplicate_id" else None
-    if not isinstance(first, int):
-        return found
-    other = explain(broker, first)
-    if isinstance(other, Refusal):
-        return found
-    related = Related("first", first, other.verdict, other.reason, other.sentence)
-    return found._replace(related=[related])
+    other = explain(broker, first) if isinstance(first, int) else None
+    if isinstance(first, int) and isinstance(other, Explanation):
+        related.insert(0, Related("first", first, other.verdict, other.reason, other.sentence))
+    return found._replace(related=related) if related else found
 
 
 def _shown(broker: Broker, found: Explanation) -> Explanation:
@@ -157,7 +161,23 @@ def _conditional(verdict: str, text: str) -> str:
     return f"If it were published now, it would be {verdict}: {text.removeprefix(f'{verdict.capitalize()}: ')}"
 
 
-def _explained(around: KeySurroundings, message: Message, key: int | None) -> Explanation:
+class KeptEvidence:
+    """Messages that are to be explained, with what was kept of them."""
+
+    def __init__(self, keys: Sequence[int]) -> None:
+        self.rows: dict[int, EvidenceRow] = {}
+        self._keys = keys
+
+    def find(self, snapshot: ShardSnapshot) -> Sequence[MessageRow]:
+        if not self._keys:
+            return ()
+        self.rows = {row.message_key: row for row in snapshot.evidence(self._keys)}
+        return snapshot.messages(self._keys)
+
+
+def _explained(
+    around: KeySurroundings, message: Message, key: int | None, kept: EvidenceRow | None = None
+) -> Explanation:
     view = around.view
     space = view.space
     message.late_subscription = who_came_late(view, message)
@@ -167,6 +187,13 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
         # Of the process that was started: the kernel knows only its definition.
         given = given | {"version": view.deployed.definitions.by_key[verdict.cause.start.definition_key].version}
     misses, nobody = _near(around, message, verdict, given.get("near_misses", ()))
+    then = _kept_misses(around, kept) if verdict.verdict in LOST else None
+    near_now = None
+    if then is not None:
+        near_now = None if evidence.are_the_same(then, misses) else NearNow(view.now, misses)
+        misses, nobody = then, None if then else nobody
+        # Who came later is near now.
+        given = {name: it for name, it in given.items() if name != "next_subscription"}
     if verdict.verdict != "correlated":
         given = seen_parameters(around.scope, space.tenant_id, message.name, given)
         if misses or "near_misses" in given:
@@ -184,7 +211,16 @@ def _explained(around: KeySurroundings, message: Message, key: int | None) -> Ex
         misses,
         explanation.still_buffered(message, space.key, misses),
         nobody=nobody,
+        seen_at=view.now if kept is None or then is None else kept.seen_at,
+        was_kept=then is not None,
+        near_now=near_now,
     )
+
+
+def _kept_misses(around: KeySurroundings, kept: EvidenceRow | None) -> list[Miss] | None:
+    """Those that the caller may see."""
+    then = evidence.read(kept)
+    return None if then is None else list(seen_misses(around.scope, around.tenant_id, around.name, then))
 
 
 def _near(

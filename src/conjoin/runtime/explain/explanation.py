@@ -14,6 +14,7 @@ from conjoin.kernel.verdicts.sentences import sentence
 from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.visibility.plain_values import to_plain
 
+LOST = ("discarded", "expired", "refused")
 STORAGE = ("buffered", "expired", "held", "none")
 
 
@@ -50,9 +51,17 @@ class StillBuffered(NamedTuple):
     sentence: str
 
 
+class NearNow(NamedTuple):
+    """What is near by now, where it is not what was near when the message was lost."""
+
+    looked_at: int
+    near_misses: Sequence[Mapping[str, Any]]
+
+
 class Explanation(NamedTuple):
     """`storage` is buffered until the deadline, then expired; held while it waits for an answer; else none. `nobody` is
-    there where nobody waited; `related` are messages that this one is about.
+    there where nobody waited; `related` are messages that this one is about. `near_misses` were seen at `seen_at`: if
+    that `was_kept`, when the message was lost; else now.
     """
 
     message: MessageFacts
@@ -67,16 +76,24 @@ class Explanation(NamedTuple):
     still_buffered: StillBuffered | None = None
     related: Sequence[Related] = ()
     nobody: Nobody | None = None
+    seen_at: int | None = None
+    was_kept: bool = False
+    near_now: NearNow | None = None
 
     def as_json(self) -> dict[str, Any]:
-        misses = [{**miss, "text": near_miss(to_plain(miss))} for miss in self.near_misses]
-        plain: dict[str, Any] = to_plain(self._replace(near_misses=misses))
+        now = self.near_now
+        now = None if now is None else now._replace(near_misses=_with_texts(now.near_misses))
+        plain: dict[str, Any] = to_plain(self._replace(near_misses=_with_texts(self.near_misses), near_now=now))
         # They stand on their own; the list of the parameters is the same, or a part of it.
         plain["parameters"].pop("near_misses", None)
         plain["attempts"] = [
             {name: value for name, value in attempt.items() if value not in (None, "")} for attempt in plain["attempts"]
         ]
         return plain
+
+
+def _with_texts(misses: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [{**miss, "text": near_miss(to_plain(miss))} for miss in misses]
 
 
 def facts_of(message: Message, tenant_id: str, correlation_key: str, key: int | None) -> MessageFacts:

@@ -20,7 +20,9 @@ _HELD = ("lock_held", "business_id_held")
 
 
 class Related(NamedTuple):
-    """Another message, and what became of it. `relation` is `first`: the one whose id a refused one has."""
+    """Another message, and what became of it. `relation` is `first`: the one whose id a refused one has; `replaced_by`
+    or `replaces`: one was sent in place of the other.
+    """
 
     relation: str
     message: int

@@ -7,6 +7,7 @@ from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import read_json
 from conjoin.runtime.codec.messages import read_message
 from conjoin.runtime.explain.explanation import Attempt, attempts_of, storage_of
+from conjoin.runtime.explain.kept.replacing import replaced_by
 from conjoin.runtime.reading.finding import rows_with
 from conjoin.runtime.reading.instances import elements_of, shown_text
 from conjoin.runtime.run.limits import order_text
@@ -18,7 +19,9 @@ _Rows = Sequence[Any]
 
 
 class MessageItem(NamedTuple):
-    """Verdict and storage are those of the last commit that touched it; `explain` has those of now."""
+    """Verdict and storage are those of the last commit that touched it; `explain` has those of now.
+    `replaced_by` is the message that was sent in place of a lost one.
+    """
 
     key: int
     name: str
@@ -33,6 +36,7 @@ class MessageItem(NamedTuple):
     decided_at: int
     storage: str
     attempts: Sequence[Attempt]
+    replaced_by: int | None
 
 
 class SubscriptionItem(NamedTuple):
@@ -134,10 +138,11 @@ def _item(type_: Any, row: Any, /, **others: Any) -> Any:
 
 def message_items(broker: Broker, rows: _Rows) -> Iterator[MessageItem]:
     policy_of = broker.catalog.view().policy_of
+    replaced = replaced_by(broker, rows)
     for row in rows:
         message = read_message(row, policy_of(row.name, row.policy_version), {})[0]
         fate = {"storage": storage_of(message), "attempts": attempts_of(message)}
-        yield _item(MessageItem, row, deadline_at=row.deadline, **fate)
+        yield _item(MessageItem, row, deadline_at=row.deadline, replaced_by=replaced.get(row.key), **fate)
 
 
 def subscription_items(broker: Broker, rows: _Rows) -> Iterator[SubscriptionItem]:

@@ -15,7 +15,7 @@ from conjoin.kernel.keys import COUNTER_BITS
 from conjoin.kernel.verdicts.verdicts import REASONS
 from conjoin.runtime.broker import Broker
 from conjoin.runtime.codec.json_text import json_text
-from conjoin.runtime.explain.explanation import STORAGE
+from conjoin.runtime.explain.explanation import LOST, STORAGE
 from conjoin.runtime.ingest.dead_letters import REASONS as DEAD_LETTER_REASONS
 from conjoin.runtime.reading import list_items, paging
 from conjoin.runtime.reading.paging import AT_ONCE, MergedScans, Scan, ScanStep
@@ -100,6 +100,7 @@ LISTS: dict[str, Listing] = {
             "state": lambda item, state: item.storage == state,
             "process": lambda item, process: any(attempt.process == process for attempt in item.attempts),
             "instance": lambda item, instance: any(attempt.instance == instance for attempt in item.attempts),
+            "replaced": lambda item, wanted: (item.replaced_by is not None) == wanted,
         },
         {
             "verdict": REASONS,
@@ -256,6 +257,11 @@ def _scan(broker: Broker, what: str, listing: Listing, query: ListQuery, backwar
         raise InputError(problems)
     of_rows = [(listing.row_tests[name], value) for name, value in query.filters.items() if name in listing.row_tests]
     of_items = [(listing.tests[name], value) for name, value in query.filters.items() if name in listing.tests]
+    # The store cannot tell how many of its rows pass such tests.
+    at_once = AT_ONCE if of_rows or of_items else min(query.limit + 1, AT_ONCE)
+    if "replaced" in listing.tests and "replaced" not in query.filters and query.filters.get("verdict") in LOST:
+        # Of those that were lost, the ones that still are; most are.
+        of_items.append((listing.tests["replaced"], False))
 
     def show(rows: Sequence[Any]) -> Iterator[tuple[Any, Sequence[Any]]]:
         if of_rows:
@@ -264,8 +270,6 @@ def _scan(broker: Broker, what: str, listing: Listing, query: ListQuery, backwar
             if all(test(item, value) for test, value in of_items):
                 yield row, (item,)
 
-    # The store cannot tell how many of its rows pass such tests.
-    at_once = AT_ONCE if of_rows or of_items else min(query.limit + 1, AT_ONCE)
     where, order = _where(listing, query), RowOrder(backward=backward)
     return Scan(broker.store, listing.table, where, show, order, at_once)
 

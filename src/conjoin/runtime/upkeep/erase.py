@@ -18,7 +18,7 @@ from conjoin.runtime.run.log import without_requests
 from conjoin.runtime.run.run import until_committed
 from conjoin.store import tables as t
 from conjoin.store.port import ShardSnapshot
-from conjoin.store.rows import MessageRow, PositionRow
+from conjoin.store.rows import EvidenceRow, MessageRow, PositionRow
 from conjoin.times.iso8601 import instant_text
 
 SOURCE = "erased"
@@ -47,8 +47,15 @@ def _erased(broker: Broker, key: int, snapshot: ShardSnapshot) -> _Erased | None
         return _Erased(_refused(key, row))
     changes = without_requests(snapshot, broker.store.catalog.version())
     changes.put[t.MESSAGE] = [row._replace(variables=NOTHING)]
+    changes.put[t.EVIDENCE] = [_without_near(snapshot, key)]
     changes.put[t.POSITION] = [PositionRow(SOURCE, str(row.key), "1")]
     return _Erased(DONE) if snapshot.commit(changes) else None
+
+
+def _without_near(snapshot: ShardSnapshot, key: int) -> EvidenceRow:
+    """Its links stay, and nobody looks again."""
+    known = next(iter(snapshot.evidence([key])), EvidenceRow(key, 0, "", 0, 0))
+    return known._replace(seen_at=known.seen_at or snapshot.head.time, near="")
 
 
 def _refused(key: int, row: MessageRow | None) -> Refusal:

@@ -41,6 +41,8 @@ class HouseKeeper:
     ) -> Changes:
         changes = without_requests(snapshot, self._catalog.version())
         changes.drop[table] = keys
+        if table is t.MESSAGE:
+            changes.drop[t.EVIDENCE] = keys
         if cleaned is not None:
             before = snapshot.position(cleaned.source).get(cleaned.part, "0")
             changes.put |= {t.POSITION: [cleaned]} if int(before) < int(cleaned.position) else {}

@@ -98,6 +98,8 @@ class _Plan:
         """A correlation key and an instance may go to different shards: all subscriptions stand apart at first."""
         if table is t.INSTANCE:
             return (InstanceRow(*row[:FIRST]) for row in self._frozen.rows(index, table))
+        if table is t.EVIDENCE:
+            return (row for row, _ in self._evidence(index))
         return iter(self._frozen.rows(index, t.SUBSCRIPTION if table is t.APART else table))
 
     def fill(self, target: Store, on_progress: OnProgress) -> Tallies:
@@ -118,6 +120,10 @@ class _Plan:
     def _rows(self, index: int, table: Table) -> Iterator[Any]:
         """Those that belong to one of the new shards."""
         for old in range(self.old):
+            if table is t.EVIDENCE:
+                found = self._evidence(old)
+                yield from (row for row, its in found if shard_of(its.correlation_key, self.new) == index)
+                continue
             if table in MESSAGE_TABLES:
                 yield from inbox_rows(self._frozen, old, table, index, self.new)
                 continue
@@ -126,6 +132,16 @@ class _Plan:
                 for row in self._read(old, table):
                     if self._goes_to(table, row, old) == index:
                         yield row
+
+    def _evidence(self, old: int) -> Iterator[tuple[Any, Any]]:
+        """Each with its message, both tables in the order of the keys. What has lost its message stays behind."""
+        messages = iter(self._frozen.rows(old, t.MESSAGE))
+        message = next(messages, None)
+        for row in self._frozen.rows(old, t.EVIDENCE):
+            while message is not None and message.key < row.message_key:
+                message = next(messages, None)
+            if message is not None and message.key == row.message_key:
+                yield row, message
 
     def _goes_to(self, table: Table, row: Any, old: int) -> int:
         if table in _BY_KEY:

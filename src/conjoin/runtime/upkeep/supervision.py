@@ -182,9 +182,9 @@ class Repeating(Thread):
     def is_stopping(self) -> bool:
         return self._stopping.is_set()
 
-    def rest(self, seconds: float) -> None:
-        """Inside a round: so long, unless it is to stop."""
-        self._stopping.wait(seconds)
+    def rest(self, seconds: float) -> bool:
+        """Inside a round: so long, unless it is to stop, which is the answer."""
+        return self._stopping.wait(seconds)
 
     def run(self) -> None:
         while not self._stopping.wait(self.job.pause_s):

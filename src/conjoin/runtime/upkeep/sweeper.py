@@ -13,6 +13,7 @@ from typing import Any
 
 from conjoin.fault_points import passing
 from conjoin.runtime.broker import Broker
+from conjoin.runtime.explain.kept.keeping import EVERY_S, KeepingEvidence
 from conjoin.runtime.run.batches import PROBE, Reply
 from conjoin.runtime.run.carriers.shard_threads import ShardThreads
 from conjoin.runtime.run.due import AT_ONCE, Kind, Sweep, peek
@@ -70,6 +71,9 @@ class Sweeper:
         if broker.shard_count > 1:
             mail = Repeating("mail", broker.post.forget_delivered, max(every_s, 1.0), broker.supervisor)
             self._threads.append(mail)
+        looking = Repeating("evidence", lambda: self._evidence.round(), EVERY_S, broker.supervisor)
+        self._evidence = KeepingEvidence(broker, looking.rest)
+        self._threads.append(looking)
         if keep_for != KEEP_EVERYTHING:
             retention = Repeating("retention", lambda: self._clean(retention, every_s), every_s, broker.supervisor)
             self._threads.append(retention)
@@ -96,6 +100,7 @@ class Sweeper:
         for shard in self._shards:
             shard.store.close()
         self.cleaning.close()
+        self._evidence.close()
 
     def _clean(self, thread: Repeating, for_s: float) -> None:
         """A round in pieces: between two of them it rests as long as the first took."""

@@ -33,7 +33,7 @@ from conjoin.store.postgres.connections import Connection, Connections, is_usabl
 from conjoin.store.postgres.dialect import DIALECT, SQL
 from conjoin.store.postgres.whole_tables import scan
 from conjoin.store.postgres.writes import SeenRows, puts, writes
-from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow
+from conjoin.store.rows import EvidenceRow, InstanceRow, LockRow, LogRow, MessageRow
 from conjoin.store.sql.message_parts import FILL, KnownParts
 from conjoin.store.tables import Table
 
@@ -109,6 +109,12 @@ class PostgresShard:
                 for statement in FILL:
                     connection.execute(statement)
             connection.execute(f"analyze {', '.join(table.name for table in rows)}")
+
+    def keep_evidence(self, rows: Sequence[EvidenceRow]) -> None:
+        self.check_held()
+        with self.connections.borrow() as connection, connection.transaction(), connection.pipeline():
+            for row in rows:
+                connection.execute(SQL["keep_evidence"], (*row, row.message_key))
 
     def trouble(self) -> None:
         """Nothing is done beside the commits but by the server."""

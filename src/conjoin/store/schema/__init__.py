@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-VERSION = 10
+VERSION = 11
 FOLDER: Traversable = files(__name__)
 
 

@@ -46,6 +46,7 @@ LOOKUPS: dict[str, Lookup] = {
     "subscriptions_by_key": Lookup(
         t.APART, "numbers", f"{_BY_KEY} and t.correlation_key = {{p}} and t.tenant_id = {{p}}"
     ),
+    "evidence": Lookup(t.EVIDENCE, "numbers", "t.message_key = many.value"),
     "messages_by_key": Lookup(t.MESSAGE, "numbers", _BY_KEY),
     "waiting": Lookup(t.INSTANCE, "texts", WAITING_ON),
     "waiting_on": Lookup(t.INSTANCE, "texts", WAITING_ON, WAITING_COLUMNS),

@@ -18,7 +18,7 @@ from conjoin.fault_points import passing
 from conjoin.store import reading
 from conjoin.store import tables as t
 from conjoin.store.port import NO_HEAD, Changes, Condition, Head, KeyRows, ShardSnapshot, WhatIsWanted
-from conjoin.store.rows import InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
+from conjoin.store.rows import EvidenceRow, InstanceRow, LockRow, LogRow, MessageRow, SubscriptionRow
 from conjoin.store.sql.message_parts import FILL, KnownParts
 from conjoin.store.sqlite import files
 from conjoin.store.sqlite.checkpointing import Checkpointing
@@ -112,6 +112,18 @@ class SqliteShard:
                     connection.execute(statement)
             connection.execute("pragma synchronous = full")
             connection.execute("pragma wal_checkpoint(truncate)")
+
+    def keep_evidence(self, rows: Sequence[EvidenceRow]) -> None:
+        assert self._snapshot is None, "one snapshot of a shard at a time"
+        connection = self._connected()
+        self.checkpointing.before_transaction(connection)
+        try:
+            with files.writing(connection, self.file):
+                connection.executemany(_SQL["keep_evidence"], [(*row, row.message_key) for row in rows])
+        except BaseException:  # whatever it was, the state of the connection is unknown
+            self.end(True)
+            raise
+        self.checkpointing.after_commit()
 
     def trouble(self) -> Exception | None:
         return self.checkpointing.trouble()

@@ -8,17 +8,16 @@ from starlette.responses import Response
 
 from conjoin.gateway.http import schemas
 from conjoin.gateway.http.problems import accepted, invalid
-from conjoin.gateway.http.reading import decoder, new_message, read_json_body, while_there
+from conjoin.gateway.http.reading import decoder, key_of, new_message, read_json_body, while_there
 from conjoin.gateway.http.schemas import Schema, array, closed, nullable, record, whole
 from conjoin.gateway.rest.conjoin_v1.list_query import list_endpoint
 from conjoin.gateway.rest.endpoint import Endpoint, RestCall, answer
 from conjoin.gateway.service import Service
 from conjoin.kernel.storable import LONGEST_KEY
 from conjoin.runtime.broker import Broker
-from conjoin.runtime.client_api.calls import Calls
 from conjoin.runtime.client_api.messages import LONGEST_BUSINESS_ID
 from conjoin.runtime.explain.explain import explain, what_became
-from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFacts, StillBuffered
+from conjoin.runtime.explain.explanation import Attempt, Explanation, MessageFacts, NearNow, StillBuffered
 from conjoin.runtime.explain.notes import Nobody, Related
 from conjoin.runtime.ingest.mapping import SPELLINGS
 from conjoin.runtime.reading.finding import message_with_key
@@ -48,7 +47,9 @@ async def publish(call: RestCall) -> Response:
     wait_ms = fields.pop("wait_ms", 0)
     if type(wait_ms) is not int or not 0 <= wait_ms <= LONGEST_WAIT_MS:
         raise invalid(f"wait_ms: {wait_ms!r:.40} is not a number of milliseconds from 0 to {LONGEST_WAIT_MS}")
-    published = await call.publish(Calls.publish, new_message(fields))
+    replaced = fields.pop("replaces", None)
+    message = new_message(fields)
+    published = await call.publish_instead(None if replaced is None else key_of("replaces", replaced), message)
     found = await while_there(call.request, _result(call.service, published.key, wait_ms))
     return answer(_outcome(accepted(found)))
 
@@ -102,7 +103,10 @@ MESSAGE_SCHEMA = closed(
     ["name"],
 )
 """Of what `new_message` reads."""
-_WAIT = {"wait_ms": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT_MS}}
+_WAIT = {
+    "wait_ms": {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT_MS},
+    "replaces": nullable({**schemas.KEY, "description": "A lost message, in place of which this one is sent"}),
+}
 _EXAMPLE = {"name": "paid", "key": "o-1", "ttl": "1h", "variables": {"amount": 40}}
 _ATTEMPT = record(Attempt)
 _EXPLANATION = record(
@@ -114,6 +118,7 @@ _EXPLANATION = record(
     still_buffered=nullable(record(StillBuffered)),
     related=array(record(Related, message=schemas.KEY)),
     nobody=nullable(record(Nobody)),
+    near_now=nullable(record(NearNow, near_misses=array(schemas.OBJECT))),
 )
 _OUTCOME_SCHEMA = whole({name: _EXPLANATION["properties"][name] for name in _OUTCOME})
 
@@ -124,7 +129,7 @@ ENDPOINTS = (
         publish,
         answer=_OUTCOME_SCHEMA,
         takes={"application/json": {**MESSAGE_SCHEMA, "properties": {**MESSAGE_SCHEMA["properties"], **_WAIT}}},
-        refuses=(409, 504),
+        refuses=(404, 409, 504),
         example=_EXAMPLE,
         links={name: {"messageKey": "$response.body#/message/key"} for name in ("showMessage", "explainMessage")},
     ),
