@@ -58,9 +58,8 @@ COUNTED = tuple(OPEN)
 _MESSAGES = LISTS["messages"]
 _ROWS = replace(LISTS["instances"], items=lambda broker, rows: rows)
 """Instances as they are stored."""
-LOST = ("expired", "discarded", "refused")
-"""Verdicts of messages that nobody has. A refused duplicate is none of them: somebody has the first one."""
 _LOST = {"lost": lambda wanted: {"reason": Meets((("<>", "duplicate_id"),))}}
+"""A refused duplicate is not among those that were lost: somebody has the first one."""
 INCIDENT_TYPES = (
     *("EXTRACT_VALUE_ERROR", "CONDITION_ERROR", "IO_MAPPING_ERROR", "JOB_NO_RETRIES", "UNHANDLED_ERROR_EVENT"),
     *("CALLED_ELEMENT_ERROR", "DUPLICATE_SUBSCRIPTION"),
