@@ -23,7 +23,7 @@ from conjoin.store.port import Facts
 
 _SETTINGS = {
     "listen_addresses": "''",
-    "max_connections": "60",
+    "max_connections": "100",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
     "min_wal_size": "32MB",

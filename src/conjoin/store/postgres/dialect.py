@@ -112,6 +112,9 @@ SQL = DIALECT.statements() | {
     for name, statement in {
         "subscriptions": f"select {_columns(t.APART)}, t.place"
         + _each(DIALECT.texts, t.APART, f"{_ON_KEYS} order by t.key limit %s"),
+        # The tenant is given twice, as SQLite asks for it.
+        "waiting_apart_on": f"select {_columns(t.APART)}"
+        + _each(DIALECT.texts, t.APART, f"{_ON_KEYS} and t.tenant_id = %s order by t.key limit %s"),
         "waiting": f"select {_columns(t.INSTANCE)}, t.place"
         + _each(DIALECT.texts, t.INSTANCE, f"{WAITING_ON.format(p=DIALECT.p)} offset 0"),
         "messages": f"select {_columns(t.MESSAGE)}"

@@ -30,7 +30,6 @@ from conjoin.store.opening import open_store
 
 AT_ONCE = 1_000
 MAIL_AT_ONCE = 1_000
-_MOST_OPEN = 2
 POST = ""
 """Instead of a request: take what other shards have sent."""
 
@@ -146,15 +145,17 @@ class WorkerShards:
 
 
 def worker_shards(address: str) -> WorkerShards:
-    """Those of the last stores that were worked on: each has connections to all of its shards."""
-    found = _open.pop(address, None) or WorkerShards(address)
-    _open[address] = found
-    while len(_open) > _MOST_OPEN:
-        _open.pop(next(iter(_open))).close()
+    """Those of the store that this worker works on: they have connections to all of its shards."""
+    found = _open.get(address)
+    if found is None:
+        while _open:
+            _open.popitem()[1].close()
+        found = _open[address] = WorkerShards(address)
     return found
 
 
 _open: dict[str, WorkerShards] = {}
+"""One at most."""
 
 
 def take_source_rows(run: Run, source: str, rows: Sequence[SourceRow]) -> Iterator[tuple[Sequence[SourceRow], Commit]]:
