@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MARK = "CONJOIN_TEST_FAMILY"
 COMMAND = "from conjoin.cli.main import main; main()"
 PATIENCE_S = 60.0
-AGAIN_S = 6.0
+AGAIN_S = 3.0
 
 
 class Interrupt(NamedTuple):
