@@ -44,6 +44,11 @@ def tables(folder: Path) -> list[str]:
     return ["--messages", str(messages), "--subscriptions", str(subscriptions), "--engine", "spark"]
 
 
+def _heeding_interrupts() -> None:
+    """Whoever is started by a script in the background inherits that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Started:
     """The command in a process group of its own, and all that it has started."""
 
@@ -55,6 +60,7 @@ class Started:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", COMMAND, *line],
                 env={**os.environ, MARK: f"{folder}/{name}"}, stdout=said, stderr=said, start_new_session=True,
+                preexec_fn=_heeding_interrupts,
             )  # fmt: skip
 
     def family(self) -> dict[int, str]:

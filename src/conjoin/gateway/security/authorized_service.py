@@ -156,8 +156,12 @@ class PermittedService(Service):
     async def erase_payload(self, message_key: int) -> Done | Refusal:
         return await self._not_its(_ENDED_MESSAGE, message_key) or await self._whole.erase_payload(message_key)
 
+    async def unreplaceable(self, message_key: int, tenant_id: str) -> Refusal | None:
+        """One that the caller may not see is not known."""
+        return await self.look_up(unreplaceable, self.broker, message_key, tenant_id)
+
     async def note_replaced(self, message_key: int, by: int, message: NewMessage) -> None:
-        if await self.look_up(unreplaceable, self.broker, message_key, message.tenant_id) is None:
+        if await self.unreplaceable(message_key, message.tenant_id) is None:
             await self._whole.note_replaced(message_key, by, message)
 
     async def deploy(
