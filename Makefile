@@ -80,7 +80,7 @@ types: setup ## check types (strict for the kernel)
 check: lint types ## lint and types
 
 bench-bulk: setup ## measure correlate against bare Spark joins
-	@$(PYTHON_IN_VENV) -m benchmarks.bulk
+	@$(PYTHON_IN_VENV) -m benchmarks.bulk --write
 
 bench-kernel: setup ## measure the engine in memory: publish, correlate, advance
 	@$(PYTHON_IN_VENV) -m benchmarks.kernel --write
