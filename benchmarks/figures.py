@@ -94,6 +94,23 @@ def pipeline_streaming(results: Results) -> str:
     return "\n".join([*lines, "", f"Commit `{found['commit']}`."])
 
 
+def pipeline_stores(results: Results) -> str:
+    """Files and Kafka into a store against the broker alone."""
+    found = results["stores"]
+    broker, files = found["broker"], found["files"]
+    lines = [
+        f"| {found['messages']:,} messages, {found['open']:,} open instances | messages/s | CPU µs a message | ratio |"
+    ]
+    lines.append("|---|---|---|---|")
+    against = {"the broker alone": None, "files, on Spark": broker, "Kafka, on Spark": files}
+    whose = {"files, on Spark": "the broker's", "Kafka, on Spark": "that of files"}
+    for (what, other), row in zip(against.items(), (broker, files, found.get("kafka")), strict=True):
+        if row is not None:
+            ratio = "" if other is None else f"{row['rate'] / other['rate']:.2f} of {whose[what]}"
+            lines.append(f"| {what} | {row['rate']:,.0f} | {row['cpu_us']:.0f} | {ratio} |")
+    return "\n".join([*lines, "", f"Commit `{found['commit']}`."])
+
+
 def hot(results: Results) -> str:
     """Hot keys, beside unrelated publishes."""
     return f"{table(results)}\n\nCommit `{results['commit']}`."
@@ -130,6 +147,7 @@ WRITERS: dict[str, tuple[str, Callable[[Results], str]]] = {
     "bulk_mixes": ("bulk.json", bulk_mixes),
     "bulk_cold": ("bulk.json", bulk_cold),
     "bulk_near": ("bulk.json", bulk_near),
+    "pipeline_stores": ("pipeline.json", pipeline_stores),
     "pipeline_streaming": ("pipeline.json", pipeline_streaming),
     "hot": ("hot.json", hot),
     "bulk_line": ("bulk.json", bulk_line),
